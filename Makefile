@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+# make             build/wick
+# make deps        install what the build needs (Debian, as root)
+# make run         install, build, profile this machine
+# make check       unit tests, lint; installs nothing       (SAN=1 adds ASan and UBSan, CC=clang O=build/clang)
+# make test        install what the tests need, run all of them once
+# make test-all    the matrices, peers and long runs too
+# make lint        function length, file length, layers, banned functions
+# make format      clang-format on everything
+# make fuzz        every *_fuzz.c for SECONDS=10
+# make bench       print what we promise about speed and memory, and whether it holds
+# make install     PREFIX=/usr/local DESTDIR=
+MAKEFLAGS += -r --no-print-directory
+O       ?= build$(if $(SAN),/san)
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+STRIP   ?= llvm-strip
+PREFIX  ?= /usr/local
+SECONDS ?= 10
+TRIPLE  ?= $(shell uname -m)-linux-gnu
+ARCH    := $(patsubst x86_64%,x86,$(patsubst aarch64%,arm64,$(TRIPLE)))
+VERSION := $(shell cat VERSION)
+COMMA   := ,
+
+CFLAGS   ?= -O2 -g
+CFLAGS   += -std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+CFLAGS   += -fstack-protector-strong -fPIE $(if $(SAN),-fsanitize=address$(COMMA)undefined -fno-omit-frame-pointer)
+CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DWICK_VERSION='"$(VERSION)"' -MMD -MP -I. -Isrc -Ibpf -I$(O)
+LDFLAGS  += -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(if $(SAN),-fsanitize=address$(COMMA)undefined)
+LDLIBS   += -lbpf -ldw -lelf -llzma -liberty -lz -lzstd -ljansson -lcurl -lseccomp -lcap -lpthread -lm
+BPFFLAGS := -g -O2 -std=gnu17 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I. -Ibpf -MMD -MP \
+	    -idirafter /usr/include/$(TRIPLE) -idirafter /usr/$(TRIPLE)/include
+
+ALL   := $(sort $(shell find src lang -name '*.c' ! -name '*.bpf.c'))
+BPF   := $(sort $(shell find bpf lang -name '*.bpf.c'))
+HEAD  := $(sort $(shell find bpf src lang test -name '*.h'))
+TESTS := $(filter %_test.c,$(ALL)) test/main.c test/alloc.c
+FUZZ  := $(filter %_fuzz.c,$(ALL))
+SRCS  := $(filter-out %_test.c %_fuzz.c,$(ALL))
+OBJS  := $(SRCS:%.c=$(O)/%.o)
+SKELS := $(BPF:%.bpf.c=$(O)/%.skel.h)
+WRAP  := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray
+
+ifneq ($(V),1)
+Q := @
+say = @printf '  %-6s %s\n' $(1) $(@:$(O)/%=%);
+endif
+
+all: $(O)/wick
+
+$(O)/wick: $(OBJS)
+	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(O)/unit: $(TESTS:%.c=$(O)/%.o) $(filter-out $(O)/src/cmd/main.o,$(OBJS))
+	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $(WRAP) $^ $(LDLIBS) -o $@
+
+$(O)/%.o: %.c | $(SKELS)
+	$(Q)mkdir -p $(@D)
+	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+
+$(O)/test/%.o $(O)/%_test.o: CPPFLAGS += -Itest
+$(O)/test/%.o $(O)/%_test.o: CFLAGS += -Wno-missing-prototypes
+
+# The kernel half: one object and one skeleton for each *.bpf.c. DWARF is dropped, BTF stays.
+$(O)/%.bpf.o: %.bpf.c
+	$(Q)mkdir -p $(@D)
+	$(call say,BPF)$(CLANG) $(BPFFLAGS) -c $< -o $@
+	$(Q)$(STRIP) -g $@
+
+$(O)/%.skel.h: $(O)/%.bpf.o
+	$(call say,SKEL)$(BPFTOOL) gen skeleton $< name $(notdir $*)_bpf > $@
+
+# Fuzz targets link everything but main(), built apart by clang.
+FUZZFLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+fuzz-build:
+	$(Q)$(MAKE) O=$(O)/fuzz CC=$(CLANG) CFLAGS='$(FUZZFLAGS)' LDFLAGS='-fsanitize=fuzzer,address,undefined' fuzz-targets
+fuzz-targets: $(FUZZ:%.c=$(O)/%)
+$(O)/%_fuzz: $(O)/%_fuzz.o $(filter-out $(O)/src/cmd/main.o,$(OBJS))
+	$(call say,FUZZ)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+$(O)/%_fuzz.o: CFLAGS += -Wno-missing-prototypes
+
+fuzz: fuzz-build
+	$(Q)tools/fuzz.sh $(O)/fuzz $(SECONDS) $(FUZZ)
+
+check: lint $(O)/unit $(O)/wick
+	$(Q)$(O)/unit >$(O)/unit.log || { grep -v '^ok' $(O)/unit.log; exit 1; }
+	$(Q)tail -n 1 $(O)/unit.log
+	$(Q)$(O)/wick --version
+
+lint:
+	$(Q)awk -v MAX=80 -f tools/fnlen.awk $(ALL) $(BPF)
+	$(Q)wc -l $(ALL) $(BPF) $(HEAD) | awk '$$2 != "total" && $$1 > 800 { print $$2 ": " $$1 " lines, more than 800"; bad = 1 } END { exit bad }'
+	$(Q)awk -f tools/layers.awk $(ALL) $(HEAD)
+	$(Q)! grep -nf tools/banned.txt $(ALL) /dev/null
+
+format:
+	$(Q)clang-format -i $(ALL) $(BPF) $(HEAD)
+
+deps:
+	$(Q)tools/deps.sh build
+
+run: deps
+	$(Q)$(MAKE) all
+	$(Q)tools/run.sh $(O)/wick
+
+test:
+	$(Q)tools/deps.sh build test
+	$(Q)test/run.sh $(TEST)
+
+test-all:
+	$(Q)tools/deps.sh build test all
+	$(Q)test/run.sh --all $(TEST)
+
+test-kernels:
+	$(Q)tools/deps.sh build kernels
+	$(Q)test/vm/run.sh --all
+
+bench: all
+	$(Q)tools/deps.sh bench
+	$(Q)bench/run.sh
+
+install: all
+	install -D -m755 $(O)/wick $(DESTDIR)$(PREFIX)/bin/wick
+	$(Q)for m in docs/man/*.[1-8]; do [ -f "$$m" ] || continue; \
+		install -D -m644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}; done
+
+clean:
+	rm -rf build
+
+.PHONY: all check lint format fuzz fuzz-build fuzz-targets deps run test test-all test-kernels bench install clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

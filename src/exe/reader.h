@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reader: a second process that parses foreign files, so that a crafted
+ * ELF file, or one truncated while we look at it, cannot hurt the agent. It
+ * gets open file descriptors over a socket pair, holds no privilege, has
+ * limits on memory and time, and answers with flat blocks of bytes in a
+ * memfd, which the agent checks before use.
+ *
+ * If it dies or takes too long it is killed and started anew, the call
+ * returns -EBADMSG, and reader_stats() counts it; the caller sets the file
+ * aside.
+ *
+ * A struct reader may be shared by threads: calls take a lock, and each
+ * request is bounded (READER_LINES_MAX addresses), so that nobody waits long.
+ * File descriptors stay the caller's. Results are the caller's to free().
+ */
+#ifndef EXE_READER_H
+#define EXE_READER_H
+
+#include <stddef.h>
+
+#include "abi.h"
+#include "base/cleanup.h"
+
+struct reader;
+struct rows;
+struct symbols;
+
+#define BUILD_ID_MAX 20
+#define SEGMENTS_MAX 16
+
+/* A PT_LOAD that may be executed. */
+struct exe_segment {
+	u64 file_offset;
+	u64 ea;		/* ELF virtual address */
+	u64 bytes;	/* in memory */
+};
+
+/* What a file is, read from its headers. */
+struct exe_info {
+	u8 build_id[BUILD_ID_MAX];	/* .note.gnu.build-id */
+	u8 build_id_bytes;		/* 0 if it has none */
+	u8 elf_class;			/* ELFCLASS64 or ELFCLASS32 */
+	u16 machine;
+	u16 type;			/* ET_EXEC, ET_DYN */
+	u16 segment_count;
+	u8 htlhash[16];			/* the OpenTelemetry file id: see facts of the profiles signal in docs/formats.md */
+	char go_build_id[128];		/* "" if not a Go program */
+	char debuglink[256];		/* .gnu_debuglink, "" if none */
+	u32 debuglink_crc;
+	u8 altlink_id[BUILD_ID_MAX];	/* .gnu_debugaltlink (dwz) */
+	u8 altlink_id_bytes;
+	u8 has_symtab, has_debug_info, has_gnu_debugdata;	/* what it offers */
+	char altlink[256];
+	struct exe_segment segment[SEGMENTS_MAX];
+};
+
+/* One line of an inline chain: the innermost first. Strings lie in the block that lines came in. */
+struct exe_line {
+	u32 function;		/* offset into strings; mangled (linkage) name where there is one */
+	u32 file;		/* offset into strings, "" if unknown */
+	u32 line;		/* 0 if unknown */
+	u32 column;
+};
+
+/* The answer to reader_lines(): for address i, chain[first[i] .. first[i + 1]). Flat, ended by strings. */
+struct exe_lines {
+	u32 bytes;
+	u32 address_count;
+	u32 line_count;
+	u32 strings_bytes;
+	u32 truncated;		/* addresses that were not looked at: time ran out; ask again */
+	u32 pad;
+	/* u32 first[address_count + 1]; struct exe_line line[line_count]; char strings[strings_bytes] */
+};
+
+#define READER_LINES_MAX 256
+
+struct reader_stats {
+	u64 requests, restarts, timeouts, refused;
+};
+
+int reader_start(struct reader **ret_reader);
+void reader_free(struct reader *reader);
+DEFINE_CLEANUP(struct reader *, reader_free)
+
+struct reader_stats reader_stats(struct reader *reader);
+
+/* What the file is. -ENOEXEC if it is not an ELF file. */
+int reader_identify(struct reader *reader, int fd, struct exe_info *ret_info);
+
+/* Unwind rows, checked. -ENODATA if the file has none. debug_fd (or -1) may supply .debug_frame. */
+int reader_rows(struct reader *reader, int fd, int debug_fd, struct rows **ret_rows);
+
+/*
+ * Symbol index, checked (exe/symbols.h). Takes .symtab, .dynsym, .gnu_debugdata and FDE bounds of fd, and
+ * .symtab of the separate debug file where debug_fd is not -1.
+ */
+int reader_symbols(struct reader *reader, int fd, int debug_fd, struct symbols **ret_symbols);
+
+/*
+ * Inline chains with file and line from DWARF for up to READER_LINES_MAX ELF addresses. alt_fd is the dwz
+ * supplementary file or -1. Where DWARF has nothing the chain of an address is empty. -ENODATA without DWARF.
+ */
+int reader_lines(struct reader *reader, int fd, int debug_fd, int alt_fd, const u64 *ea, u32 count,
+		 struct exe_lines **ret_lines);
+
+#endif

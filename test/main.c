@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Runs the tests whose name contains the argument, each in its own process; prints TAP. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test.h"
+
+extern const struct test __start_tests[], __stop_tests[];
+
+/* A test that hangs is ended by the alarm. */
+#define TEST_SECONDS 60
+
+static int run_test(const struct test *t)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		alarm(TEST_SECONDS);
+		t->run();
+		exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int main(int argc, char **argv)
+{
+	int passed = 0, failed = 0, skipped = 0;
+
+	for (const struct test *t = __start_tests; t < __stop_tests; t++) {
+		int status;
+
+		if (argc > 1 && !strstr(t->name, argv[1]))
+			continue;
+		status = run_test(t);
+		passed += status == 0;
+		skipped += status == TEST_SKIPPED;
+		failed += status != 0 && status != TEST_SKIPPED;
+		printf("%sok %d - %s%s\n", status && status != TEST_SKIPPED ? "not " : "",
+		       passed + failed + skipped, t->name, status == TEST_SKIPPED ? " # SKIP" : "");
+	}
+	printf("1..%d\n%d passed, %d failed, %d skipped\n", passed + failed + skipped, passed, failed, skipped);
+	return failed != 0 || passed + skipped == 0;
+}

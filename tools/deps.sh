@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs what the named purposes need: deps.sh build|test|kernels|bench|all ...
+# As root on Debian by apt; elsewhere it says what is missing. Silent when nothing is.
+set -eu
+
+build='gcc libc6-dev make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev liblzma-dev libiberty-dev
+zlib1g-dev libzstd-dev libxxhash-dev libjansson-dev libcurl4-openssl-dev libssl-dev libseccomp-dev libcap-dev linux-libc-dev'
+test='g++ gdb linux-perf binutils elfutils debuginfod musl-tools python3 python3-venv procps cgroup-tools strace rustc golang-go lld gcc-multilib'
+kernels='qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross busybox-static cpio xz-utils zstd'
+bench='linux-perf bpftrace python3 nodejs'
+all=''
+
+wanted=
+for purpose in "$@"; do
+	eval "wanted=\"\$wanted \$$purpose\""
+done
+
+missing=
+for package in $wanted; do
+	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+	echo "wick needs the equivalents of these Debian packages:$missing" >&2
+	exit 1
+fi
+if [ "$(id -u)" != 0 ]; then
+	echo "Missing packages; run: sudo apt-get install -y$missing" >&2
+	exit 1
+fi
+echo "Installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+# shellcheck disable=SC2086
+apt-get install -y -qq --no-install-recommends $missing >/dev/null
