@@ -5,6 +5,7 @@
 # make check       unit tests, lint; installs nothing       (SAN=1 adds ASan and UBSan, CC=clang O=build/clang)
 # make test        install what the tests need, run all of them once
 # make test-all    the matrices, peers and long runs too
+# make arm64       build/arm64/wick, cross-built             (check-arm64 runs its unit tests under qemu-user)
 # make lint        function length, file length, layers, banned functions
 # make format      clang-format on everything
 # make fuzz        every *_fuzz.c for SECONDS=10
@@ -87,6 +88,13 @@ check: lint $(O)/unit $(O)/wick
 	$(Q)tail -n 1 $(O)/unit.log
 	$(Q)$(O)/wick --version
 
+arm64:
+	$(Q)tools/deps.sh build kernels
+	$(Q)tools/cross-arm64.sh
+
+check-arm64:
+	$(Q)tools/cross-arm64.sh --check
+
 lint:
 	$(Q)awk -v MAX=80 -f tools/fnlen.awk $(ALL) $(BPF)
 	$(Q)wc -l $(ALL) $(BPF) $(HEAD) | awk '$$2 != "total" && $$1 > 800 { print $$2 ": " $$1 " lines, more than 800"; bad = 1 } END { exit bad }'
@@ -104,11 +112,11 @@ run: deps
 	$(Q)tools/run.sh $(O)/wick
 
 test:
-	$(Q)tools/deps.sh build test
+	$(Q)tools/deps.sh build test kernels
 	$(Q)test/run.sh $(TEST)
 
 test-all:
-	$(Q)tools/deps.sh build test all
+	$(Q)tools/deps.sh build test kernels all
 	$(Q)test/run.sh --all $(TEST)
 
 test-kernels:
@@ -127,7 +135,8 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all check lint format fuzz fuzz-build fuzz-targets deps run test test-all test-kernels bench install clean
+.PHONY: all check arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
+	test test-all test-kernels bench install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

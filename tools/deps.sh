@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the named purposes need: deps.sh build|test|kernels|bench|all ...
+# (gcc-12-multilib and not gcc-multilib: that one conflicts with the cross compilers.)
 # As root on Debian by apt; elsewhere it says what is missing. Silent when nothing is.
 set -eu
 
 build='gcc libc6-dev make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev liblzma-dev libiberty-dev
 zlib1g-dev libzstd-dev libxxhash-dev libjansson-dev libcurl4-openssl-dev libssl-dev libseccomp-dev libcap-dev linux-libc-dev'
-test='g++ gdb linux-perf binutils elfutils debuginfod musl-tools python3 python3-venv procps cgroup-tools strace rustc golang-go lld gcc-multilib'
-kernels='qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross busybox-static cpio xz-utils zstd'
+test='g++ gdb linux-perf binutils elfutils debuginfod musl-tools python3 python3-venv procps cgroup-tools strace rustc golang-go lld gcc-12-multilib'
+kernels='qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+busybox-static cpio xz-utils zstd'
 bench='linux-perf bpftrace python3 nodejs'
 all=''
 

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# cross-arm64.sh [TARGET...]: builds wick for arm64 into build/arm64 with Debian's cross compiler. The arm64 libraries
+# come into a directory of their own; this machine gets no foreign architecture.
+# cross-arm64.sh --sysroot: only says where that directory is, after filling it.
+# cross-arm64.sh --check: builds and runs the unit tests under qemu-user.
+set -eu
+cd "$(dirname "$0")/.."
+
+libraries='libc6-dev linux-libc-dev libbpf-dev libelf-dev libdw-dev liblzma-dev libiberty-dev zlib1g-dev libzstd-dev
+libxxhash-dev libjansson-dev libcurl4-openssl-dev libssl-dev libseccomp-dev libcap-dev'
+sysroot=${WICK_TEST_CACHE:-$HOME/.cache/wick-test}/sysroot-arm64
+
+# The list of libraries is the stamp: a new dependency fills the directory anew.
+fill_sysroot() {
+	[ "$(cat "$sysroot/.complete" 2>/dev/null)" != "$libraries" ] || return 0
+	rm -rf "$sysroot"
+	# shellcheck disable=SC2086
+	tools/debs.sh --deps bookworm arm64 "$sysroot" $libraries
+	# Links to /lib/... would lead to this machine's libraries.
+	find "$sysroot" -type l -lname '/*' | while read -r link; do
+		ln -snf "$sysroot$(readlink "$link")" "$link"
+	done
+	echo "$libraries" >"$sysroot/.complete"
+}
+
+cross_make() {
+	${MAKE:-make} O=build/arm64 TRIPLE=aarch64-linux-gnu CC="aarch64-linux-gnu-gcc --sysroot=$sysroot" "$@"
+}
+
+case ${1:-} in
+--sysroot)
+	fill_sysroot
+	echo "$sysroot"
+	;;
+--check)
+	fill_sysroot
+	cross_make build/arm64/unit
+	emulator=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || {
+		echo "SKIP: the arm64 unit tests were built but not run: no qemu-aarch64-static here" >&2
+		exit 0
+	}
+	"$emulator" -L "$sysroot" build/arm64/unit >build/arm64/unit.log || {
+		grep -v '^ok' build/arm64/unit.log
+		exit 1
+	}
+	tail -n 1 build/arm64/unit.log
+	;;
+*)
+	fill_sysroot
+	cross_make "${@:-all}"
+	;;
+esac
