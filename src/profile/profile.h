@@ -173,15 +173,31 @@ u32 profile_add_link(struct profile *profile, const struct profile_link *link);
 u32 profile_add_attribute(struct profile *profile, const struct profile_attribute *attribute);
 u32 profile_add_stack(struct profile *profile, const u32 *locations, u32 count);
 
+/*
+ * For readers of files that number their rows: append without looking for
+ * equals. What a row points to must be in the arena already.
+ */
+u32 profile_append_string(struct profile *profile, struct str string);
+u32 profile_append_mapping(struct profile *profile, const struct profile_mapping *mapping);
+u32 profile_append_location(struct profile *profile, const struct profile_location *location);
+u32 profile_append_function(struct profile *profile, const struct profile_function *function);
+u32 profile_append_link(struct profile *profile, const struct profile_link *link);
+u32 profile_append_attribute(struct profile *profile, const struct profile_attribute *attribute);
+u32 profile_append_stack(struct profile *profile, struct indices locations);
+
 /* Shorthands for the common attributes. */
 u32 profile_add_attribute_string(struct profile *profile, const char *key, const char *value);
 u32 profile_add_attribute_int(struct profile *profile, const char *key, s64 value);
+
+/* Memory of the arena, NULL once it ran out. */
+void *profile_alloc(struct profile *profile, size_t bytes);
 
 /* Copies into the arena, NULL once memory ran out. */
 const void *profile_copy(struct profile *profile, const void *at, size_t bytes);
 struct str profile_copy_str(struct profile *profile, const char *at, size_t len);
 struct indices profile_copy_indices(struct profile *profile, const u32 *at, u32 count);
 struct any profile_copy_any(struct profile *profile, const struct any *value);
+const struct keyvalue *profile_copy_keyvalues(struct profile *profile, const struct keyvalue *at, u32 count);
 
 /*
  * Append a zeroed entry and return it, NULL once memory ran out. The pointer

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values and attribute lists, compared by content. Reals are equal if their
+ * bits are. Values are at most ANY_DEPTH_MAX deep: readers see to that.
+ */
+#ifndef PROFILE_ANY_H
+#define PROFILE_ANY_H
+
+#include "profile/profile.h"
+
+#define ANY_DEPTH_MAX 32
+
+bool str_equal(struct str a, struct str b);
+bool any_equal(const struct any *a, const struct any *b);
+bool keyvalues_equal(const struct keyvalue *a, u32 a_count, const struct keyvalue *b, u32 b_count);
+
+u64 any_hash(const struct any *value, u64 seed);
+u64 keyvalues_hash(const struct keyvalue *at, u32 count, u64 seed);
+
+#endif
