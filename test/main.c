@@ -5,6 +5,8 @@
 
 #include "test.h"
 
+#include "exe/reader_protocol.h"
+
 extern const struct test __start_tests[], __stop_tests[];
 
 /* A test that hangs is ended by the alarm. */
@@ -31,6 +33,8 @@ int main(int argc, char **argv)
 {
 	int passed = 0, failed = 0, skipped = 0;
 
+	if (argc == 1 && !strcmp(argv[0], READER_ARGV0))
+		return reader_server_main(READER_SOCKET_FD);
 	for (const struct test *t = __start_tests; t < __stop_tests; t++) {
 		int status;
 

@@ -77,14 +77,25 @@ struct exe_lines {
 #define READER_LINES_MAX 256
 
 struct reader_stats {
-	u64 requests, restarts, timeouts, refused;
+	u64 requests;
+	u64 restarts;		/* it died, or was killed because of a timeout */
+	u64 timeouts;
+	u64 refused;		/* not a regular file, or too large to look at */
+	u64 unfiltered;		/* it was started on a kernel that cannot filter its system calls */
 };
 
+/* The process is this program run again: main() hands over to reader_server_main() (exe/reader_protocol.h). */
 int reader_start(struct reader **ret_reader);
 void reader_free(struct reader *reader);
 DEFINE_CLEANUP(struct reader *, reader_free)
 
 struct reader_stats reader_stats(struct reader *reader);
+
+/* The process that runs now, 0 if none: its memory counts as ours. */
+int reader_pid(struct reader *reader);
+
+/* How long a request may take; READER_SECONDS unless set. */
+void reader_set_timeout(struct reader *reader, unsigned ms);
 
 /* What the file is. -ENOEXEC if it is not an ELF file. */
 int reader_identify(struct reader *reader, int fd, struct exe_info *ret_info);

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exe/confine.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+#if defined(__x86_64__)
+#define AUDIT_ARCH_HERE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define AUDIT_ARCH_HERE AUDIT_ARCH_AARCH64
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED false
+#endif
+
+/* Files may be mapped whole (they cost page cache, not memory of ours), so the limit is on private memory. */
+#define DATA_MAX_BYTES (512u << 20)
+#define FILES_MAX 16
+
+static int limit(int resource, rlim_t max)
+{
+	struct rlimit limit = { max, max };
+
+	return setrlimit(resource, &limit) < 0 ? -errno : 0;
+}
+
+static int limit_resources(void)
+{
+	int r = limit(RLIMIT_CORE, 0);
+
+	if (r == 0)
+		r = limit(RLIMIT_NOFILE, FILES_MAX);
+	if (r == 0 && !SANITIZED) /* its shadow is private memory */
+		r = limit(RLIMIT_DATA, DATA_MAX_BYTES);
+	return r;
+}
+
+/* As root: become nobody. Whoever we are: keep no capability and never get one. */
+static int drop_privileges(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (geteuid() == 0) {
+		/* In a user namespace without a map for it, or without CAP_SETUID, nobody can't be had. */
+		if (setgroups(0, NULL) < 0 && errno != EPERM)
+			return -errno;
+		if (setresgid(NOBODY, NOBODY, NOBODY) < 0 && errno != EPERM && errno != EINVAL)
+			return -errno;
+		if (setresuid(NOBODY, NOBODY, NOBODY) < 0 && errno != EPERM && errno != EINVAL)
+			return -errno;
+	}
+	if (syscall(SYS_capset, &head, none) < 0)
+		return -errno;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	/* Nothing else that runs as nobody may trace it. */
+	return prctl(PR_SET_DUMPABLE, 0) < 0 ? -errno : 0;
+}
+
+/*
+ * What is left: memory, the descriptors it was given, time, exit. Everything else fails with EPERM rather than
+ * killing, since libraries probe: libdw looks for .dwo files by names that come from the file.
+ */
+static const unsigned allowed[] = {
+	SYS_recvmsg, SYS_sendmsg, SYS_read,	SYS_pread64,	   SYS_write,	      SYS_lseek,	SYS_fstat,
+	SYS_close,   SYS_fcntl,	  SYS_mmap,	SYS_munmap,	   SYS_mremap,	      SYS_madvise,	SYS_brk,
+	SYS_futex,   SYS_mprotect, SYS_getrandom, SYS_memfd_create, SYS_clock_gettime, SYS_setitimer,	SYS_rt_sigreturn,
+	SYS_exit,    SYS_exit_group, SYS_restart_syscall, SYS_newfstatat,
+};
+#define ALLOWED_COUNT (sizeof(allowed) / sizeof(allowed[0]))
+
+static bool filter_system_calls(void)
+{
+	struct sock_filter code[ALLOWED_COUNT + 6];
+	struct sock_fprog program = { .filter = code };
+	unsigned n = 0;
+
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_HERE, 1, 0);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (unsigned i = 0; i < ALLOWED_COUNT; i++)
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i], ALLOWED_COUNT - i, 0);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	program.len = n;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+int confine(bool *ret_seccomp)
+{
+	int r = limit_resources();
+
+	if (r == 0)
+		r = drop_privileges();
+	if (r == 0)
+		*ret_seccomp = filter_system_calls();
+	return r;
+}

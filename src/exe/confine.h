@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes from this process all that it does not need to read files that it is
+ * given: privileges, identity, system calls, memory. For good.
+ */
+#ifndef EXE_CONFINE_H
+#define EXE_CONFINE_H
+
+#include <stdbool.h>
+
+/*
+ * -errno if privileges could not be given up. ret_seccomp is false where the kernel cannot filter system calls; the
+ * process may go on without: it owns nothing.
+ */
+int confine(bool *ret_seccomp);
+
+#endif

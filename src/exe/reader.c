@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exe/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "exe/reader_protocol.h"
+
+/* Readers that were killed but sleep in the kernel (a file on a dead network mount) are waited for later. */
+#define GHOSTS_MAX 8
+#define REAP_TRIES 20
+#define REAP_NS 1000000
+
+struct reader {
+	pthread_mutex_t lock;
+	pid_t pid;		/* 0 if none runs */
+	int socket_fd;
+	bool greeted;		/* it said hello */
+	unsigned timeout_ms;
+	pid_t ghosts[GHOSTS_MAX];
+	struct reader_stats stats;
+};
+
+/* Between fork and exec, in a copy of a program with threads: system calls only. */
+static _Noreturn void become_reader(int socket_fd)
+{
+	char *argv[] = { READER_ARGV0, NULL }, *envp[] = { NULL };
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* File capabilities of the program are not for the reader. */
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (dup2(socket_fd, READER_SOCKET_FD) >= 0 && dup2(null_fd, 1) >= 0 && dup2(null_fd, 2) >= 0 &&
+	    close_range(3, ~0u, 0) == 0)
+		execve("/proc/self/exe", argv, envp);
+	_exit(127);
+}
+
+/* Starts the process; it greets when it is ready, which nobody waits for until the first request. */
+static int reader_spawn(struct reader *reader)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		become_reader(pair[1]);
+	close(pair[1]);
+	if (pid < 0) {
+		int r = -errno;
+
+		close(pair[0]);
+		return r;
+	}
+	reader->pid = pid;
+	reader->socket_fd = pair[0];
+	reader->greeted = false;
+	return 0;
+}
+
+/* True once that process is gone; waits a moment for it. */
+static bool reap(pid_t pid, int tries)
+{
+	struct timespec moment = { .tv_nsec = REAP_NS };
+
+	while (waitpid(pid, NULL, WNOHANG) == 0) {
+		if (--tries <= 0)
+			return false;
+		nanosleep(&moment, NULL);
+	}
+	return true;
+}
+
+static void reap_ghosts(struct reader *reader)
+{
+	for (int i = 0; i < GHOSTS_MAX; i++)
+		if (reader->ghosts[i] && reap(reader->ghosts[i], 1))
+			reader->ghosts[i] = 0;
+}
+
+static bool add_ghost(struct reader *reader, pid_t pid)
+{
+	for (int i = 0; i < GHOSTS_MAX; i++)
+		if (!reader->ghosts[i]) {
+			reader->ghosts[i] = pid;
+			return true;
+		}
+	return false;
+}
+
+/* Ends the process, if one runs. */
+static void reader_kill(struct reader *reader)
+{
+	if (!reader->pid)
+		return;
+	close(reader->socket_fd);
+	reader->socket_fd = -1;
+	kill(reader->pid, SIGKILL);
+	/* Without a free place for a ghost it is left for whoever reaps our children when we exit. */
+	if (!reap(reader->pid, REAP_TRIES))
+		(void)add_ghost(reader, reader->pid);
+	reader->pid = 0;
+	reader->stats.restarts++;
+}
+
+int reader_start(struct reader **ret_reader)
+{
+	_cleanup_(reader_freep) struct reader *reader = calloc(1, sizeof(*reader));
+	int r;
+
+	if (!reader)
+		return -ENOMEM;
+	reader->socket_fd = -1;
+	reader->timeout_ms = READER_SECONDS * 1000;
+	pthread_mutex_init(&reader->lock, NULL);
+	r = reader_spawn(reader);
+	if (r < 0)
+		return r;
+	*ret_reader = TAKE(reader);
+	return 0;
+}
+
+void reader_free(struct reader *reader)
+{
+	if (!reader)
+		return;
+	reader_kill(reader);
+	pthread_mutex_destroy(&reader->lock);
+	free(reader);
+}
+
+void reader_set_timeout(struct reader *reader, unsigned ms)
+{
+	pthread_mutex_lock(&reader->lock);
+	reader->timeout_ms = ms;
+	pthread_mutex_unlock(&reader->lock);
+}
+
+int reader_pid(struct reader *reader)
+{
+	int pid;
+
+	pthread_mutex_lock(&reader->lock);
+	pid = reader->pid;
+	pthread_mutex_unlock(&reader->lock);
+	return pid;
+}
+
+struct reader_stats reader_stats(struct reader *reader)
+{
+	struct reader_stats stats;
+
+	pthread_mutex_lock(&reader->lock);
+	stats = reader->stats;
+	pthread_mutex_unlock(&reader->lock);
+	return stats;
+}
+
+static long long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}
+
+/* Waits for the reader's next message. Its length, 0 if the reader died, -ETIMEDOUT, or -errno. */
+static ssize_t await(struct reader *reader, void *at, size_t bytes, int fds[READER_FILES], u32 *ret_fd_count)
+{
+	long long end_ms = now_ms() + reader->timeout_ms;
+	struct pollfd wait = { .fd = reader->socket_fd, .events = POLLIN };
+
+	for (;;) {
+		long long left_ms = end_ms - now_ms();
+		int r = poll(&wait, 1, left_ms > 0 ? left_ms : 0);
+
+		if (r > 0)
+			return reader_receive(reader->socket_fd, at, bytes, fds, ret_fd_count);
+		if (r == 0)
+			return -ETIMEDOUT;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+static void close_all(const int *fds, u32 count)
+{
+	for (u32 i = 0; i < count; i++)
+		close(fds[i]);
+}
+
+/* A reader that has said hello: starts one if none runs. */
+static int reader_ready(struct reader *reader)
+{
+	struct reader_hello hello;
+	int fds[READER_FILES], r = 0;
+	u32 fd_count = 0;
+	ssize_t got;
+
+	reap_ghosts(reader);
+	if (!reader->pid)
+		r = reader_spawn(reader);
+	if (r < 0 || reader->greeted)
+		return r;
+	got = await(reader, &hello, sizeof(hello), fds, &fd_count);
+	close_all(fds, fd_count);
+	if (got != sizeof(hello) || hello.magic != READER_HELLO_MAGIC) {
+		reader_kill(reader);
+		return got == -ETIMEDOUT ? -ETIMEDOUT : -ENOEXEC;
+	}
+	reader->greeted = true;
+	reader->stats.unfiltered += !hello.seccomp;
+	return 0;
+}
+
+/* Sends a request to a reader that can take it. One that died idle is no fault of the file: it is replaced. */
+static int reader_ask(struct reader *reader, const struct reader_request *request, const int *fds)
+{
+	int r = 0;
+
+	for (int tries = 0; tries < 2; tries++) {
+		r = reader_ready(reader);
+		if (r < 0)
+			return r;
+		r = reader_send(reader->socket_fd, request, reader_request_bytes(request->count), fds,
+				__builtin_popcount(request->files));
+		if (r == 0)
+			return 0;
+		reader_kill(reader);
+	}
+	return r;
+}
+
+/* The answer to the request that was sent. */
+static int reader_hear(struct reader *reader, void **ret_at, size_t *ret_bytes)
+{
+	struct reader_reply reply;
+	int fds[READER_FILES], r;
+	u32 fd_count = 0;
+	ssize_t got = await(reader, &reply, sizeof(reply), fds, &fd_count);
+
+	r = got > 0 ? reader_reply_check(&reply, got, fd_count) : -EBADMSG;
+	if (r == 0 && reply.error == 0)
+		r = reader_unpack(fds[0], reply.bytes, ret_at);
+	close_all(fds, fd_count);
+	if (r == -EBADMSG) {
+		reader->stats.timeouts += got == -ETIMEDOUT;
+		reader_kill(reader);
+	}
+	if (r == 0 && reply.error == 0)
+		*ret_bytes = reply.bytes;
+	return r == 0 ? reply.error : r;
+}
+
+/* Only regular files can neither block nor act on being read. */
+static int check_file(int fd)
+{
+	struct stat stat;
+
+	if (fstat(fd, &stat) < 0)
+		return -errno;
+	if (!S_ISREG(stat.st_mode))
+		return -ENOEXEC;
+	return (u64)stat.st_size > READER_FILE_MAX ? -EFBIG : 0;
+}
+
+/* Fills in which files come along; fds gets them without gaps. */
+static int add_files(struct reader_request *request, const int files[READER_FILES], int fds[READER_FILES])
+{
+	u32 count = 0;
+
+	for (int place = 0; place < READER_FILES; place++) {
+		int r;
+
+		if (place != READER_EXE && files[place] < 0)
+			continue;
+		r = check_file(files[place]);
+		if (r < 0)
+			return r;
+		request->files |= 1u << place;
+		fds[count++] = files[place];
+	}
+	return 0;
+}
+
+static int reader_call(struct reader *reader, struct reader_request *request, const int files[READER_FILES],
+		       void **ret_at, size_t *ret_bytes)
+{
+	int fds[READER_FILES], r;
+
+	pthread_mutex_lock(&reader->lock);
+	reader->stats.requests++;
+	r = add_files(request, files, fds);
+	if (r < 0)
+		reader->stats.refused++;
+	if (r == 0)
+		r = reader_ask(reader, request, fds);
+	if (r == 0)
+		r = reader_hear(reader, ret_at, ret_bytes);
+	pthread_mutex_unlock(&reader->lock);
+	return r;
+}
+
+int reader_identify(struct reader *reader, int fd, struct exe_info *ret_info)
+{
+	struct reader_request request = { .op = READER_IDENTIFY };
+	_cleanup_(freep) void *at = NULL;
+	size_t bytes = 0;
+	int r = reader_call(reader, &request, (int[]){ fd, -1, -1 }, &at, &bytes);
+
+	if (r == 0)
+		r = exe_info_check(at, bytes);
+	if (r == 0)
+		memcpy(ret_info, at, sizeof(*ret_info));
+	return r;
+}

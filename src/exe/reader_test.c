@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exe/reader.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "test.h"
+
+static struct reader *start(void)
+{
+	struct reader *reader = NULL;
+
+	EQ(reader_start(&reader), 0);
+	return reader;
+}
+
+static int open_self(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	OK(fd >= 0);
+	return fd;
+}
+
+/* A line of /proc/PID/status of the reader that begins with key. */
+static void status_line(struct reader *reader, const char *key, char *line, size_t bytes)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", reader_pid(reader));
+	file = fopen(path, "r");
+	OK(file);
+	while (fgets(line, bytes, file))
+		if (!strncmp(line, key, strlen(key))) {
+			line[strcspn(line, "\n")] = 0;
+			fclose(file);
+			return;
+		}
+	FAIL("no %s in %s", key, path);
+}
+
+TEST(reader_identifies_this_program)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = open_self();
+	struct exe_info info;
+
+	EQ(reader_identify(reader, fd, &info), 0);
+	EQ(info.elf_class, ELFCLASS64);
+	EQ(info.type, ET_DYN);
+	OK(info.segment_count >= 1);
+	OK(info.has_symtab);
+	EQ(reader_stats(reader).requests, 1);
+	EQ(reader_stats(reader).restarts, 0);
+}
+
+TEST(reader_keeps_no_privilege)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = open_self();
+	struct exe_info info;
+	char line[256];
+
+	EQ(reader_identify(reader, fd, &info), 0);
+	status_line(reader, "Name:", line, sizeof(line));
+	STREQ(line, "Name:\twick: reader");
+	status_line(reader, "CapPrm:", line, sizeof(line));
+	STREQ(line, "CapPrm:\t0000000000000000");
+	status_line(reader, "NoNewPrivs:", line, sizeof(line));
+	STREQ(line, "NoNewPrivs:\t1");
+	if (reader_stats(reader).unfiltered == 0) {
+		status_line(reader, "Seccomp:", line, sizeof(line));
+		STREQ(line, "Seccomp:\t2");
+	}
+	if (geteuid() == 0) {
+		status_line(reader, "Uid:", line, sizeof(line));
+		STREQ(line, "Uid:\t65534\t65534\t65534\t65534");
+	}
+}
+
+TEST(reader_reads_files_that_only_their_owner_may_open)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	char path[] = "/tmp/wick-reader-test-XXXXXX";
+	_cleanup_(closep) int self = open_self();
+	_cleanup_(closep) int fd = mkstemp(path);
+	struct exe_info info;
+	struct stat stat;
+
+	OK(fd >= 0 && fstat(self, &stat) == 0);
+	unlink(path);
+	EQ(fchmod(fd, 0600), 0);
+	for (off_t left = stat.st_size; left;) {
+		char part[65536];
+		ssize_t got = read(self, part, sizeof(part));
+
+		OK(got > 0 && write(fd, part, got) == got);
+		left -= got;
+	}
+	EQ(reader_identify(reader, fd, &info), 0);
+}
+
+TEST(reader_refuses_what_is_not_a_regular_file)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int device = open("/dev/zero", O_RDONLY);
+	_cleanup_(closep) int directory = open("/", O_RDONLY);
+	_cleanup_(closep) int huge = memfd_create("huge", 0);
+	struct exe_info info;
+	int ends[2];
+
+	EQ(pipe(ends), 0);
+	EQ(ftruncate(huge, (8ll << 30) + 1), 0);
+	EQ(reader_identify(reader, ends[0], &info), -ENOEXEC);
+	EQ(reader_identify(reader, device, &info), -ENOEXEC);
+	EQ(reader_identify(reader, directory, &info), -ENOEXEC);
+	EQ(reader_identify(reader, huge, &info), -EFBIG);
+	EQ(reader_identify(reader, -1, &info), -EBADF);
+	EQ(reader_stats(reader).refused, 5);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+TEST(reader_says_that_a_text_file_is_no_program)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = memfd_create("text", 0);
+	struct exe_info info;
+
+	EQ(write(fd, "hello\n", 6), 6);
+	EQ(reader_identify(reader, fd, &info), -ENOEXEC);
+	EQ(reader_stats(reader).restarts, 0);
+}
+
+TEST(reader_replaces_a_process_that_died_idle)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = open_self();
+	struct exe_info info;
+	siginfo_t dead;
+
+	EQ(reader_identify(reader, fd, &info), 0);
+	kill(reader_pid(reader), SIGKILL);
+	EQ(waitid(P_PID, reader_pid(reader), &dead, WEXITED | WNOWAIT), 0);
+	EQ(reader_identify(reader, fd, &info), 0);
+	EQ(reader_stats(reader).restarts, 1);
+}
+
+TEST(reader_blames_the_file_that_takes_too_long)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = open_self();
+	struct exe_info info;
+
+	EQ(reader_identify(reader, fd, &info), 0);
+	kill(reader_pid(reader), SIGSTOP);
+	reader_set_timeout(reader, 20);
+	EQ(reader_identify(reader, fd, &info), -EBADMSG);
+	EQ(reader_stats(reader).timeouts, 1);
+	EQ(reader_stats(reader).restarts, 1);
+	reader_set_timeout(reader, 10000);
+	EQ(reader_identify(reader, fd, &info), 0);
+}
+
+/* Kills a process when the time given is over; it cannot know whether the request was sent by then. */
+static pid_t kill_later(int pid, unsigned us)
+{
+	pid_t killer = fork();
+
+	if (killer == 0) {
+		usleep(us);
+		kill(pid, SIGSEGV);
+		kill(pid, SIGCONT);
+		_exit(0);
+	}
+	return killer;
+}
+
+TEST(reader_blames_the_file_that_kills_it)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = open_self();
+	struct exe_info info;
+	int r = 0;
+
+	EQ(reader_identify(reader, fd, &info), 0);
+	for (unsigned us = 1000; r == 0 && us < 4000000; us *= 4) {
+		kill(reader_pid(reader), SIGSTOP);
+		OK(kill_later(reader_pid(reader), us) > 0);
+		r = reader_identify(reader, fd, &info);
+	}
+	EQ(r, -EBADMSG);
+	EQ(reader_stats(reader).timeouts, 0);
+	OK(reader_stats(reader).restarts >= 1);
+	EQ(reader_identify(reader, fd, &info), 0);
+}
+
+TEST(reader_start_fails_without_memory)
+{
+	struct reader *reader = NULL;
+
+	test_alloc_fail(0);
+	EQ(reader_start(&reader), -ENOMEM);
+	test_alloc_reset();
+	OK(!reader);
+}
