@@ -1,17 +1,134 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "cmd/command.h"
+#include "cmd/nearest.h"
 #include "exe/reader_protocol.h"
 
-int main(int argc, char **argv)
+#define COMMAND(name) &command_##name,
+static const struct command *const commands[] = {
+#include "cmd/list.h"
+	NULL,
+};
+#undef COMMAND
+
+static void usage(FILE *out)
 {
-	if (argc == 1 && !strcmp(argv[0], READER_ARGV0))
-		return reader_server_main(READER_SOCKET_FD);
-	if (argc == 2 && !strcmp(argv[1], "--version")) {
+	fputs("wick finds where the time goes on this machine: in every process, in every language, with nothing to\n"
+	      "install or restart in what is watched.\n\n"
+	      "Usage: wick COMMAND [OPTIONS] [OPERANDS]\n\nCommands:\n",
+	      out);
+	for (const struct command *const *c = commands; *c; c++)
+		fprintf(out, "  %-12s%s\n", (*c)->name, (*c)->help);
+	fputs("  help        say more about a command\n\n"
+	      "wick COMMAND --help lists its options and shows examples; wick --version prints the version.\n",
+	      out);
+}
+
+static void command_usage(const struct command *c, FILE *out)
+{
+	fprintf(out, "wick %s: %s\n\nUsage: wick %s [OPTIONS]%s%s\n", c->name, c->help, c->name, *c->operands ? " " : "",
+		c->operands);
+	if (c->about)
+		fprintf(out, "\n%s", c->about);
+	fputs("\nOptions:\n", out);
+	options_print(&c->options, out);
+	if (c->examples)
+		fprintf(out, "\nExamples:\n%s", c->examples);
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++) {
+		if (!strcmp((*c)->name, name))
+			return *c;
+	}
+	return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+	struct nearest n;
+
+	nearest_init(&n, name);
+	for (const struct command *const *c = commands; *c; c++)
+		nearest_try(&n, (*c)->name);
+	if (n.best)
+		fprintf(stderr, "wick: there is no command %s; did you mean wick %s?\n", name, n.best);
+	else
+		fprintf(stderr, "wick: there is no command %s; wick --help lists them\n", name);
+	return 1;
+}
+
+static int run_command(const struct command *c, int argc, char **argv)
+{
+	_cleanup_(freep) void *values = calloc(1, c->values_bytes ? c->values_bytes : 1);
+	char error[OPTIONS_ERROR_MAX];
+	int count, r;
+
+	if (!values)
+		return command_fail(c, "out of memory");
+	r = options_parse(&c->options, argc, argv, values, &count, error);
+	if (r == OPTIONS_HELP) {
+		command_usage(c, stdout);
+		return 0;
+	}
+	if (r < 0)
+		return command_fail(c, "%s", error);
+	if (count < c->operands_min || (c->operands_max >= 0 && count > c->operands_max))
+		return command_fail(c, "%s operands; usage: wick %s [OPTIONS]%s%s",
+				    count < c->operands_min ? "missing" : "too many", c->name, *c->operands ? " " : "",
+				    c->operands);
+	argv[count] = NULL;
+	return c->run(values, count, argv);
+}
+
+static int help_command(int argc, char **argv)
+{
+	const struct command *c = argc > 0 ? find_command(argv[0]) : NULL;
+
+	if (argc > 0 && !c)
+		return unknown_command(argv[0]);
+	if (c)
+		command_usage(c, stdout);
+	else
+		usage(stdout);
+	return 0;
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc < 2) {
+		usage(stderr);
+		return 1;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("wick " WICK_VERSION);
 		return 0;
 	}
-	fprintf(stderr, "usage: wick COMMAND\n");
-	return 1;
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		return help_command(argc - 2, argv + 2);
+	c = find_command(argv[1]);
+	return c ? run_command(c, argc - 2, argv + 2) : unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	/* The second process that parses foreign files is this binary under another name. */
+	if (argc == 1 && !strcmp(argv[0], READER_ARGV0))
+		return reader_server_main(READER_SOCKET_FD);
+	status = dispatch(argc, argv);
+	/* A full disk or a closed pipe must not look like success. */
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0) {
+		fprintf(stderr, "wick: cannot write the output: %s\n", strerror(errno));
+		return 1;
+	}
+	return status;
 }

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every subcommand, in the order of `wick --help`. No include guard: it is included with COMMAND() defined. */
+COMMAND(doctor)

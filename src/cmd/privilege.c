@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/privilege.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+const struct privilege privileges[] = {
+	{ "CAP_BPF", CAP_BPF, true, true, "no BPF program can be loaded" },
+	{ "CAP_PERFMON", CAP_PERFMON, true, true, "no clock tick can be opened for other processes, no kernel memory read" },
+	{ "CAP_SYS_PTRACE", CAP_SYS_PTRACE, false, false,
+	  "other users' processes cannot be opened: their stacks end early and have no names" },
+	{ "CAP_SYSLOG", CAP_SYSLOG, false, true, "kernel addresses are hidden: kernel frames have no names" },
+	{ "CAP_CHECKPOINT_RESTORE", CAP_CHECKPOINT_RESTORE, false, true,
+	  "deleted executables and files in other mount namespaces cannot be opened" },
+	{ "CAP_DAC_READ_SEARCH", CAP_DAC_READ_SEARCH, false, false,
+	  "executables and debug files that this user may not read have no names" },
+	{ "CAP_SYS_RESOURCE", CAP_SYS_RESOURCE, false, false,
+	  "the limit of locked memory, which BPF maps count against before Linux 5.11, cannot be raised" },
+	{ 0 },
+};
+
+int privilege_parse(const char *status, u64 *ret_caps)
+{
+	const char *line = strstr(status, "\nCapEff:");
+	char *end;
+	u64 caps;
+
+	if (!line)
+		return -EBADMSG;
+	line += strlen("\nCapEff:");
+	caps = strtoull(line, &end, 16);
+	if (end == line)
+		return -EBADMSG;
+	*ret_caps = caps;
+	return 0;
+}
+
+int privilege_read(u64 *ret_caps)
+{
+	_cleanup_(closep) int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	ssize_t len;
+
+	if (fd < 0)
+		return -errno;
+	len = read(fd, text, sizeof(text) - 1);
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	return privilege_parse(text, ret_caps);
+}
+
+bool privilege_held(const struct privilege *privilege, u64 caps)
+{
+	return caps >> privilege->bit & 1 || (privilege->admin_will_do && caps >> CAP_SYS_ADMIN & 1);
+}
+
+const char *privilege_missing(u64 caps, char *text, size_t bytes)
+{
+	text[0] = '\0';
+	for (const struct privilege *p = privileges; p->name; p++) {
+		size_t used = strlen(text);
+
+		if (p->required && !privilege_held(p, caps))
+			snprintf(text + used, bytes - used, "%s%s", used ? " and " : "", p->name);
+	}
+	return text;
+}

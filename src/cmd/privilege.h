@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The capabilities that wick uses, whether this process has them, and what
+ * each missing one costs. One list: `wick doctor` prints it, `wick record`
+ * and `wick top` refuse by it.
+ */
+#ifndef CMD_PRIVILEGE_H
+#define CMD_PRIVILEGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abi.h"
+
+struct privilege {
+	const char *name;	/* "CAP_BPF" */
+	int bit;
+	bool required;		/* nothing can be recorded without it */
+	bool admin_will_do;	/* the kernel takes CAP_SYS_ADMIN instead */
+	const char *cost;	/* what its absence costs */
+};
+
+/* Ended by a NULL name. */
+extern const struct privilege privileges[];
+
+/* The line that gives wick what it needs without root. */
+#define PRIVILEGE_ADVICE \
+	"run it with sudo, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_syslog," \
+	"cap_checkpoint_restore,cap_dac_read_search,cap_sys_resource=ep $(command -v wick)"
+
+/* The effective capabilities of this process as bits; -errno. */
+int privilege_read(u64 *ret_caps);
+
+/* As in /proc/PID/status. -EBADMSG if there is no CapEff line. */
+int privilege_parse(const char *status, u64 *ret_caps);
+
+bool privilege_held(const struct privilege *privilege, u64 caps);
+
+/* The required ones that are missing, "CAP_BPF and CAP_PERFMON"; "" if none is. Returns text. */
+const char *privilege_missing(u64 caps, char *text, size_t bytes);
+
+#endif
