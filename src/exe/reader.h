@@ -11,7 +11,7 @@
  * aside.
  *
  * A struct reader may be shared by threads: calls take a lock, and each
- * request is bounded (READER_LINES_MAX addresses), so that nobody waits long.
+ * request is bounded (by its count of addresses), so that nobody waits long.
  * File descriptors stay the caller's. Results are the caller's to free().
  */
 #ifndef EXE_READER_H
@@ -104,10 +104,11 @@ int reader_identify(struct reader *reader, int fd, struct exe_info *ret_info);
 int reader_rows(struct reader *reader, int fd, int debug_fd, struct rows **ret_rows);
 
 /*
- * Symbol index, checked (exe/symbols.h). Takes .symtab, .dynsym, .gnu_debugdata and FDE bounds of fd, and
- * .symtab of the separate debug file where debug_fd is not -1.
+ * The functions that cover up to SYMBOLS_MAX ELF addresses, checked (exe/symbols.h). Takes .symtab, .dynsym,
+ * .gnu_debugdata, PLT entries and FDE bounds of fd, and .symtab of the separate debug file where debug_fd is not -1.
  */
-int reader_symbols(struct reader *reader, int fd, int debug_fd, struct symbols **ret_symbols);
+int reader_symbols(struct reader *reader, int fd, int debug_fd, const u64 *ea, u32 count,
+		   struct symbols **ret_symbols);
 
 /*
  * Inline chains with file and line from DWARF for up to READER_LINES_MAX ELF addresses. alt_fd is the dwz

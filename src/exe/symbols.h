@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symbol index of one ELF file: what function an address lies in. Built
- * in the reader process; a flat block of bytes, as struct rows is:
+ * Functions of one ELF file by address: those that cover the addresses that
+ * were asked for. Made in the reader process; a flat block of bytes, as
+ * struct rows is:
  *
  *	struct symbols | struct symbol[count] | char strings[strings_bytes]
  *
- * Symbols ascend by ea and do not overlap. A symbol counts only inside its
- * size (or, if that is 0, inside its FDE, else up to the next symbol): an
+ * The whole table of a large program takes megabytes for the few functions
+ * that are ever seen on a stack; so it is read, not copied.
+ *
+ * Symbols ascend by ea, strictly. They may nest (an assembler's entry inside
+ * of another): the one that starts last counts. A symbol counts only inside
+ * its size (or, if that is 0, inside its FDE, else up to the next symbol): an
  * address between two has no name. Where only an FDE is known, name is 0 and
  * the function is called by its module and start.
  */
@@ -18,7 +23,8 @@
 #include "abi.h"
 
 #define SYMBOLS_MAGIC "wicksym1"
-#define SYMBOLS_MAX (8u << 20)
+#define SYMBOLS_MAX 4096		/* addresses to ask for at once, and symbols that come back */
+#define SYMBOL_NAME_MAX (64u << 10)	/* longer names are cut */
 
 struct symbol {
 	u64 ea;
@@ -49,5 +55,11 @@ int symbols_check(const struct symbols *symbols, size_t bytes);
 
 /* The symbol that covers an ELF address, or NULL. */
 const struct symbol *symbols_find(const struct symbols *symbols, u64 ea);
+
+/* Its name, "" if it has none; lives as long as the block. */
+static inline const char *symbols_name(const struct symbols *symbols, const struct symbol *symbol)
+{
+	return symbols_strings(symbols) + symbol->name;
+}
 
 #endif
