@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the named purposes need: deps.sh build|test|kernels|bench|all ...
-# (gcc-12-multilib and not gcc-multilib: that one conflicts with the cross compilers.)
+# PACKAGE/COMMAND is satisfied by the command, wherever it comes from.
 # As root on Debian by apt; elsewhere it says what is missing. Silent when nothing is.
 set -eu
 
 build='gcc libc6-dev make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev liblzma-dev libiberty-dev
 zlib1g-dev libzstd-dev libxxhash-dev libjansson-dev libcurl4-openssl-dev libssl-dev libseccomp-dev libcap-dev linux-libc-dev'
-test='g++ gdb linux-perf binutils elfutils debuginfod musl-tools python3 python3-venv procps cgroup-tools strace rustc golang-go lld gcc-12-multilib'
+test='g++ gdb linux-perf binutils elfutils debuginfod musl-tools python3 python3-venv procps strace rustc/rustc golang-go/go lld'
 kernels='qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 busybox-static cpio xz-utils zstd'
 bench='linux-perf bpftrace python3 nodejs'
@@ -20,6 +20,12 @@ done
 
 missing=
 for package in $wanted; do
+	case $package in
+	*/*)
+		! command -v "${package#*/}" >/dev/null || continue
+		package=${package%/*}
+		;;
+	esac
 	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# run.sh [--all] [NAME]: what `make test` does once everything is installed. Runs the steps of test/list in order, or those
+# whose name contains NAME; --all adds the long ones. Every step prints TAP; its whole output is kept in build/test-logs.
+# The last line is `N passed, M failed, K skipped`; the status is 1 if something failed or nothing ran.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+export WICK_BUILD=${O:-$PWD/build}
+logs=$WICK_BUILD/test-logs
+mkdir -p "$logs"
+
+all=
+if [ "${1:-}" = --all ]; then
+	all=1
+	shift
+fi
+only=${1:-}
+passed=0 failed=0 skipped=0
+skips=() failures=()
+
+# count NAME LOG STATUS: adds one step's TAP to the totals.
+count() {
+	local name=$1 log=$2 status=$3 line reason='' step_passed=0 step_failed=0 step_skipped=0
+
+	while IFS= read -r line; do
+		case $line in
+		'not ok '*)
+			step_failed=$((step_failed + 1))
+			failures+=("$name: ${line#not ok }")
+			;;
+		'ok '*'# SKIP'*)
+			step_skipped=$((step_skipped + 1))
+			line=${line#ok }
+			[ "${line##*# SKIP}" != '' ] || line="$line ${reason#\# }"
+			skips+=("$name: $line")
+			;;
+		'ok '*) step_passed=$((step_passed + 1)) ;;
+		esac
+		case $line in '# '*) reason=$line ;; *) reason= ;; esac
+	done <"$log"
+	if [ "$status" = 124 ] || [ "$status" = 137 ]; then
+		step_failed=$((step_failed + 1))
+		failures+=("$name: ended by its time limit")
+	elif [ "$status" != 0 ] && [ $step_failed = 0 ]; then
+		step_failed=1
+		failures+=("$name: status $status without saying what failed")
+	elif [ $((step_passed + step_failed + step_skipped)) = 0 ]; then
+		step_failed=1
+		failures+=("$name: it checked nothing")
+	fi
+	passed=$((passed + step_passed)) failed=$((failed + step_failed)) skipped=$((skipped + step_skipped))
+	printf '   %d passed, %d failed, %d skipped, %d s\n' $step_passed $step_failed $step_skipped $((SECONDS - started))
+}
+
+# step NAME LIMIT COMMAND: runs it, shows what is not a plain ok.
+step() {
+	local name=$1 limit=$2 log=$logs/$1.log status
+
+	shift 2
+	echo "== $name"
+	started=$SECONDS
+	timeout -k 10 "$limit" bash -c "$*" >"$log" 2>&1 </dev/null
+	status=$?
+	if [ $status = 0 ]; then
+		grep -E '^not ok|# SKIP' "$log"
+	else
+		grep -vE '^ok ' "$log" | tail -n 60
+	fi
+	count "$name" "$log" "$status"
+}
+
+while read -r tier name limit command; do
+	case $tier in
+	'' | '#'*) continue ;;
+	all) [ -n "$all" ] || continue ;;
+	esac
+	case $name in *"$only"*) ;; *) [ "$tier" = base ] || continue ;; esac
+	step "$name" "$limit" "$command"
+	if [ "$tier" = base ] && [ $failed != 0 ]; then
+		echo "Without $name the rest cannot run."
+		break
+	fi
+done <test/list
+
+[ ${#skips[@]} = 0 ] || printf '\nSKIPPED %d:\n' ${#skips[@]}
+printf '  %s\n' ${skips+"${skips[@]}"} | sed '/^ *$/d'
+[ ${#failures[@]} = 0 ] || printf '\nFAILED %d:\n' ${#failures[@]}
+printf '  %s\n' ${failures+"${failures[@]}"} | sed '/^ *$/d'
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ] && [ $((passed + skipped)) != 0 ]

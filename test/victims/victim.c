@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/* victim SECONDS: runs the scenario for that much CPU time and prints what it measured. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "victim.h"
+
+#define ROUND_NS 10000000
+
+uint64_t spent_ns[LEAF_COUNT], victim_budget_ns;
+volatile uint64_t victim_sink;
+
+NOINLINE uint64_t victim_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+NOINLINE void victim_main(uint64_t budget_ns)
+{
+	uint64_t start = victim_cpu_ns(), now = start, n = 1000;
+
+	while (now - start < budget_ns) {
+		uint64_t from = now;
+
+		victim_sink += outer(n);
+		now = victim_cpu_ns();
+		if (now - from < ROUND_NS / 2)
+			n *= 2;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	victim_budget_ns = (uint64_t)((argc > 1 ? strtod(argv[1], NULL) : 1) * 1e9);
+	if (victim_setup)
+		victim_setup(argc, argv);
+	victim_main(victim_budget_ns);
+	printf("{\"pid\": %d, \"leaf_a\": %" PRIu64 ", \"leaf_b\": %" PRIu64 ", \"leaf_c\": %" PRIu64 "}\n", getpid(),
+	       spent_ns[LEAF_A], spent_ns[LEAF_B], spent_ns[LEAF_C]);
+	return 0;
+}
