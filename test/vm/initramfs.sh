@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# initramfs.sh ARCH FILE: all that a guest has: busybox, wick with its shared libraries, the victims, init and jobs.
+set -eu
+cd "$(dirname "$0")/../.."
+arch=$1 file=$2
+
+case $arch in
+amd64)
+	root='' triple=x86_64-linux-gnu wick=build/wick cc=gcc
+	busybox=$(command -v busybox)
+	;;
+arm64)
+	root=$(tools/cross-arm64.sh --sysroot)
+	triple=aarch64-linux-gnu wick=build/arm64/wick cc="aarch64-linux-gnu-gcc --sysroot=$root"
+	busybox=${WICK_TEST_CACHE:-$HOME/.cache/wick-test}/busybox-arm64/bin/busybox
+	[ -e "$busybox" ] || tools/debs.sh bookworm arm64 "${busybox%/bin/busybox}" busybox-static
+	;;
+esac
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+mkdir -p "$stage/bin" "$stage/proc" "$stage/sys" "$stage/dev" "$stage/tmp" "$stage/root" "$stage/var/cache" "$stage/etc"
+cp "$busybox" "$stage/bin/busybox"
+cp test/vm/init "$stage/init"
+cp test/vm/jobs "$stage/jobs"
+"$triple-strip" -o "$stage/wick" "$wick"
+
+# No frame pointers, and every call a call.
+flags='-O2 -g -Wall -Wextra -Werror -fomit-frame-pointer -fno-optimize-sibling-calls'
+build() {
+	output=$1
+	shift
+	# shellcheck disable=SC2086
+	$cc $flags "$@" test/vm/victim.c -o "$stage/$output"
+}
+build victim
+build victim-static -static
+[ "$arch" != arm64 ] || build victim-pac -mbranch-protection=standard
+
+# Shared libraries, followed from file to file, and the loader that they all name.
+add_library() {
+	for dir in "/lib/$triple" "/usr/lib/$triple"; do
+		[ -e "$root$dir/$1" ] || continue
+		mkdir -p "$stage$dir"
+		cp -L "$root$dir/$1" "$stage$dir/$1"
+		add_needed "$stage$dir/$1"
+		return
+	done
+	echo "initramfs.sh: $triple has no $1" >&2
+	exit 1
+}
+add_needed() {
+	for library in $(LC_ALL=C readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+		[ -e "$stage/lib/$triple/$library" ] || [ -e "$stage/usr/lib/$triple/$library" ] || add_library "$library"
+	done
+}
+add_needed "$stage/wick"
+add_needed "$stage/victim"
+interpreter=$(LC_ALL=C readelf -l "$stage/wick" | sed -n 's/.*program interpreter: \(.*\)\]/\1/p')
+mkdir -p "$stage${interpreter%/*}"
+cp -L "$root$interpreter" "$stage$interpreter"
+
+mkdir -p "${file%/*}"
+(cd "$stage" && find . | cpio -o -H newc --quiet) >"$file"

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# run.sh [--all] [KERNEL...]: boots the kernels of kernels.list (without arguments those marked "ci") under qemu, lets
+# wick profile programs there whose stacks are known, and judges the profiles here. Prints TAP; what came from a guest
+# stays in build/vm/KERNEL.
+set -u
+cd "$(dirname "$0")/../.." || exit
+here=test/vm
+
+BOOT_SECONDS=400	# a guest that needs longer hangs
+SAMPLES_MIN=500		# of about 3,000, on a shared machine that emulates two processors
+WHOLE_PERCENT=99	# of the samples in a victim's code
+START_PERCENT=90	# of all samples of a victim: the rest is exec, the loader, exit
+
+count=0 failed=0
+report() { # report STATUS TEXT: one line of TAP
+	count=$((count + 1))
+	[ "$1" = 0 ] || { failed=$((failed + 1)); printf 'not '; }
+	echo "ok $count - $2"
+}
+explain() { # explain FILE: at most 20 lines of it as TAP comments
+	[ ! -s "$1" ] || cut -c 1-400 "$1" | head -n 20 | sed 's/^/#   /'
+}
+
+boot() { # boot ARCH CPU IMAGE INITRAMFS LOG
+	case $1 in
+	amd64) set -- "$5" qemu-system-x86_64 -M q35 -cpu "$2" -kernel "$3" -initrd "$4" -append console=ttyS0 ;;
+	arm64) set -- "$5" qemu-system-aarch64 -M virt -cpu "$2" -kernel "$3" -initrd "$4" -append console=ttyAMA0 ;;
+	esac
+	log=$1
+	shift
+	append="$(eval echo "\${$#}") quiet panic=-1"
+	timeout $BOOT_SECONDS "$@" -accel tcg -smp 2 -m 1024 -nographic -no-reboot -net none -append "$append" \
+		</dev/null >"$log" 2>&1
+}
+
+# judge DIR NAME CHAIN [ALL_PERCENT]: is the profile NAME there, and does each stack match CHAIN?
+judge() {
+	dir=$1 name=$2 chain=$3 all_percent=${4:-$START_PERCENT}
+	if [ "$(cat "$dir/$name.status" 2>/dev/null)" != 0 ] || [ ! -s "$dir/$name.folded" ]; then
+		report 1 "$kernel $name: wick record exits with $(cat "$dir/$name.status" 2>/dev/null)"
+		explain "$dir/$name.err"
+		return
+	fi
+	rm -f "$dir/$name.bad"
+	# shellcheck disable=SC2046
+	set -- $(awk -v chain="$chain" -v bad="$dir/$name.bad" -f $here/whole.awk "$dir/$name.folded")
+	ok=1
+	[ "$2" -lt $SAMPLES_MIN ] || [ $(($1 * 100)) -lt $(($2 * WHOLE_PERCENT)) ] ||
+		[ $(($1 * 100)) -lt $(($3 * all_percent)) ] || ok=0
+	report $ok "$kernel $name: $1 of $2 stacks whole, of $3 samples"
+	[ $ok = 0 ] || { explain "$dir/$name.bad"; explain "$dir/$name.err"; }
+}
+
+judge_all() { # judge_all DIR
+	start='(^|;)_start;([^;]*;)([^;]*;)?main;'
+	end='(;|$)'
+	flat="victim_a;victim_b;victim_c;victim_spin$end"
+
+	for name in version doctor; do
+		[ "$(cat "$1/$name.status" 2>/dev/null)" = 0 ]
+		report $? "$kernel $name"
+	done
+	judge "$1" flat "$start$flat"
+	case $kernel in
+	*-5.10) judge "$1" deep "\\[truncated\\];victim_deep\\*(12[5-9]|1[3-9][0-9]|[2-9][0-9][0-9]);victim_spin$end" ;;
+	*) judge "$1" deep "${start}victim_deep\\*1000;victim_spin$end" ;;
+	esac
+	judge "$1" signal "${start}victim_signal;(victim_spin;([^;]*;)*victim_handler;)?victim_spin$end"
+	judge "$1" threads "(^|;)([^;]*;)?[^;]*;victim_thread;$flat"
+	judge "$1" fork "${start}victim_fork;([^;]*;)*($flat|[^;]*fork)"
+	judge "$1" static "$start$flat"
+	case $kernel in
+	arm64-*) judge "$1" pac "$start$flat" ;;
+	esac
+	judge "$1" running "$start$flat" 0
+	judge "$1" pid "$start$flat"
+	judge "$1" cgroup "$start$flat"
+}
+
+try() { # try KERNEL
+	kernel=$1
+	line=$(awk -v name="$kernel" '$1 == name' $here/kernels.list)
+	# shellcheck disable=SC2086
+	set -- $line
+	[ $# = 6 ] || { report 1 "$kernel: is not in kernels.list"; return; }
+	arch=$2 cpu=$5 dir=build/vm/$kernel
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	image=$($here/kernels.sh "$kernel") || { report 1 "$kernel: cannot be fetched"; return; }
+	$here/initramfs.sh "$arch" "$dir/initramfs.cpio" || { report 1 "$kernel: no initramfs"; return; }
+	boot "$arch" "$cpu" "$image" "$dir/initramfs.cpio" "$dir/console.log"
+	tr -d '\r' <"$dir/console.log" | sed -n 's/^@@//p' >"$dir/base64"
+	if [ "$(tail -n 1 "$dir/base64")" != "done" ]; then
+		report 1 "$kernel: boots, runs and powers off"
+		tail -n 20 "$dir/console.log" >"$dir/end.log"
+		explain "$dir/end.log"
+		return
+	fi
+	sed '$d' "$dir/base64" | base64 -d | tar -xz -C "$dir"
+	report $? "$kernel: boots, runs and powers off"
+	judge_all "$dir"
+}
+
+[ "$(uname -m)" = x86_64 ] || { echo "1..0 # SKIP the guests are built on x86-64"; exit 0; }
+when=ci
+[ "${1:-}" != --all ] || { when=all; shift; }
+# shellcheck disable=SC2046
+[ $# != 0 ] || set -- $(awk -v when=$when '!/^#/ && NF && (when == "all" || $6 == when) { print $1 }' $here/kernels.list)
+
+make -s build/wick || exit 1
+case "$*" in *arm64*) tools/cross-arm64.sh -s build/arm64/wick || exit 1 ;; esac
+for name; do
+	try "$name"
+done
+echo "1..$count"
+[ $failed = 0 ]
