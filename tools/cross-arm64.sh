@@ -3,7 +3,6 @@
 # cross-arm64.sh [TARGET...]: builds wick for arm64 into build/arm64 with Debian's cross compiler. The arm64 libraries
 # come into a directory of their own; this machine gets no foreign architecture.
 # cross-arm64.sh --sysroot: only says where that directory is, after filling it.
-# cross-arm64.sh --check: builds and runs the unit tests under qemu-user.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -32,19 +31,6 @@ case ${1:-} in
 --sysroot)
 	fill_sysroot
 	echo "$sysroot"
-	;;
---check)
-	fill_sysroot
-	cross_make build/arm64/unit
-	emulator=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || {
-		echo "SKIP: the arm64 unit tests were built but not run: no qemu-aarch64-static here" >&2
-		exit 0
-	}
-	"$emulator" -L "$sysroot" build/arm64/unit >build/arm64/unit.log || {
-		grep -v '^ok' build/arm64/unit.log
-		exit 1
-	}
-	tail -n 1 build/arm64/unit.log
 	;;
 *)
 	fill_sysroot

@@ -1,18 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# initramfs.sh ARCH FILE: all that a guest has: busybox, wick with its shared libraries, the victims, init and jobs.
+# initramfs.sh ARCH FILE: all that a guest has: busybox, wick and its unit tests with their shared
+# libraries, the victims, init and jobs.
 set -eu
 cd "$(dirname "$0")/../.."
 arch=$1 file=$2
 
 case $arch in
 amd64)
-	root='' triple=x86_64-linux-gnu wick=build/wick cc=gcc
+	root='' triple=x86_64-linux-gnu build=build cc=gcc
 	busybox=$(command -v busybox)
 	;;
 arm64)
 	root=$(tools/cross-arm64.sh --sysroot)
-	triple=aarch64-linux-gnu wick=build/arm64/wick cc="aarch64-linux-gnu-gcc --sysroot=$root"
+	triple=aarch64-linux-gnu build=build/arm64 cc="aarch64-linux-gnu-gcc --sysroot=$root"
 	busybox=${WICK_TEST_CACHE:-$HOME/.cache/wick-test}/busybox-arm64/bin/busybox
 	[ -e "$busybox" ] || tools/debs.sh bookworm arm64 "${busybox%/bin/busybox}" busybox-static
 	;;
@@ -23,19 +24,20 @@ mkdir -p "$stage/bin" "$stage/proc" "$stage/sys" "$stage/dev" "$stage/tmp" "$sta
 cp "$busybox" "$stage/bin/busybox"
 cp test/vm/init "$stage/init"
 cp test/vm/jobs "$stage/jobs"
-"$triple-strip" -o "$stage/wick" "$wick"
+"$triple-strip" -o "$stage/wick" "$build/wick"
+cp "$build/unit" "$stage/unit"
 
 # No frame pointers, and every call a call.
 flags='-O2 -g -Wall -Wextra -Werror -fomit-frame-pointer -fno-optimize-sibling-calls'
-build() {
+victim() {
 	output=$1
 	shift
 	# shellcheck disable=SC2086
 	$cc $flags "$@" test/vm/victim.c -o "$stage/$output"
 }
-build victim
-build victim-static -static
-[ "$arch" != arm64 ] || build victim-pac -mbranch-protection=standard
+victim victim
+victim victim-static -static
+[ "$arch" != arm64 ] || victim victim-pac -mbranch-protection=standard
 
 # Shared libraries, followed from file to file, and the loader that they all name.
 add_library() {
@@ -55,6 +57,7 @@ add_needed() {
 	done
 }
 add_needed "$stage/wick"
+add_needed "$stage/unit"
 add_needed "$stage/victim"
 interpreter=$(LC_ALL=C readelf -l "$stage/wick" | sed -n 's/.*program interpreter: \(.*\)\]/\1/p')
 mkdir -p "$stage${interpreter%/*}"

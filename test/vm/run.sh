@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [--all] [KERNEL...]: boots the kernels of kernels.list (without arguments those marked "ci") under qemu, lets
+# run.sh [--all] [--unit] [KERNEL...]: boots the kernels of kernels.list (without arguments those marked "ci") under qemu, lets
 # wick profile programs there whose stacks are known, and judges the profiles here. Prints TAP; what came from a guest
-# stays in build/vm/KERNEL.
+# stays in build/vm/KERNEL. --unit: only the unit tests.
 set -u
 cd "$(dirname "$0")/../.." || exit
 here=test/vm
@@ -29,7 +29,7 @@ boot() { # boot ARCH CPU IMAGE INITRAMFS LOG
 	esac
 	log=$1
 	shift
-	append="$(eval echo "\${$#}") quiet panic=-1"
+	append="$(eval echo "\${$#}") quiet panic=-1 $jobs"
 	timeout $BOOT_SECONDS "$@" -accel tcg -smp 2 -m 1024 -nographic -no-reboot -net none -append "$append" \
 		</dev/null >"$log" 2>&1
 }
@@ -56,6 +56,12 @@ judge_all() { # judge_all DIR
 	start='(^|;)_start;([^;]*;)([^;]*;)?main;'
 	end='(;|$)'
 	flat="victim_a;victim_b;victim_c;victim_spin$end"
+
+	[ "$(cat "$1/unit.status" 2>/dev/null)" = 0 ]
+	ok=$?
+	report $ok "$kernel unit: $(tail -n 1 "$1/unit.out")"
+	[ $ok = 0 ] || { grep '^not ok' "$1/unit.out" >"$1/unit.bad"; explain "$1/unit.err"; explain "$1/unit.bad"; }
+	[ -z "$jobs" ] || return
 
 	for name in version doctor; do
 		[ "$(cat "$1/$name.status" 2>/dev/null)" = 0 ]
@@ -103,13 +109,20 @@ try() { # try KERNEL
 }
 
 [ "$(uname -m)" = x86_64 ] || { echo "1..0 # SKIP the guests are built on x86-64"; exit 0; }
-when=ci
-[ "${1:-}" != --all ] || { when=all; shift; }
+when=ci jobs=''
+while :; do
+	case ${1:-} in
+	--all) when=all ;;
+	--unit) jobs=jobs=unit ;;
+	*) break ;;
+	esac
+	shift
+done
 # shellcheck disable=SC2046
 [ $# != 0 ] || set -- $(awk -v when=$when '!/^#/ && NF && (when == "all" || $6 == when) { print $1 }' $here/kernels.list)
 
-make -s build/wick || exit 1
-case "$*" in *arm64*) tools/cross-arm64.sh -s build/arm64/wick || exit 1 ;; esac
+make -s build/wick build/unit >&2 || exit 1
+case "$*" in *arm64*) tools/cross-arm64.sh -s build/arm64/wick build/arm64/unit >&2 || exit 1 ;; esac
 for name; do
 	try "$name"
 done
