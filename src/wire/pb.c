@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/pb.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "wire/utf8.h"
+
+/* Tag and varint value, or tag and length. */
+#define HEAD_BYTES_MAX (5 + PB_VARINT_BYTES_MAX)
+
+static void pb_fail(struct pb *r)
+{
+	if (!r->err)
+		r->err = -EBADMSG;
+	r->at = r->end;
+}
+
+static u64 pb_varint_long(struct pb *r)
+{
+	u64 value = 0;
+
+	for (unsigned int shift = 0; shift < 70 && r->at < r->end; shift += 7) {
+		u8 byte = *r->at++;
+
+		/* The tenth byte holds one bit. */
+		if (shift == 63 && byte > 1)
+			break;
+		value |= (u64)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return value;
+	}
+	pb_fail(r);
+	return 0;
+}
+
+static inline u64 varint(struct pb *r)
+{
+	if (r->at < r->end && *r->at < 0x80)
+		return *r->at++;
+	return pb_varint_long(r);
+}
+
+u64 pb_varint(struct pb *r)
+{
+	return varint(r);
+}
+
+static u64 pb_fixed(struct pb *r, size_t bytes)
+{
+	u64 value = 0;
+
+	if (pb_left(r) < bytes) {
+		pb_fail(r);
+		return 0;
+	}
+	memcpy(&value, r->at, bytes);
+	r->at += bytes;
+	return le64toh(value);
+}
+
+static struct pb pb_take(struct pb *r)
+{
+	u64 len = varint(r);
+	struct pb body;
+
+	if (len > pb_left(r)) {
+		pb_fail(r);
+		len = 0;
+	}
+	body = pb_from(r->at, len);
+	r->at += len;
+	return body;
+}
+
+bool pb_next(struct pb *r, struct pb_field *ret_field)
+{
+	u64 tag;
+
+	if (r->at >= r->end)
+		return false;
+	tag = varint(r);
+	ret_field->number = (u32)(tag >> 3);
+	ret_field->wire = tag & 7;
+	if (tag >> 3 == 0 || tag >> 3 >= 1 << 29) {
+		pb_fail(r);
+		return false;
+	}
+	switch (ret_field->wire) {
+	case PB_VARINT:
+		ret_field->value = varint(r);
+		break;
+	case PB_FIXED64:
+		ret_field->value = pb_fixed(r, 8);
+		break;
+	case PB_LEN:
+		ret_field->body = pb_take(r);
+		break;
+	case PB_FIXED32:
+		ret_field->value = pb_fixed(r, 4);
+		break;
+	default:
+		pb_fail(r);
+	}
+	return !r->err;
+}
+
+bool pb_is(struct pb *r, const struct pb_field *field, enum pb_wire wire)
+{
+	if (field->wire == wire)
+		return true;
+	pb_fail(r);
+	return false;
+}
+
+u64 pb_u64(struct pb *r, const struct pb_field *field)
+{
+	return pb_is(r, field, PB_VARINT) ? field->value : 0;
+}
+
+u32 pb_u32(struct pb *r, const struct pb_field *field)
+{
+	u64 value = pb_u64(r, field);
+
+	if (value > UINT32_MAX) {
+		pb_fail(r);
+		return 0;
+	}
+	return (u32)value;
+}
+
+size_t pb_count(const struct pb *list)
+{
+	size_t count = 0;
+
+	for (const u8 *at = list->at; at < list->end; at++)
+		count += *at < 0x80;
+	return count;
+}
+
+struct pb pb_body(struct pb *r, const struct pb_field *field)
+{
+	return pb_is(r, field, PB_LEN) ? field->body : (struct pb){ 0 };
+}
+
+void pb_read_member(struct pb *r, const struct pb_field *field, const struct pb_member *members, size_t count,
+		    void *row)
+{
+	const struct pb_member *member = &members[field->number < count ? field->number : 0];
+	void *at = (char *)row + member->offset;
+
+	if (member->bytes == sizeof(u64)) {
+		u64 value = pb_u64(r, field);
+
+		memcpy(at, &value, sizeof(value));
+	} else if (member->bytes == sizeof(u32)) {
+		u32 value = pb_u32(r, field);
+
+		memcpy(at, &value, sizeof(value));
+	}
+}
+
+void pb_read_members(struct pb *r, struct pb message, const struct pb_member *members, size_t count, void *row)
+{
+	struct pb_field f;
+
+	while (pb_next(&message, &f))
+		pb_read_member(&message, &f, members, count, row);
+	pb_inherit(r, &message);
+}
+
+void pb_inherit(struct pb *r, const struct pb *nested)
+{
+	if (nested->err) {
+		if (!r->err)
+			r->err = nested->err;
+		r->at = r->end;
+	}
+}
+
+/* ---- Writing --------------------------------------------------------------- */
+
+/* At most PB_VARINT_BYTES_MAX bytes; the end of them. */
+static u8 *put_varint(u8 *at, u64 value)
+{
+	while (value >= 0x80) {
+		*at++ = (u8)value | 0x80;
+		value >>= 7;
+	}
+	*at++ = (u8)value;
+	return at;
+}
+
+static u8 *buf_end(const struct buf *b)
+{
+	return (u8 *)b->data + b->len;
+}
+
+static void buf_set_end(struct buf *b, const u8 *end)
+{
+	b->len = (size_t)(end - (u8 *)b->data);
+}
+
+void pb_put_raw_varint(struct buf *b, u64 value)
+{
+	if (buf_reserve(b, PB_VARINT_BYTES_MAX) == 0)
+		buf_set_end(b, put_varint(buf_end(b), value));
+}
+
+void pb_put_varint(struct buf *b, u32 number, u64 value)
+{
+	if (buf_reserve(b, HEAD_BYTES_MAX) == 0)
+		buf_set_end(b, put_varint(put_varint(buf_end(b), number << 3 | PB_VARINT), value));
+}
+
+void pb_put_varint_nonzero(struct buf *b, u32 number, u64 value)
+{
+	if (value)
+		pb_put_varint(b, number, value);
+}
+
+void pb_put_fixed64(struct buf *b, u32 number, u64 value)
+{
+	u8 *at;
+
+	if (buf_reserve(b, HEAD_BYTES_MAX) < 0)
+		return;
+	at = put_varint(buf_end(b), number << 3 | PB_FIXED64);
+	value = htole64(value);
+	memcpy(at, &value, sizeof(value));
+	buf_set_end(b, at + sizeof(value));
+}
+
+void pb_put_fixed64_nonzero(struct buf *b, u32 number, u64 value)
+{
+	if (value)
+		pb_put_fixed64(b, number, value);
+}
+
+static void pb_put_head(struct buf *b, u32 number, size_t len)
+{
+	if (buf_reserve(b, HEAD_BYTES_MAX) == 0)
+		buf_set_end(b, put_varint(put_varint(buf_end(b), number << 3 | PB_LEN), len));
+}
+
+void pb_put_bytes(struct buf *b, u32 number, const void *at, size_t len)
+{
+	pb_put_head(b, number, len);
+	if (len)
+		buf_add(b, at, len);
+}
+
+void pb_put_string(struct buf *b, u32 number, const char *at, size_t len)
+{
+	size_t mark;
+
+	if (utf8_valid(at, len)) {
+		pb_put_bytes(b, number, at, len);
+		return;
+	}
+	mark = pb_begin(b, number);
+	while (len) {
+		size_t step = utf8_next(at, len);
+
+		if (step)
+			buf_add(b, at, step);
+		else
+			buf_add(b, UTF8_REPLACEMENT, sizeof(UTF8_REPLACEMENT) - 1);
+		step += !step;
+		at += step;
+		len -= step;
+	}
+	pb_end(b, mark);
+}
+
+void pb_put_string_nonempty(struct buf *b, u32 number, const char *at, size_t len)
+{
+	if (len)
+		pb_put_string(b, number, at, len);
+}
+
+void pb_put_packed_u32(struct buf *b, u32 number, const u32 *at, size_t count)
+{
+	size_t mark;
+	u8 *end;
+
+	if (!count)
+		return;
+	mark = pb_begin(b, number);
+	if (buf_reserve(b, count * 5) == 0) {
+		end = buf_end(b);
+		for (size_t i = 0; i < count; i++)
+			end = put_varint(end, at[i]);
+		buf_set_end(b, end);
+	}
+	pb_end(b, mark);
+}
+
+void pb_put_packed_s64(struct buf *b, u32 number, const s64 *at, size_t count)
+{
+	size_t mark;
+	u8 *end;
+
+	if (!count)
+		return;
+	mark = pb_begin(b, number);
+	if (buf_reserve(b, count * PB_VARINT_BYTES_MAX) == 0) {
+		end = buf_end(b);
+		for (size_t i = 0; i < count; i++)
+			end = put_varint(end, (u64)at[i]);
+		buf_set_end(b, end);
+	}
+	pb_end(b, mark);
+}
+
+void pb_put_packed_fixed64(struct buf *b, u32 number, const u64 *at, size_t count)
+{
+	if (!count)
+		return;
+	pb_put_head(b, number, count * sizeof(*at));
+	if (buf_reserve(b, count * sizeof(*at)) < 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		u64 value = htole64(at[i]);
+
+		memcpy(b->data + b->len, &value, sizeof(value));
+		b->len += sizeof(value);
+	}
+}
+
+size_t pb_begin(struct buf *b, u32 number)
+{
+	pb_put_head(b, number, 0);
+	return b->len;
+}
+
+/* One byte was left for the length, which is enough for most messages; longer ones move over. */
+void pb_end(struct buf *b, size_t mark)
+{
+	u8 head[PB_VARINT_BYTES_MAX];
+	size_t len, extra;
+
+	if (b->err)
+		return;
+	len = b->len - mark;
+	extra = (size_t)(put_varint(head, len) - head) - 1;
+	if (extra) {
+		if (buf_reserve(b, extra) < 0)
+			return;
+		memmove(b->data + mark + extra, b->data + mark, len);
+		b->len += extra;
+	}
+	memcpy(b->data + mark - 1, head, extra + 1);
+}
