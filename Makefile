@@ -55,6 +55,10 @@ $(O)/wick: $(OBJS)
 $(O)/unit: $(TESTS:%.c=$(O)/%.o) $(filter-out $(O)/src/cmd/main.o,$(OBJS))
 	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $(WRAP) $^ $(LDLIBS) -o $@
 
+# Small programs for tests: they print what a module thinks.
+$(O)/test/tools/%: $(O)/test/tools/%.o $(filter-out $(O)/src/cmd/main.o,$(OBJS))
+	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 $(O)/%.o: %.c | $(SKELS)
 	$(Q)mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exe/known.h"
+
+#include <string.h>
+
+#include "exe/cfi.h"
+#include "exe/elf.h"
+#include "exe/functions.h"
+
+/* An entry point without FDE is a few instructions of assembly, perhaps followed by the C function it calls. */
+#define ENTRY_BYTES_MAX 256
+/* How much code without FDEs is searched for trampolines; libc needs none, musl 0.5 MB. */
+#define SCAN_BYTES_MAX (16u << 20)
+#define DYNAMIC_MAX 1024
+#define VDSO_BYTES_MAX 65536
+#define ARM64_PLT_HEADER 32
+
+#define X86_SP 7
+#define X86_FP 6
+#define ARM64_SP 31
+#define ARM64_FP 29
+#define ARM64_LR 30
+
+/* From the stack pointer in a handler's caller to the registers: into struct ucontext, behind siginfo on arm64. */
+#define X86_SIGCONTEXT 40
+#define ARM64_SIGCONTEXT (128 + 176 + 8)
+
+static const struct unwind_rule x86_rules[KNOWN_COUNT] = {
+	[KNOWN_END] = { .kind = RULE_END },
+	[KNOWN_SIGNAL] = { .kind = RULE_SIGNAL, .cfa_reg = X86_SP, .cfa_off = X86_SIGCONTEXT },
+	[KNOWN_PLT] = { .kind = RULE_PLT, .cfa_reg = X86_SP, .cfa_off = 8, .cfa_add = 11, .ra_off = -8 },
+	[KNOWN_CALLED] = { .kind = RULE_CFA, .cfa_reg = X86_SP, .cfa_off = 8, .ra_off = -8 },
+	[KNOWN_FRAME] = { .kind = RULE_FRAME, .cfa_reg = X86_FP, .cfa_off = 16, .ra_off = -8, .fp_off = -16,
+			  .saved = FP_AT_CFA },
+};
+
+static const struct unwind_rule arm64_rules[KNOWN_COUNT] = {
+	[KNOWN_END] = { .kind = RULE_END },
+	[KNOWN_SIGNAL] = { .kind = RULE_SIGNAL, .cfa_reg = ARM64_SP, .cfa_off = ARM64_SIGCONTEXT },
+	[KNOWN_CALLED] = { .kind = RULE_CFA, .cfa_reg = ARM64_SP, .ra_off = ARM64_LR, .saved = RA_IN_REG << 4 },
+	[KNOWN_PUSHED_PAIR] = { .kind = RULE_CFA, .cfa_reg = ARM64_SP, .cfa_off = 16, .ra_off = -8 },
+	[KNOWN_FRAME] = { .kind = RULE_FRAME, .cfa_reg = ARM64_FP, .cfa_off = 16, .ra_off = -8, .fp_off = -16,
+			  .saved = FP_AT_CFA },
+};
+
+/* rt_sigreturn, as C libraries and the vDSO write it. */
+static const struct trampoline {
+	u16 machine;
+	u16 bytes;
+	u8 code[9];
+} trampolines[] = {
+	{ EM_X86_64, 9, { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 } },	/* mov $15,%rax; syscall */
+	{ EM_X86_64, 7, { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 } },			/* mov $15,%eax; syscall */
+	{ EM_AARCH64, 8, { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 } },	/* mov x8, #139; svc #0 */
+};
+
+const struct unwind_rule *known_rule(u16 machine, enum known_rule known)
+{
+	return machine == EM_AARCH64 ? &arm64_rules[known] : &x86_rules[known];
+}
+
+/* The first trampoline in some code, or NULL. */
+static const u8 *find_trampoline(u16 machine, const u8 *at, size_t bytes, size_t *ret_bytes)
+{
+	const u8 *first = NULL;
+
+	for (size_t i = 0; i < sizeof(trampolines) / sizeof(*trampolines); i++) {
+		const struct trampoline *t = &trampolines[i];
+		const u8 *found = t->machine == machine ? memmem(at, bytes, t->code, t->bytes) : NULL;
+
+		if (!found || (first && found >= first))
+			continue;
+		first = found;
+		*ret_bytes = t->bytes;
+	}
+	return first;
+}
+
+bool known_signal_fde(const struct exe *exe, const struct cfi_fde *fde, u64 *ret_start_ea)
+{
+	u64 bytes = fde->end_ea - fde->start_ea;
+	const u8 *at, *found;
+	size_t length;
+
+	bytes = bytes < 32 ? bytes : 32;
+	at = exe_bytes_at(exe, fde->start_ea, bytes);
+	found = at ? find_trampoline(exe->machine, at, bytes, &length) : NULL;
+	if (!found)
+		return false;
+	/* A handler returns to its first instruction, and return addresses are looked up one byte lower. */
+	*ret_start_ea = fde->start_ea + (u64)(found - at) - 1;
+	return true;
+}
+
+/* Adds the trampolines of a stretch of code that no function covers. */
+static void scan_gap(const struct exe *exe, u64 start_ea, u64 end_ea, struct functions *ret)
+{
+	const u8 *at = exe_bytes_at(exe, start_ea, end_ea - start_ea);
+	const u8 *end = at + (end_ea - start_ea), *found;
+	size_t length;
+
+	while (at && (found = find_trampoline(exe->machine, at, end - at, &length))) {
+		start_ea += found - at;
+		functions_add(ret, start_ea - 1, start_ea + length, FUNCTION_KNOWN, KNOWN_SIGNAL);
+		start_ea += length;
+		at = found + length;
+	}
+}
+
+static void scan_gaps(const struct exe *exe, const struct functions *functions, struct functions *ret)
+{
+	u64 left = SCAN_BYTES_MAX;
+
+	for (u32 n = 0; n < exe->load_count; n++) {
+		const struct exe_phdr *load = &exe->load[n];
+		u64 ea = load->ea, end = load->ea + load->file_bytes;
+
+		if (!(load->flags & PF_X) || end < ea)
+			continue;
+		for (u32 i = functions_from(functions, ea); ea < end && left; i++) {
+			bool last = i >= functions->count || functions->at[i].start_ea >= end;
+			u64 to = last ? end : functions->at[i].start_ea;
+
+			to = to > ea && to - ea > left ? ea + left : to;
+			if (to > ea && to - ea >= sizeof(trampolines->code) - 2) {
+				left -= to - ea;
+				scan_gap(exe, ea, to, ret);
+			}
+			ea = last ? end : function_end(&functions->at[i]);
+		}
+	}
+	functions_settle(ret);
+}
+
+/* True for programs, dynamic or static, as opposed to libraries, which may have any address for an entry. */
+static bool is_program(const struct exe *exe)
+{
+	struct exe_phdr phdr;
+	Elf64_Dyn dyn;
+
+	if (exe->type == ET_EXEC)
+		return true;
+	for (u32 i = 0; exe_phdr(exe, i, &phdr); i++) {
+		if (phdr.type == PT_INTERP)
+			return true;
+		for (u64 n = 0; phdr.type == PT_DYNAMIC && n < DYNAMIC_MAX; n++) {
+			const u8 *at = exe_bytes_at(exe, phdr.ea + n * sizeof(dyn), sizeof(dyn));
+
+			if (!at)
+				break;
+			memcpy(&dyn, at, sizeof(dyn));
+			if (dyn.d_tag == DT_FLAGS_1 && dyn.d_un.d_val & DF_1_PIE)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Old linkers give libraries the start of .text for an entry point. */
+static bool is_text_start(const struct exe *exe, u64 ea)
+{
+	struct exe_section section;
+
+	return exe_section_named(exe, ".text", &section) && section.ea == ea;
+}
+
+static void add_entry(const struct exe *exe, struct functions *functions, struct functions *ret)
+{
+	u64 ea = exe->entry_ea, end = ea + ENTRY_BYTES_MAX;
+	struct function *function = functions_find(functions, ea);
+	bool program = is_program(exe);
+
+	if (!exe_executable(exe, ea))
+		return;
+	if (function && function->start_ea == ea && program) {
+		function->source = FUNCTION_KNOWN;
+		function->ref = KNOWN_END;
+	}
+	if (!function && (program || !is_text_start(exe, ea))) {
+		u32 next = functions_from(functions, ea);
+
+		/* Cut here, since behind the next function it would be something else. */
+		if (next < functions->count && functions->at[next].start_ea < end)
+			end = functions->at[next].start_ea;
+		functions_add(ret, ea, end, FUNCTION_KNOWN, KNOWN_END);
+	}
+}
+
+static void add_plt(const struct exe *exe, struct functions *ret)
+{
+	struct exe_section s;
+
+	for (u32 i = 1; exe_section(exe, i, &s); i++) {
+		bool lazy = !strcmp(s.name, ".plt");
+
+		if (!(s.flags & SHF_EXECINSTR) || (!lazy && strcmp(s.name, ".plt.sec") && strcmp(s.name, ".plt.got") &&
+						  strcmp(s.name, ".iplt")))
+			continue;
+		if (exe->machine == EM_AARCH64 && lazy && s.bytes > ARM64_PLT_HEADER) {
+			functions_add(ret, s.ea, s.ea + 4, FUNCTION_KNOWN, KNOWN_CALLED);
+			functions_add(ret, s.ea + 4, s.ea + ARM64_PLT_HEADER, FUNCTION_KNOWN, KNOWN_PUSHED_PAIR);
+			functions_add(ret, s.ea + ARM64_PLT_HEADER, s.ea + s.bytes, FUNCTION_KNOWN, KNOWN_CALLED);
+		} else {
+			functions_add(ret, s.ea, s.ea + s.bytes, FUNCTION_KNOWN,
+				      exe->machine == EM_X86_64 && lazy ? KNOWN_PLT : KNOWN_CALLED);
+		}
+	}
+	functions_settle(ret);
+}
+
+static bool is_go(const struct exe *exe)
+{
+	struct exe_section section;
+
+	return exe_section_named(exe, ".gopclntab", &section) ||
+	       exe_section_named(exe, ".data.rel.ro.gopclntab", &section);
+}
+
+/* All of Go's text, or of an arm64 vDSO that says nothing of its functions, most of which push nothing. */
+static void add_text(const struct exe *exe, bool go, bool has_functions, struct functions *ret)
+{
+	static const char sigreturn[] = "__kernel_rt_sigreturn";
+	struct exe_section section;
+
+	if (!exe_section_named(exe, ".text", &section))
+		return;
+	if (go)
+		functions_add(ret, section.ea, section.ea + section.bytes, FUNCTION_KNOWN, KNOWN_FRAME);
+	else if (exe->machine == EM_AARCH64 && !has_functions && exe->bytes <= VDSO_BYTES_MAX &&
+		 memmem(exe->at, exe->bytes, sigreturn, sizeof(sigreturn)))
+		functions_add(ret, section.ea, section.ea + section.bytes, FUNCTION_KNOWN, KNOWN_CALLED);
+}
+
+void known_fill(const struct exe *exe, struct functions *functions)
+{
+	struct functions known = { 0 }, entry = { 0 }, plt = { 0 }, text = { 0 };
+	bool go = is_go(exe), has_functions = functions->count;
+
+	scan_gaps(exe, functions, &known);
+	if (!go)
+		add_entry(exe, functions, &entry);
+	add_plt(exe, &plt);
+	add_text(exe, go, has_functions, &text);
+	functions_fill(&known, &entry);
+	functions_fill(&known, &plt);
+	functions_fill(&known, &text);
+	functions_fill(functions, &known);
+}

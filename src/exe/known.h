@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Code whose unwind rule is known without call frame information, or better
+ * than that has it:
+ *
+ *  - signal trampolines, by their instructions: the kernel's frame lies on
+ *    the stack. At sp + cfa_off are, on x86-64, the registers of struct
+ *    sigcontext: r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip; on
+ *    arm64 x0-x30, sp, pc;
+ *  - the entry point of a program: nobody called it;
+ *  - .plt, for which not every linker writes an FDE;
+ *  - Go's text, which keeps frame pointers;
+ *  - the arm64 vDSO of kernels that strip its .eh_frame.
+ */
+#ifndef EXE_KNOWN_H
+#define EXE_KNOWN_H
+
+#include <stdbool.h>
+
+#include "abi.h"
+
+struct cfi_fde;
+struct exe;
+struct functions;
+
+enum known_rule {
+	KNOWN_END,
+	KNOWN_SIGNAL,
+	KNOWN_PLT,		/* an x86-64 entry of 16 bytes that pushes at its byte 11 */
+	KNOWN_CALLED,		/* nothing was pushed since the call */
+	KNOWN_PUSHED_PAIR,	/* arm64: x30 lies above one other word */
+	KNOWN_FRAME,
+	KNOWN_COUNT
+};
+
+/* The rule on a machine, x86-64 or arm64. */
+const struct unwind_rule *known_rule(u16 machine, enum known_rule known);
+
+/* True, and where its row begins, if the FDE is that of a signal trampoline. */
+bool known_signal_fde(const struct exe *exe, const struct cfi_fde *fde, u64 *ret_start_ea);
+
+/* Adds to the functions (settled) what is known of addresses that they do not cover, and marks the entry point. */
+void known_fill(const struct exe *exe, struct functions *functions);
+
+#endif

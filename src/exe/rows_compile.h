@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compiles the call frame information of an ELF file to unwind rows. The
+ * machine is the file's, x86-64 or arm64, whatever we run on.
+ *
+ * Where rules come from, the first that covers an address wins:
+ *  - .eh_frame, except that the program's entry point, and a signal
+ *    trampoline, are known better (exe/known.h);
+ *  - .debug_frame, of the file or of its separate debug file;
+ *  - what is known without either (exe/known.h).
+ * A gap of up to 15 bytes is padding and keeps the rule before it.
+ */
+#ifndef EXE_ROWS_COMPILE_H
+#define EXE_ROWS_COMPILE_H
+
+struct exe;
+struct rows;
+
+/*
+ * debug may be NULL. The result is the caller's to free(). -ENODATA if the file has no rows, or is of a machine that
+ * has no rules.
+ */
+int rows_compile(const struct exe *exe, const struct exe *debug, struct rows **ret_rows);
+
+#endif
