@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/compression.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/cleanup.h"
+
+#define STEP_MIN ((size_t)64 << 10)
+#define GZIP_LEVEL 4
+#define GZIP_WINDOW (15 + 16)	/* the largest, with gzip's header */
+#define ZSTD_LEVEL 3
+
+DEFINE_CLEANUP(ZSTD_DCtx *, ZSTD_freeDCtx)
+
+enum compression compression_of(const void *at, size_t bytes)
+{
+	if (bytes >= 2 && !memcmp(at, "\x1f\x8b", 2))
+		return COMPRESSION_GZIP;
+	if (bytes >= 4 && !memcmp(at, "\x28\xb5\x2f\xfd", 4))
+		return COMPRESSION_ZSTD;
+	return COMPRESSION_NONE;
+}
+
+/* Room for the next piece: as much again as there is, but no more than the limit allows. 0: there is none. */
+static size_t next_step(struct buf *out)
+{
+	size_t step = out->len > STEP_MIN ? out->len : STEP_MIN;
+
+	if (step > out->max - out->len)
+		step = out->max - out->len;
+	if (step > INT_MAX)
+		step = INT_MAX;
+	return buf_reserve(out, step) == 0 ? step : 0;
+}
+
+/* ---- gzip ------------------------------------------------------------------ */
+
+static int gzip(const void *at, size_t bytes, struct buf *out)
+{
+	z_stream z = { .next_in = (void *)at, .avail_in = (uInt)bytes };
+	size_t bound;
+	int r;
+
+	if (bytes > INT_MAX)
+		return -E2BIG;
+	if (deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	bound = deflateBound(&z, bytes);
+	r = buf_reserve(out, bound);
+	if (r == 0) {
+		z.next_out = (Bytef *)out->data + out->len;
+		z.avail_out = (uInt)bound;
+		r = deflate(&z, Z_FINISH) == Z_STREAM_END ? 0 : -E2BIG;
+		out->len += z.total_out;
+	}
+	deflateEnd(&z);
+	return r;
+}
+
+/* One step of inflate(): 0 to go on, 1 at the end of a member, or an error. */
+static int gunzip_step(z_stream *z, struct buf *out)
+{
+	size_t step = next_step(out);
+	int r;
+
+	if (!step)
+		return buf_err(out) ? buf_err(out) : -E2BIG;
+	z->next_out = (Bytef *)out->data + out->len;
+	z->avail_out = (uInt)step;
+	r = inflate(z, Z_NO_FLUSH);
+	out->len += step - z->avail_out;
+	if (r == Z_STREAM_END)
+		return 1;
+	if (r == Z_MEM_ERROR)
+		return -ENOMEM;
+	/* No progress although there was room: the input is cut. */
+	return r == Z_OK && (z->avail_in || !z->avail_out) ? 0 : -EBADMSG;
+}
+
+/* Members may follow one another; their contents are joined. */
+static int gunzip(const void *at, size_t bytes, struct buf *out)
+{
+	z_stream z = { .next_in = (void *)at, .avail_in = (uInt)bytes };
+	int r = 0;
+
+	if (bytes > INT_MAX)
+		return -E2BIG;
+	if (inflateInit2(&z, GZIP_WINDOW) != Z_OK)
+		return -ENOMEM;
+	while (r == 0) {
+		r = gunzip_step(&z, out);
+		if (r == 1 && z.avail_in)
+			r = inflateReset(&z) == Z_OK ? 0 : -EBADMSG;
+	}
+	inflateEnd(&z);
+	return r < 0 ? r : 0;
+}
+
+/* ---- zstd ------------------------------------------------------------------ */
+
+static int zstd_compress(const void *at, size_t bytes, struct buf *out)
+{
+	size_t bound = ZSTD_compressBound(bytes), len;
+	int r = buf_reserve(out, bound);
+
+	if (r < 0)
+		return r;
+	len = ZSTD_compress(out->data + out->len, bound, at, bytes, ZSTD_LEVEL);
+	if (ZSTD_isError(len))
+		return -ENOMEM;
+	out->len += len;
+	return 0;
+}
+
+/* The library refuses windows of more than 128 MiB by itself. */
+static int zstd_decompress(const void *at, size_t bytes, struct buf *out)
+{
+	_cleanup_(ZSTD_freeDCtxp) ZSTD_DCtx *context = ZSTD_createDCtx();
+	ZSTD_inBuffer in = { at, bytes, 0 };
+	size_t left = 1;
+
+	if (!context)
+		return -ENOMEM;
+	while (left || in.pos < in.size) {
+		ZSTD_outBuffer piece = { 0 };
+		size_t step = next_step(out), before = in.pos;
+
+		if (!step)
+			return buf_err(out) ? buf_err(out) : -E2BIG;
+		piece = (ZSTD_outBuffer){ out->data + out->len, step, 0 };
+		left = ZSTD_decompressStream(context, &piece, &in);
+		if (ZSTD_isError(left) || (left && in.pos == before && !piece.pos))
+			return -EBADMSG;
+		out->len += piece.pos;
+	}
+	return 0;
+}
+
+int compression_pack(enum compression kind, const void *at, size_t bytes, struct buf *out)
+{
+	switch (kind) {
+	case COMPRESSION_GZIP:
+		return gzip(at, bytes, out);
+	case COMPRESSION_ZSTD:
+		return zstd_compress(at, bytes, out);
+	case COMPRESSION_NONE:
+		break;
+	}
+	buf_add(out, at, bytes);
+	return buf_err(out);
+}
+
+int compression_unpack(enum compression kind, const void *at, size_t bytes, struct buf *out)
+{
+	switch (kind) {
+	case COMPRESSION_GZIP:
+		return gunzip(at, bytes, out);
+	case COMPRESSION_ZSTD:
+		return zstd_decompress(at, bytes, out);
+	case COMPRESSION_NONE:
+		break;
+	}
+	buf_add(out, at, bytes);
+	return buf_err(out);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gzip and zstd over whole buffers. What comes out never exceeds the limit of
+ * the buffer it goes to, whatever the input claims.
+ */
+#ifndef WIRE_COMPRESSION_H
+#define WIRE_COMPRESSION_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+
+enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZSTD };
+
+/* By the first bytes. */
+enum compression compression_of(const void *at, size_t bytes);
+
+/* Appends the compressed or plain bytes; -EBADMSG for broken input, -E2BIG past the buffer's limit, -ENOMEM. */
+int compression_pack(enum compression kind, const void *at, size_t bytes, struct buf *out);
+int compression_unpack(enum compression kind, const void *at, size_t bytes, struct buf *out);
+
+#endif

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The formats, in the order in which contents are tried. */
+FORMAT(otlp)
