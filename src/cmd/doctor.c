@@ -47,8 +47,8 @@ const struct command command_doctor = {
 	.name = "doctor",
 	.help = "say what works on this machine, what does not, and why",
 	.operands = "",
-	.about = "Looks at the kernel, its BPF features and settings, and at the privileges that wick has, and says what each\n"
-		 "missing one costs. The exit status is 1 if wick record cannot run here.\n",
+	.about = "Looks at the kernel, its BPF features and settings, and at the privileges that wick has, and\n"
+		 "says what each missing one costs. The exit status is 1 if wick record cannot run here.\n",
 	.examples = "  sudo wick doctor\n"
 		    "  sudo wick doctor --json | jq '.findings[] | select(.status != \"ok\")'\n",
 	.options = { doctor_options, false },

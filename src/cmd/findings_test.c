@@ -21,8 +21,9 @@ TEST(findings_show_status_text_and_advice)
 		      "                    -> update it\n");
 	buf_done(&b);
 	findings_json(&f, &b);
-	STREQ(b.data, "[\n  {\"area\": \"kernel\", \"status\": \"ok\", \"text\": \"Linux 6.1\", \"advice\": \"\"},\n"
-		      "  {\"area\": \"kernel\", \"status\": \"warn\", \"text\": \"old\\u000a\", \"advice\": \"update it\"}\n]");
+	STREQ(b.data,
+	      "[\n  {\"area\": \"kernel\", \"status\": \"ok\", \"text\": \"Linux 6.1\", \"advice\": \"\"},\n"
+	      "  {\"area\": \"kernel\", \"status\": \"warn\", \"text\": \"old\\u000a\", \"advice\": \"update it\"}\n]");
 	buf_done(&b);
 }
 

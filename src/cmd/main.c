@@ -30,8 +30,8 @@ static void usage(FILE *out)
 
 static void command_usage(const struct command *c, FILE *out)
 {
-	fprintf(out, "wick %s: %s\n\nUsage: wick %s [OPTIONS]%s%s\n", c->name, c->help, c->name, *c->operands ? " " : "",
-		c->operands);
+	fprintf(out, "wick %s: %s\n\nUsage: wick %s [OPTIONS]%s%s\n", c->name, c->help, c->name,
+		*c->operands ? " " : "", c->operands);
 	if (c->about)
 		fprintf(out, "\n%s", c->about);
 	fputs("\nOptions:\n", out);

@@ -291,9 +291,9 @@ static void print_entry(const struct option_entry *e, FILE *out)
 {
 	char names[80];
 	bool negated = e->type == OPTION_SWITCH && e->standard && !strcmp(e->standard, "on");
-	int len = snprintf(names, sizeof(names), "  %c%c%s --%s%s%s%s", e->letter ? '-' : ' ', e->letter ? e->letter : ' ',
-			   e->letter ? "," : " ", negated ? "[no-]" : "", e->name, e->argument ? " " : "",
-			   e->argument ? e->argument : "");
+	int len = snprintf(names, sizeof(names), "  %c%c%s --%s%s%s%s", e->letter ? '-' : ' ',
+			   e->letter ? e->letter : ' ', e->letter ? "," : " ", negated ? "[no-]" : "", e->name,
+			   e->argument ? " " : "", e->argument ? e->argument : "");
 
 	if (len >= HELP_COLUMN)
 		fprintf(out, "%s\n%*s", names, HELP_COLUMN, "");

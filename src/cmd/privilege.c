@@ -12,7 +12,8 @@
 
 const struct privilege privileges[] = {
 	{ "CAP_BPF", CAP_BPF, true, true, "no BPF program can be loaded" },
-	{ "CAP_PERFMON", CAP_PERFMON, true, true, "no clock tick can be opened for other processes, no kernel memory read" },
+	{ "CAP_PERFMON", CAP_PERFMON, true, true,
+	  "no clock tick can be opened for other processes, no kernel memory read" },
 	{ "CAP_SYS_PTRACE", CAP_SYS_PTRACE, false, false,
 	  "other users' processes cannot be opened: their stacks end early and have no names" },
 	{ "CAP_SYSLOG", CAP_SYSLOG, false, true, "kernel addresses are hidden: kernel frames have no names" },

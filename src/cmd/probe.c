@@ -89,7 +89,8 @@ static void probe_btf(struct findings *f)
 	struct stat st;
 
 	if (stat("/sys/kernel/btf/vmlinux", &st) == 0)
-		findings_add(f, "BTF", FINDING_OK, "", "/sys/kernel/btf/vmlinux, %lld KiB", (long long)st.st_size / 1024);
+		findings_add(f, "BTF", FINDING_OK, "", "/sys/kernel/btf/vmlinux, %lld KiB",
+			     (long long)st.st_size / 1024);
 	else
 		findings_add(f, "BTF", FINDING_BAD, "use a kernel built with CONFIG_DEBUG_INFO_BTF=y",
 			     "the kernel has no type information (/sys/kernel/btf/vmlinux)");
@@ -110,8 +111,8 @@ static void add_feature(struct findings *f, int there, const char *what, enum fi
 static void probe_bpf(struct findings *f)
 {
 	libbpf_set_print(NULL);
-	add_feature(f, libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL), "programs on clock ticks", FINDING_BAD,
-		    "the kernel lacks CONFIG_BPF_EVENTS, nothing can be sampled");
+	add_feature(f, libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL), "programs on clock ticks",
+		    FINDING_BAD, "the kernel lacks CONFIG_BPF_EVENTS, nothing can be sampled");
 	add_feature(f, libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL), "ring buffer", FINDING_BAD,
 		    "Linux 5.8 or later is needed");
 	add_feature(f, libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL), "bpf_loop (1024 frames)",
@@ -137,8 +138,8 @@ static void probe_privileges(struct findings *f, struct kernel_version v)
 		if (privilege_held(p, caps) || (p->bit == CAP_SYS_RESOURCE && !charges_memlock(v)))
 			continue;
 		missing++;
-		findings_add(f, "privileges", p->required ? FINDING_BAD : FINDING_WARN, p->required ? PRIVILEGE_ADVICE : "",
-			     "no %s: %s", p->name, p->cost);
+		findings_add(f, "privileges", p->required ? FINDING_BAD : FINDING_WARN,
+			     p->required ? PRIVILEGE_ADVICE : "", "no %s: %s", p->name, p->cost);
 	}
 	if (!missing)
 		findings_add(f, "privileges", FINDING_OK, "", "every capability that wick needs here");
@@ -157,13 +158,15 @@ static void probe_settings(struct findings *f)
 	long kptr = 0, paranoid = 0;
 
 	if (kallsyms_hidden())
-		findings_add(f, "kernel names", FINDING_WARN, "sysctl kernel.kptr_restrict=1 and run as root or with CAP_SYSLOG",
+		findings_add(f, "kernel names", FINDING_WARN,
+			     "sysctl kernel.kptr_restrict=1 and run as root or with CAP_SYSLOG",
 			     "hidden (kptr_restrict %ld): kernel frames have addresses only",
 			     read_number("/proc/sys/kernel/kptr_restrict", &kptr) ? kptr : -1L);
 	else
 		findings_add(f, "kernel names", FINDING_OK, "", "/proc/kallsyms shows addresses");
 	if (read_number("/proc/sys/kernel/perf_event_paranoid", &paranoid))
-		findings_add(f, "perf events", FINDING_OK, "", "perf_event_paranoid %ld (CAP_PERFMON overrides it)", paranoid);
+		findings_add(f, "perf events", FINDING_OK, "", "perf_event_paranoid %ld (CAP_PERFMON overrides it)",
+			     paranoid);
 	else
 		findings_add(f, "perf events", FINDING_BAD, "use a kernel built with CONFIG_PERF_EVENTS=y",
 			     "the kernel has none");
@@ -172,14 +175,18 @@ static void probe_settings(struct findings *f)
 static void probe_pmu(struct findings *f)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE, .size = sizeof(attr), .config = PERF_COUNT_HW_CPU_CYCLES, .exclude_kernel = 1,
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.exclude_kernel = 1,
 	};
 	_cleanup_(closep) int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd >= 0)
 		findings_add(f, "perf events", FINDING_OK, "", "hardware cycle counter");
 	else if (errno == EACCES || errno == EPERM)
-		findings_add(f, "perf events", FINDING_WARN, "run wick doctor with sudo", "hardware cycle counter: cannot tell");
+		findings_add(f, "perf events", FINDING_WARN, "run wick doctor with sudo",
+			     "hardware cycle counter: cannot tell");
 	else
 		findings_add(f, "perf events", FINDING_OK, "", "no hardware cycle counter; the software clock is used");
 }
@@ -204,7 +211,8 @@ static void probe_cgroup(struct findings *f)
 	struct statfs fs;
 
 	if (statfs("/sys/fs/cgroup", &fs) < 0)
-		findings_add(f, "cgroups", FINDING_WARN, "mount /sys/fs/cgroup", "not mounted: --cgroup cannot be used");
+		findings_add(f, "cgroups", FINDING_WARN, "mount /sys/fs/cgroup",
+			     "not mounted: --cgroup cannot be used");
 	else if (fs.f_type == CGROUP2_SUPER_MAGIC)
 		findings_add(f, "cgroups", FINDING_OK, "", "version 2");
 	else
@@ -216,7 +224,8 @@ static void probe_security(struct findings *f)
 	char text[128], mode[32];
 	long enforcing = 0;
 
-	if (read_text("/sys/kernel/security/lockdown", text, sizeof(text)) && probe_bracketed(text, mode, sizeof(mode))) {
+	if (read_text("/sys/kernel/security/lockdown", text, sizeof(text)) &&
+	    probe_bracketed(text, mode, sizeof(mode))) {
 		bool secret = !strcmp(mode, "confidentiality");
 
 		findings_add(f, "lockdown", secret ? FINDING_BAD : FINDING_OK,
@@ -224,7 +233,8 @@ static void probe_security(struct findings *f)
 			     secret ? ": BPF may not read kernel or user memory" : "");
 	}
 	if (read_number("/sys/fs/selinux/enforce", &enforcing) && enforcing)
-		findings_add(f, "SELinux", FINDING_OK, "", "enforcing: a service needs the permission bpf { prog_load prog_run }");
+		findings_add(f, "SELinux", FINDING_OK, "",
+			     "enforcing: a service needs the permission bpf { prog_load prog_run }");
 }
 
 static void probe_self(struct findings *f)
@@ -234,8 +244,8 @@ static void probe_self(struct findings *f)
 	if (getrusage(RUSAGE_SELF, &usage) == 0)
 		findings_add(f, "wick", FINDING_OK, "", "version %s, %ld KiB at most, %ld ms of CPU", WICK_VERSION,
 			     usage.ru_maxrss,
-			     usage.ru_utime.tv_sec * 1000 + usage.ru_utime.tv_usec / 1000 + usage.ru_stime.tv_sec * 1000 +
-				     usage.ru_stime.tv_usec / 1000);
+			     usage.ru_utime.tv_sec * 1000 + usage.ru_utime.tv_usec / 1000 +
+				     usage.ru_stime.tv_sec * 1000 + usage.ru_stime.tv_usec / 1000);
 }
 
 void probe_machine(struct findings *findings)

@@ -12,9 +12,9 @@
 #define WIDTH_MAX 1000
 #define HEIGHT_MAX 1000
 
-/* Second screen and hidden cursor; and back. */
-#define ENTER_SCREEN "\033[?1049h\033[?25l\033[H\033[2J"
-#define LEAVE_SCREEN "\033[0m\033[?25h\033[?1049l"
+/* Second screen, hidden cursor, lines cut instead of wrapped; and back. */
+#define ENTER_SCREEN "\033[?1049h\033[?25l\033[?7l\033[H\033[2J"
+#define LEAVE_SCREEN "\033[0m\033[?7h\033[?25h\033[?1049l"
 
 /* Signal handlers and atexit() have no argument, so what must be restored is global. */
 static struct {
@@ -66,7 +66,9 @@ static void leave_and_die(int signal)
 
 static void catch_fatal_signals(void)
 {
-	static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGHUP, SIGTERM, SIGINT, SIGQUIT, SIGPIPE };
+	static const int fatal[] = {
+		SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGHUP, SIGTERM, SIGINT, SIGQUIT, SIGPIPE
+	};
 	struct sigaction action = { .sa_handler = leave_and_die, .sa_flags = SA_RESETHAND | SA_NODEFER }, old;
 
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
@@ -108,8 +110,9 @@ int terminal_enter(struct terminal *terminal)
 const char *terminal_style(const struct terminal *terminal, enum terminal_style style)
 {
 	static const char *const sequences[] = {
-		[STYLE_BOLD] = "\033[1m",    [STYLE_DIM] = "\033[2m",	  [STYLE_RED] = "\033[31m", [STYLE_GREEN] = "\033[32m",
-		[STYLE_YELLOW] = "\033[33m", [STYLE_REVERSE] = "\033[7m", [STYLE_NONE] = "\033[0m",
+		[STYLE_BOLD] = "\033[1m",   [STYLE_DIM] = "\033[2m",	 [STYLE_RED] = "\033[31m",
+		[STYLE_GREEN] = "\033[32m", [STYLE_YELLOW] = "\033[33m", [STYLE_REVERSE] = "\033[7m",
+		[STYLE_NONE] = "\033[0m",
 	};
 
 	return terminal->colour ? sequences[style] : "";

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "profile/profile.h"
+#include "wire/utf8.h"
 
 #define REPLACEMENT 0xfffd
 
@@ -16,26 +17,16 @@ struct rune {
 	bool valid;
 };
 
-/* UTF-8 by RFC 3629: shortest form, no surrogates, up to U+10FFFF. */
-static struct rune rune_next(const u8 *at, size_t left)
+static struct rune rune_next(const char *at, size_t left)
 {
-	static const u32 least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	struct rune bad = { at[0], 1, false };
-	unsigned bytes = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
-	u32 code;
+	static const u8 first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	unsigned bytes = (unsigned)utf8_next(at, left);
+	u32 code = (u8)at[0] & first_bits[bytes];
 
-	if (bytes == 1)
-		return (struct rune){ at[0], 1, true };
-	if (!bytes || bytes > left)
-		return bad;
-	code = at[0] & (0xffu >> (bytes + 1));
-	for (unsigned i = 1; i < bytes; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return bad;
+	if (!bytes)
+		return (struct rune){ (u8)at[0], 1, false };
+	for (unsigned i = 1; i < bytes; i++)
 		code = code << 6 | (at[i] & 0x3f);
-	}
-	if (code < least[bytes] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return bad;
 	return (struct rune){ code, bytes, true };
 }
 
@@ -55,12 +46,14 @@ static bool in_ranges(const struct range *ranges, size_t count, u32 code)
 
 /* C0, DEL, C1; soft hyphen, zero width, line separators, bidirectional controls, byte order mark, tags. */
 static const struct range hidden[] = {
-	{ 0x00, 0x1f },	    { 0x7f, 0x9f },	{ 0xad, 0xad },	      { 0x61c, 0x61c },	    { 0x200b, 0x200f },
-	{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff },   { 0xfff9, 0xfffb },   { 0xe0000, 0xe007f },
+	{ 0x00, 0x1f },	    { 0x7f, 0x9f },	{ 0xad, 0xad },	    { 0x61c, 0x61c },	{ 0x200b, 0x200f },
+	{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
 };
-static const struct range combining[] = { { 0x300, 0x36f }, { 0x1ab0, 0x1aff }, { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f } };
+static const struct range combining[] = {
+	{ 0x300, 0x36f }, { 0x1ab0, 0x1aff }, { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f }
+};
 static const struct range wide[] = {
-	{ 0x1100, 0x115f }, { 0x2e80, 0xa4cf }, { 0xac00, 0xd7a3 },	{ 0xf900, 0xfaff },   { 0xfe30, 0xfe6f },
+	{ 0x1100, 0x115f }, { 0x2e80, 0xa4cf }, { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff }, { 0xfe30, 0xfe6f },
 	{ 0xff00, 0xff60 }, { 0xffe0, 0xffe6 }, { 0x1f300, 0x1faff }, { 0x20000, 0x3fffd },
 };
 
@@ -82,7 +75,7 @@ static unsigned text_columns(struct str name, unsigned limit)
 	unsigned columns = 0;
 
 	for (size_t i = 0; i < name.len && columns <= limit;) {
-		struct rune rune = rune_next((const u8 *)name.at + i, name.len - i);
+		struct rune rune = rune_next(name.at + i, name.len - i);
 
 		columns += rune_show(rune, text);
 		i += rune.bytes;
@@ -98,7 +91,7 @@ unsigned text_add(struct buf *out, struct str name, unsigned columns)
 	char text[16];
 
 	for (size_t i = 0; i < name.len;) {
-		struct rune rune = rune_next((const u8 *)name.at + i, name.len - i);
+		struct rune rune = rune_next(name.at + i, name.len - i);
 		unsigned wide_by = rune_show(rune, text);
 
 		if (wide_by > room - used)
@@ -128,7 +121,7 @@ void text_add_json(struct buf *out, struct str name)
 {
 	buf_add(out, "\"", 1);
 	for (size_t i = 0; i < name.len;) {
-		struct rune rune = rune_next((const u8 *)name.at + i, name.len - i);
+		struct rune rune = rune_next(name.at + i, name.len - i);
 
 		if (!rune.valid)
 			buf_addf(out, "\\u%04x", REPLACEMENT);

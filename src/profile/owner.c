@@ -120,7 +120,7 @@ static struct str process_name(const struct owner *owner)
 u32 owner_finder_row(struct owner_finder *finder, const struct profile_sample *sample)
 {
 	struct owner owner = finder->resource;
-	struct str thread;
+	struct str thread, process;
 
 	if (finder->by != SUMMARY_PROCESS && finder->by != SUMMARY_THREAD)
 		return 0;
@@ -129,9 +129,12 @@ u32 owner_finder_row(struct owner_finder *finder, const struct profile_sample *s
 
 		owner.at[finder->role_of[attribute]] = &finder->profile->attributes.at[attribute].value;
 	}
-	if (finder->by == SUMMARY_PROCESS)
-		return rowtable_add_owner(finder->table, number_of(owner.at[ROLE_PID]), -1, process_name(&owner));
 	thread = text_of(owner.at[ROLE_THREAD]);
+	process = process_name(&owner);
+	/* Kernel threads have no executable, processes that vanished may have none: the other name will do. */
+	if (finder->by == SUMMARY_PROCESS)
+		return rowtable_add_owner(finder->table, number_of(owner.at[ROLE_PID]), -1,
+					  process.len ? process : thread);
 	return rowtable_add_owner(finder->table, number_of(owner.at[ROLE_PID]), number_of(owner.at[ROLE_TID]),
-				  thread.len ? thread : process_name(&owner));
+				  thread.len ? thread : process);
 }

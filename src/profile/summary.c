@@ -110,8 +110,8 @@ static struct scale set_scale(const struct profile *profile, const struct profil
 
 /* Calls visit for every set of a profile until it returns non-zero. */
 static int each_set(const struct profile *profile,
-		    int (*visit)(void *context, const struct profile_resource *resource, const struct profile_scope *scope,
-				 const struct profile_set *set),
+		    int (*visit)(void *context, const struct profile_resource *resource,
+				 const struct profile_scope *scope, const struct profile_set *set),
 		    void *context)
 {
 	for (u32 i = 0; i < profile->resources.count; i++) {
@@ -312,7 +312,8 @@ static int fold_set(void *context, const struct profile_resource *resource, cons
 
 /* ---- Adding up ---- */
 
-static int name_locations(struct summary_private *p, const struct profile *profile, const struct summary_options *options)
+static int name_locations(struct summary_private *p, const struct profile *profile,
+			  const struct summary_options *options)
 {
 	u64 total = 0;
 	int r;

@@ -118,11 +118,14 @@ const char *kernel_verdict_text(enum kernel_verdict verdict)
 	case KERNEL_SAFE:
 		return "";
 	case KERNEL_UNSURE:
-		return "this kernel may lack the fix of a fault (Linux 5.19 to 6.3) by which reading user memory from BPF can "
+		return "this kernel may lack the fix of a fault (Linux 5.19 to 6.3) by which reading user memory from "
+		       "BPF can "
 		       "freeze the machine; make sure your distribution has taken \"mm: Fix copy_from_user_nofault()\"";
 	case KERNEL_FREEZES:
-		return "on this kernel (Linux 5.19 to 6.3 without the fix of copy_from_user_nofault) profiling can freeze the "
-		       "machine; update to 6.1.36, 6.3.10, 6.4 or later, or use --no-kernel-version-check if it has the fix";
+		return "on this kernel (Linux 5.19 to 6.3 without the fix of copy_from_user_nofault) profiling can "
+		       "freeze the "
+		       "machine; update to 6.1.36, 6.3.10, 6.4 or later, or use --no-kernel-version-check if it has "
+		       "the fix";
 	}
 	return "";
 }

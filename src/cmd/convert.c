@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cmd/command.h"
+#include "cmd/input.h"
+#include "profile/profile.h"
+#include "wire/format.h"
+
+struct convert_values {
+	const char *from, *format;
+};
+
+static const struct option_entry convert_options[] = {
+	{ "format", 'f', OPTION_TEXT, offsetof(struct convert_values, format), "FORMAT", NULL, 0, 0, NULL,
+	  "write this format; without it the name of OUT decides" },
+	{ "from", 0, OPTION_TEXT, offsetof(struct convert_values, from), "FORMAT", NULL, 0, 0, NULL,
+	  "read this format, whatever the file looks like" },
+	{ 0 },
+};
+
+static int convert_run(const void *values, int count, char **operands)
+{
+	const struct convert_values *v = values;
+	const struct format_ops *format = v->format ? input_format(&command_convert, "format", v->format) :
+						      format_by_path(operands[1]);
+	_cleanup_(profile_freep) struct profile *profile = NULL;
+	int r;
+
+	if (v->format && !format)
+		return 1;
+	if (!format)
+		return command_fail(&command_convert, "the name %s does not tell a format; choose one with --format",
+				    operands[1]);
+	r = input_read(&command_convert, operands[0], v->from, &profile);
+	if (r)
+		return r;
+	r = format_write_file(operands[1], format, profile);
+	if (r < 0)
+		return command_fail(&command_convert, "%s: %s", operands[1], strerror(-r));
+	return 0;
+}
+
+const struct command command_convert = {
+	.name = "convert",
+	.help = "turn a profile into another format",
+	.operands = "IN OUT",
+	.operands_min = 2,
+	.operands_max = 2,
+	.about = "Reads a profile in any format and writes it in another. The contents of IN and the name of\n"
+		 "OUT decide which: .otlp is OTLP protobuf, .json OTLP JSON, .pb.gz pprof, .folded one line for\n"
+		 "each stack; a further .gz or .zst packs it. A name of - is standard input or output.\n",
+	.examples = "  wick convert out.pb.gz out.folded\n"
+		    "  perf script | stackcollapse-perf.pl | wick convert --from=folded - out.otlp\n"
+		    "  wick convert out.otlp - --format=folded | sort -rnk2\n",
+	.options = { convert_options, false },
+	.values_bytes = sizeof(struct convert_values),
+	.run = convert_run,
+};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that are named on the command line: which format they are in, and a sentence when they cannot be read. */
+#ifndef CMD_INPUT_H
+#define CMD_INPUT_H
+
+struct command;
+struct format_ops;
+struct profile;
+
+/* The format of a name given by an option; NULL, and a message, if there is none. */
+const struct format_ops *input_format(const struct command *command, const char *option, const char *name);
+
+/* Reads a profile in any format, or in the one named by from. 0, or 1 (the exit status) with a message. */
+int input_read(const struct command *command, const char *path, const char *from, struct profile **ret_profile);
+
+#endif

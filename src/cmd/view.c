@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "profile/calltree.h"
+#include "profile/difference.h"
+
+const char *const view_by_names[] = {
+#define X(name, text) text,
+	SUMMARY_BYS(X)
+#undef X
+	NULL,
+};
+
+static enum text_unit unit_of(const struct summary *summary)
+{
+	static const enum text_unit units[] = {
+		[SUMMARY_COUNT] = TEXT_COUNT, [SUMMARY_NANOSECONDS] = TEXT_NANOSECONDS, [SUMMARY_BYTES] = TEXT_BYTES,
+	};
+
+	return units[summary->unit];
+}
+
+static double percent(s64 part, s64 whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static struct str base_name(struct str path)
+{
+	const char *slash = path.len ? memrchr(path.at, '/', path.len) : NULL;
+	u32 skip = slash ? (u32)(slash + 1 - path.at) : 0;
+
+	return skip < path.len ? (struct str){ path.at + skip, path.len - skip } : path;
+}
+
+/* Columns left on the line, TEXT_UNLIMITED where nobody counts them. */
+static unsigned room_after(const struct view *view, unsigned used)
+{
+	if (!view->terminal->width)
+		return TEXT_UNLIMITED;
+	return view->terminal->width > used ? view->terminal->width - used : 0;
+}
+
+static unsigned room_less(unsigned room, unsigned used)
+{
+	return room == TEXT_UNLIMITED ? room : room > used ? room - used : 0;
+}
+
+/* The name of a row, then what it belongs to, dimmed. */
+static void add_name(const struct view *view, const struct summary_row *row, unsigned room, struct buf *out)
+{
+	const char *dim = terminal_style(view->terminal, STYLE_DIM),
+		   *plain = terminal_style(view->terminal, STYLE_NONE);
+	struct str module = base_name(row->module);
+	char number[32];
+
+	room = room_less(room, text_add(out, row->name, room));
+	if (row->file.len && room > 3) {
+		int len = snprintf(number, sizeof(number), ":%lld", (long long)row->line);
+
+		buf_addf(out, "  %s", dim);
+		room = room_less(room, 2 + (unsigned)len);
+		room = room_less(room, text_add(out, base_name(row->file), room));
+		buf_addf(out, "%s%s", room ? number : "", plain);
+	}
+	/* "libx.so+0x1230" has said it already. */
+	if (!module.len || room <= 3 ||
+	    (row->name.len > module.len && row->name.at[module.len] == '+' &&
+	     !memcmp(row->name.at, module.at, module.len)))
+		return;
+	buf_addf(out, "  %s", dim);
+	(void)text_add(out, module, room_less(room, 2));
+	buf_addf(out, "%s", plain);
+}
+
+static bool is_owner(enum summary_by by)
+{
+	return by == SUMMARY_PROCESS || by == SUMMARY_THREAD;
+}
+
+static void add_head(const struct view *view, struct buf *out)
+{
+	buf_addf(out, "%s", terminal_style(view->terminal, STYLE_BOLD));
+	if (is_owner(view->by))
+		buf_addf(out, "%7s %10s %8s%s %s", "share", "value", "pid",
+			 view->by == SUMMARY_THREAD ? "      tid" : "", view_by_names[view->by]);
+	else
+		buf_addf(out, "%7s %10s %7s %10s  %s", "self%", "self", "total%", "total", view_by_names[view->by]);
+	buf_addf(out, "%s\n", terminal_style(view->terminal, STYLE_NONE));
+}
+
+static void add_id(struct buf *out, s64 id)
+{
+	if (id >= 0)
+		buf_addf(out, " %8lld", (long long)id);
+	else
+		buf_addf(out, " %8s", "-");
+}
+
+static void add_row(const struct view *view, const struct summary *s, const struct summary_row *row, struct buf *out)
+{
+	char self[TEXT_VALUE_MAX], total[TEXT_VALUE_MAX];
+
+	text_value(self, row->self, unit_of(s));
+	text_value(total, row->total, unit_of(s));
+	if (is_owner(view->by)) {
+		buf_addf(out, "%6.2f%% %10s", percent(row->self, s->total), self);
+		add_id(out, row->pid);
+		if (view->by == SUMMARY_THREAD)
+			add_id(out, row->tid);
+		buf_addf(out, " ");
+		add_name(view, row, room_after(view, view->by == SUMMARY_THREAD ? 37 : 28), out);
+	} else {
+		buf_addf(out, "%6.2f%% %10s %6.2f%% %10s  ", percent(row->self, s->total), self,
+			 percent(row->total, s->total), total);
+		add_name(view, row, room_after(view, 39), out);
+	}
+	buf_addf(out, "\n");
+}
+
+static bool holds(struct str text, const char *part)
+{
+	size_t len = strlen(part);
+
+	for (size_t i = 0; i + len <= text.len; i++) {
+		if (!strncasecmp(text.at + i, part, len))
+			return true;
+	}
+	return !len;
+}
+
+static bool is_shown(const struct view *view, const struct summary_row *row)
+{
+	return !view->filter || holds(row->name, view->filter) || holds(row->module, view->filter);
+}
+
+u32 view_row_count(const struct view *view, const struct summary *summary)
+{
+	u32 count = 0;
+
+	for (u32 i = 0; i < summary->row_count; i++)
+		count += is_shown(view, &summary->rows[i]);
+	return count;
+}
+
+void view_table(const struct view *view, const struct summary *summary, struct buf *out)
+{
+	u32 passed = 0, shown = 0, count = view_row_count(view, summary);
+
+	add_head(view, out);
+	for (u32 i = 0; i < summary->row_count && shown < view->limit; i++) {
+		if (!is_shown(view, &summary->rows[i]) || passed++ < view->skip)
+			continue;
+		add_row(view, summary, &summary->rows[i], out);
+		shown++;
+	}
+	if (view->skip + shown < count)
+		buf_addf(out, "%s%39s%u more%s\n", terminal_style(view->terminal, STYLE_DIM), "",
+			 count - view->skip - shown, terminal_style(view->terminal, STYLE_NONE));
+}
+
+/* ---- Trees ---- */
+
+/* Walks a tree from its root, children after their parent, without what is too small. */
+struct walk {
+	const struct calltree *tree;
+	double least;		/* total below which a node is left out */
+	u32 at;
+	u32 depth;		/* levels below the root */
+};
+
+static bool big_enough(const struct walk *walk, u32 node)
+{
+	double total = node == CALLTREE_NONE ? 0 : (double)walk->tree->nodes[node].total;
+
+	return node != CALLTREE_NONE && (total < 0 ? -total : total) >= walk->least;
+}
+
+static struct walk walk_start(const struct view *view, const struct summary *summary, const struct calltree *tree)
+{
+	double whole = (double)summary->total;
+
+	return (struct walk){ .tree = tree, .least = (whole < 0 ? -whole : whole) * view->min_percent / 100 };
+}
+
+/* Steps to the next node; false at the end. *ret_closed counts the nodes that ended on the way. */
+static bool walk_next(struct walk *walk, u32 *ret_closed)
+{
+	const struct calltree_node *nodes = walk->tree->nodes;
+
+	*ret_closed = 0;
+	if (big_enough(walk, nodes[walk->at].child)) {
+		walk->at = nodes[walk->at].child;
+		walk->depth++;
+		return true;
+	}
+	for (;;) {
+		++*ret_closed;
+		if (!walk->depth)
+			return false;
+		/* Siblings are sorted: after one that is too small all are. */
+		if (big_enough(walk, nodes[walk->at].sibling)) {
+			walk->at = nodes[walk->at].sibling;
+			return true;
+		}
+		walk->at = nodes[walk->at].parent;
+		walk->depth--;
+	}
+}
+
+static bool has_siblings(const struct walk *walk)
+{
+	const struct calltree_node *node = &walk->tree->nodes[walk->at];
+
+	return big_enough(walk, node->sibling) || walk->tree->nodes[node->parent].child != walk->at;
+}
+
+/* Deeper than this a line would hold nothing but blanks. */
+#define TREE_INDENT_MAX 60
+
+int view_tree(const struct view *view, const struct summary *summary, const struct calltree *tree, struct buf *out)
+{
+	struct walk walk = walk_start(view, summary, tree);
+	_cleanup_(freep) u32 *indents = calloc(tree->count, sizeof(*indents));
+	u32 closed, lines = 0;
+
+	if (!indents)
+		return -ENOMEM;
+	buf_addf(out, "%s%7s %7s %10s  call tree%s\n", terminal_style(view->terminal, STYLE_BOLD), "total%", "self%",
+		 "total", terminal_style(view->terminal, STYLE_NONE));
+	while (lines < view->limit && walk_next(&walk, &closed)) {
+		const struct calltree_node *node = &tree->nodes[walk.at];
+		char total[TEXT_VALUE_MAX];
+		u32 indent;
+
+		/* Only branches move to the right: a chain of calls stays in its column. */
+		indents[walk.at] = indents[node->parent] + (walk.depth > 1 && has_siblings(&walk) ? 2 : 0);
+		indent = indents[walk.at] < TREE_INDENT_MAX ? indents[walk.at] : TREE_INDENT_MAX;
+		buf_addf(out, "%6.2f%% %6.2f%% %10s  %*s", percent(node->total, summary->total),
+			 percent(node->self, summary->total), text_value(total, node->total, unit_of(summary)),
+			 (int)indent, "");
+		add_name(view, node->row, room_after(view, 28 + indent), out);
+		if (node->row->pid >= 0)
+			buf_addf(out, " (%lld)", (long long)(node->row->tid >= 0 ? node->row->tid : node->row->pid));
+		buf_addf(out, "\n");
+		lines++;
+	}
+	if (tree->cut_count)
+		buf_addf(out, "%llu frames did not fit into the tree\n", (unsigned long long)tree->cut_count);
+	return buf_err(out);
+}
+
+/* ---- Differences ---- */
+
+static void add_signed(struct buf *out, s64 value, enum text_unit unit)
+{
+	char text[TEXT_VALUE_MAX], with_sign[TEXT_VALUE_MAX + 1];
+
+	snprintf(with_sign, sizeof(with_sign), "%s%s", value > 0 ? "+" : "", text_value(text, value, unit));
+	buf_addf(out, " %10s", with_sign);
+}
+
+static void add_change(const struct view *view, const struct summary *after, const struct difference_row *row,
+		       bool by_total, struct buf *out)
+{
+	const struct difference_side *b = &row->before, *a = &row->after;
+	double before = by_total ? b->total_share : b->self_share, now = by_total ? a->total_share : a->self_share;
+	s64 value = by_total ? a->total - b->total : a->self - b->self;
+	double change = 100 * (now - before);
+	enum terminal_style style = change > 0.005 ? STYLE_RED : change < -0.005 ? STYLE_GREEN : STYLE_NONE;
+
+	buf_addf(out, "%6.2f%% %6.2f%% %s%+7.2f%s", 100 * before, 100 * now, terminal_style(view->terminal, style),
+		 change, terminal_style(view->terminal, STYLE_NONE));
+	add_signed(out, value, unit_of(after));
+	buf_addf(out, "  ");
+	add_name(view, row->row, room_after(view, 36), out);
+	buf_addf(out, "\n");
+}
+
+void view_difference(const struct view *view, const struct summary *before, const struct summary *after,
+		     const struct difference *difference, bool by_total, struct buf *out)
+{
+	u32 count = difference->row_count < view->limit ? difference->row_count : view->limit;
+
+	buf_addf(out, "%s%7s %7s %7s %10s  %s%s\n", terminal_style(view->terminal, STYLE_BOLD), "before", "after",
+		 "change", by_total ? "total" : "self", view_by_names[view->by],
+		 terminal_style(view->terminal, STYLE_NONE));
+	for (u32 i = 0; i < count; i++)
+		add_change(view, after, &difference->rows[i], by_total, out);
+	if (count < difference->row_count)
+		buf_addf(out, "%s%36s%u more%s\n", terminal_style(view->terminal, STYLE_DIM), "",
+			 difference->row_count - count, terminal_style(view->terminal, STYLE_NONE));
+}
+
+/* ---- JSON ---- */
+
+static void add_summary_json(const struct summary *s, struct buf *out)
+{
+	static const char *const units[] = {
+		[SUMMARY_COUNT] = "count", [SUMMARY_NANOSECONDS] = "nanoseconds", [SUMMARY_BYTES] = "bytes",
+	};
+
+	buf_addf(out, "\"type\": ");
+	text_add_json(out, s->type);
+	buf_addf(out,
+		 ", \"unit\": \"%s\", \"period\": %lld, \"time_unix_ns\": %llu, \"duration_ns\": %llu, \"samples\": "
+		 "%llu, "
+		 "\"total\": %lld",
+		 units[s->unit], (long long)s->period, (unsigned long long)s->time_unix_ns,
+		 (unsigned long long)s->duration_ns, (unsigned long long)s->sample_count, (long long)s->total);
+}
+
+/* The fields that name a row, without braces. */
+static void add_name_json(enum summary_by by, const struct summary_row *row, struct buf *out)
+{
+	buf_addf(out, "\"name\": ");
+	text_add_json(out, row->name);
+	if (row->module.len) {
+		buf_addf(out, ", \"module\": ");
+		text_add_json(out, row->module);
+	}
+	if (by == SUMMARY_LINE) {
+		buf_addf(out, ", \"file\": ");
+		text_add_json(out, row->file);
+		buf_addf(out, ", \"line\": %lld", (long long)row->line);
+	}
+	if (is_owner(by) && row->pid >= 0)
+		buf_addf(out, ", \"pid\": %lld", (long long)row->pid);
+	if (is_owner(by) && row->tid >= 0)
+		buf_addf(out, ", \"tid\": %lld", (long long)row->tid);
+}
+
+void view_table_json(const struct view *view, const struct summary *summary, struct buf *out)
+{
+	u32 count = summary->row_count < view->limit ? summary->row_count : view->limit;
+
+	buf_addf(out, "{");
+	add_summary_json(summary, out);
+	buf_addf(out, ", \"by\": \"%s\", \"rows\": [", view_by_names[view->by]);
+	for (u32 i = 0; i < count; i++) {
+		const struct summary_row *row = &summary->rows[i];
+
+		buf_addf(out, "%s\n  {", i ? "," : "");
+		add_name_json(view->by, row, out);
+		buf_addf(out, ", \"self\": %lld, \"total\": %lld}", (long long)row->self, (long long)row->total);
+	}
+	buf_addf(out, "\n]}\n");
+}
+
+void view_tree_json(const struct view *view, const struct summary *summary, const struct calltree *tree,
+		    struct buf *out)
+{
+	struct walk walk = walk_start(view, summary, tree);
+	u32 closed;
+
+	buf_addf(out, "{");
+	add_summary_json(summary, out);
+	buf_addf(out, ", \"self\": %lld, \"children\": [", (long long)tree->nodes[0].self);
+	while (walk_next(&walk, &closed)) {
+		const struct calltree_node *node = &tree->nodes[walk.at];
+
+		for (u32 i = 0; i < closed; i++)
+			buf_addf(out, "]}");
+		buf_addf(out, "%s\n%*s{", closed ? "," : "",
+			 (int)(walk.depth < TREE_INDENT_MAX ? walk.depth : TREE_INDENT_MAX), "");
+		add_name_json(view->by, node->row, out);
+		buf_addf(out, ", \"self\": %lld, \"total\": %lld, \"children\": [", (long long)node->self,
+			 (long long)node->total);
+	}
+	for (u32 i = 0; i < closed; i++)
+		buf_addf(out, "]}");
+	buf_addf(out, "\n");
+}
+
+static void add_side_json(const struct difference_side *side, struct buf *out)
+{
+	buf_addf(out, "{\"self\": %lld, \"total\": %lld, \"self_share\": %.6f, \"total_share\": %.6f}",
+		 (long long)side->self, (long long)side->total, side->self_share, side->total_share);
+}
+
+void view_difference_json(const struct view *view, const struct summary *before, const struct summary *after,
+			  const struct difference *difference, struct buf *out)
+{
+	u32 count = difference->row_count < view->limit ? difference->row_count : view->limit;
+
+	buf_addf(out, "{\"before\": {");
+	add_summary_json(before, out);
+	buf_addf(out, "}, \"after\": {");
+	add_summary_json(after, out);
+	buf_addf(out, "}, \"by\": \"%s\", \"rows\": [", view_by_names[view->by]);
+	for (u32 i = 0; i < count; i++) {
+		buf_addf(out, "%s\n  {", i ? "," : "");
+		add_name_json(view->by, difference->rows[i].row, out);
+		buf_addf(out, ", \"before\": ");
+		add_side_json(&difference->rows[i].before, out);
+		buf_addf(out, ", \"after\": ");
+		add_side_json(&difference->rows[i].after, out);
+		buf_addf(out, "}");
+	}
+	buf_addf(out, "\n]}\n");
+}
