@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exe/reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 
 #include "exe/reader_protocol.h"
+#include "exe/rows.h"
 
 /* Readers that were killed but sleep in the kernel (a file on a dead network mount) are waited for later. */
 #define GHOSTS_MAX 8
@@ -326,5 +328,73 @@ int reader_identify(struct reader *reader, int fd, struct exe_info *ret_info)
 		r = exe_info_check(at, bytes);
 	if (r == 0)
 		memcpy(ret_info, at, sizeof(*ret_info));
+	return r;
+}
+
+/* Calls with addresses and takes the answer if it is what it should be. */
+static int call_with_addresses(struct reader *reader, u32 op, const int files[READER_FILES], const u64 *ea, u32 count,
+			       int (*check)(const void *at, size_t bytes), void **ret_at)
+{
+	_cleanup_(freep) struct reader_request *request = calloc(1, reader_request_bytes(count));
+	_cleanup_(freep) void *at = NULL;
+	size_t bytes = 0;
+	int r;
+
+	if (!request)
+		return -ENOMEM;
+	request->op = op;
+	request->count = count;
+	if (count)
+		memcpy(request->ea, ea, count * sizeof(*ea));
+	r = reader_call(reader, request, files, &at, &bytes);
+	if (r == 0)
+		r = check(at, bytes);
+	if (r == 0)
+		*ret_at = TAKE(at);
+	return r;
+}
+
+static int check_rows(const void *at, size_t bytes)
+{
+	return rows_check(at, bytes);
+}
+
+static int check_symbols(const void *at, size_t bytes)
+{
+	return symbols_check(at, bytes);
+}
+
+static int check_lines(const void *at, size_t bytes)
+{
+	return exe_lines_check(at, bytes);
+}
+
+int reader_rows(struct reader *reader, int fd, int debug_fd, struct rows **ret_rows)
+{
+	return call_with_addresses(reader, READER_ROWS, (int[]){ fd, debug_fd, -1 }, NULL, 0, check_rows,
+				   (void **)ret_rows);
+}
+
+int reader_symbols(struct reader *reader, int fd, int debug_fd, const u64 *ea, u32 count,
+		   struct symbols **ret_symbols)
+{
+	assert(count <= SYMBOLS_MAX);
+	return call_with_addresses(reader, READER_SYMBOLS, (int[]){ fd, debug_fd, -1 }, ea, count, check_symbols,
+				   (void **)ret_symbols);
+}
+
+int reader_lines(struct reader *reader, int fd, int debug_fd, int alt_fd, const u64 *ea, u32 count,
+		 struct exe_lines **ret_lines)
+{
+	int r;
+
+	assert(count <= LINES_MAX);
+	r = call_with_addresses(reader, READER_LINES, (int[]){ fd, debug_fd, alt_fd }, ea, count, check_lines,
+				(void **)ret_lines);
+	/* One chain for each address: the block itself does not say how many were asked for. */
+	if (r == 0 && (*ret_lines)->address_count != count) {
+		free(TAKE(*ret_lines));
+		r = -EBADMSG;
+	}
 	return r;
 }

@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 
 struct reader;
+struct exe_lines;
 struct rows;
 struct symbols;
 
@@ -54,27 +55,6 @@ struct exe_info {
 	char altlink[256];
 	struct exe_segment segment[SEGMENTS_MAX];
 };
-
-/* One line of an inline chain: the innermost first. Strings lie in the block that lines came in. */
-struct exe_line {
-	u32 function;		/* offset into strings; mangled (linkage) name where there is one */
-	u32 file;		/* offset into strings, "" if unknown */
-	u32 line;		/* 0 if unknown */
-	u32 column;
-};
-
-/* The answer to reader_lines(): for address i, chain[first[i] .. first[i + 1]). Flat, ended by strings. */
-struct exe_lines {
-	u32 bytes;
-	u32 address_count;
-	u32 line_count;
-	u32 strings_bytes;
-	u32 truncated;		/* addresses that were not looked at: time ran out; ask again */
-	u32 pad;
-	/* u32 first[address_count + 1]; struct exe_line line[line_count]; char strings[strings_bytes] */
-};
-
-#define READER_LINES_MAX 256
 
 struct reader_stats {
 	u64 requests;
@@ -111,8 +91,8 @@ int reader_symbols(struct reader *reader, int fd, int debug_fd, const u64 *ea, u
 		   struct symbols **ret_symbols);
 
 /*
- * Inline chains with file and line from DWARF for up to READER_LINES_MAX ELF addresses. alt_fd is the dwz
- * supplementary file or -1. Where DWARF has nothing the chain of an address is empty. -ENODATA without DWARF.
+ * Inline chains with file and line from DWARF for up to LINES_MAX ELF addresses, checked (exe/lines.h); fastest
+ * where they ascend. alt_fd is the dwz supplementary file or -1. -ENODATA if neither file has DWARF.
  */
 int reader_lines(struct reader *reader, int fd, int debug_fd, int alt_fd, const u64 *ea, u32 count,
 		 struct exe_lines **ret_lines);

@@ -11,15 +11,18 @@
 
 #define ANSWER_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
+static u32 addresses_max(u32 op)
+{
+	return op == READER_LINES ? LINES_MAX : op == READER_SYMBOLS ? SYMBOLS_MAX : 0;
+}
+
 int reader_request_check(const struct reader_request *request, size_t bytes, u32 fd_count)
 {
 	if (bytes < reader_request_bytes(0))
 		return -EBADMSG;
 	if (request->op >= READER_OPS || request->files >= 1u << READER_FILES || !(request->files & 1u << READER_EXE))
 		return -EBADMSG;
-	if (request->count > READER_LINES_MAX || bytes != reader_request_bytes(request->count))
-		return -EBADMSG;
-	if (request->count && request->op != READER_LINES)
+	if (request->count > addresses_max(request->op) || bytes != reader_request_bytes(request->count))
 		return -EBADMSG;
 	return fd_count == (u32)__builtin_popcount(request->files) ? 0 : -EBADMSG;
 }

@@ -16,7 +16,9 @@
 #include <sys/types.h>
 
 #include "abi.h"
+#include "exe/lines.h"
 #include "exe/reader.h"
+#include "exe/symbols.h"
 
 /* The reader process is this program again, started with this argv[0] and the socket as this descriptor. */
 #define READER_ARGV0 "wick: reader"
@@ -40,10 +42,11 @@ struct reader_hello {
 struct reader_request {
 	u32 op;		/* enum reader_op */
 	u32 files;	/* bit n: enum reader_file n comes along, in that order */
-	u32 count;	/* addresses; only READER_LINES has some */
+	u32 count;	/* addresses; READER_IDENTIFY and READER_ROWS have none */
 	u32 pad;
-	u64 ea[READER_LINES_MAX];	/* only count of them are sent */
+	u64 ea[];
 };
+#define READER_REQUEST_MAX (sizeof(struct reader_request) + SYMBOLS_MAX * sizeof(u64))
 
 struct reader_reply {
 	s32 error;	/* 0 or -errno */
@@ -52,7 +55,7 @@ struct reader_reply {
 
 static inline size_t reader_request_bytes(u32 count)
 {
-	return offsetof(struct reader_request, ea) + count * sizeof(u64);
+	return sizeof(struct reader_request) + count * sizeof(u64);
 }
 
 /* 0, or -EBADMSG if the message of that length with that many descriptors is not a request. */

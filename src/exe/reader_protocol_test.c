@@ -20,6 +20,10 @@ TEST(reader_protocol_checks_requests)
 	EQ(reader_request_check(&request, bytes, 3), -EBADMSG);
 	request.op = READER_ROWS;
 	EQ(reader_request_check(&request, bytes, 2), -EBADMSG);
+	request = (struct reader_request){ .op = READER_LINES, .files = 1, .count = LINES_MAX + 1 };
+	EQ(reader_request_check(&request, reader_request_bytes(LINES_MAX + 1), 1), -EBADMSG);
+	request.op = READER_SYMBOLS;
+	EQ(reader_request_check(&request, reader_request_bytes(LINES_MAX + 1), 1), 0);
 	request = (struct reader_request){ .op = READER_OPS, .files = 1 };
 	EQ(reader_request_check(&request, reader_request_bytes(0), 1), -EBADMSG);
 	request = (struct reader_request){ .op = READER_ROWS, .files = 2 };

@@ -13,9 +13,21 @@
 #include "exe/confine.h"
 #include "exe/elf.h"
 #include "exe/identify.h"
+#include "exe/inlines.h"
+#include "exe/rows.h"
+#include "exe/rows_compile.h"
+#include "exe/symbols_build.h"
 
 /* Freed memory above this goes back to the kernel: the process is idle most of its life. */
 #define KEPT_BYTES (256 << 10)
+
+/* One call for lines takes little longer than this, so that others get their turn. */
+#define LINES_BUDGET_NS 250000000ull
+
+struct server {
+	int socket_fd;
+	struct inlines *inlines;	/* from the first call for lines on */
+};
 
 struct answer {
 	void *at;
@@ -43,11 +55,71 @@ static int answer_identify(const struct files *files, struct answer *ret_answer)
 	return 0;
 }
 
-static int answer_request(const struct reader_request *request, const struct files *files, struct answer *ret_answer)
+/* The executable and, if it came along and is one that can be read, its debug file. */
+static int open_both(const struct files *files, struct exe **ret_exe, struct exe **ret_debug)
+{
+	int r = exe_map(files->fd[READER_EXE], ret_exe);
+
+	if (r == 0 && files->fd[READER_DEBUG] >= 0)
+		(void)exe_map(files->fd[READER_DEBUG], ret_debug);
+	return r;
+}
+
+static int answer_rows(const struct files *files, struct answer *ret_answer)
+{
+	_cleanup_(exe_freep) struct exe *exe = NULL, *debug = NULL;
+	struct rows *rows = NULL;
+	int r = open_both(files, &exe, &debug);
+
+	if (r == 0)
+		r = rows_compile(exe, debug, &rows);
+	if (r == 0)
+		*ret_answer = (struct answer){ rows, rows->bytes };
+	return r;
+}
+
+static int answer_symbols(const struct reader_request *request, const struct files *files, struct answer *ret_answer)
+{
+	_cleanup_(exe_freep) struct exe *exe = NULL, *debug = NULL;
+	struct symbols *symbols = NULL;
+	int r = open_both(files, &exe, &debug);
+
+	if (r == 0)
+		r = symbols_build(exe, debug, request->ea, request->count, &symbols);
+	if (r == 0)
+		*ret_answer = (struct answer){ symbols, symbols->bytes };
+	return r;
+}
+
+static int answer_lines(struct server *server, const struct reader_request *request, const struct files *files,
+			struct answer *ret_answer)
+{
+	struct exe_lines *lines = NULL;
+	int r;
+
+	if (!server->inlines)
+		server->inlines = inlines_new();
+	if (!server->inlines)
+		return -ENOMEM;
+	r = inlines_find(server->inlines, files->fd[READER_EXE], files->fd[READER_DEBUG], files->fd[READER_ALT],
+			 request->ea, request->count, LINES_BUDGET_NS, &lines);
+	if (r == 0)
+		*ret_answer = (struct answer){ lines, lines->bytes };
+	return r;
+}
+
+static int answer_request(struct server *server, const struct reader_request *request, const struct files *files,
+			  struct answer *ret_answer)
 {
 	switch (request->op) {
 	case READER_IDENTIFY:
 		return answer_identify(files, ret_answer);
+	case READER_ROWS:
+		return answer_rows(files, ret_answer);
+	case READER_SYMBOLS:
+		return answer_symbols(request, files, ret_answer);
+	case READER_LINES:
+		return answer_lines(server, request, files, ret_answer);
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -74,29 +146,34 @@ static void set_alarm(unsigned seconds)
 }
 
 /* 1 after a request was answered, 0 when there will be no more, or -errno. */
-static int serve_request(int socket_fd)
+static int serve_request(struct server *server)
 {
 	struct files files = { { -1, -1, -1 } };
 	struct answer answer = { 0 };
-	struct reader_request request;
+	union {
+		struct reader_request request;
+		char bytes[READER_REQUEST_MAX];
+	} in;
 	int fds[READER_FILES], r;
 	u32 fd_count = 0, next = 0;
-	ssize_t got = reader_receive(socket_fd, &request, sizeof(request), fds, &fd_count);
+	ssize_t got = reader_receive(server->socket_fd, &in, sizeof(in), fds, &fd_count);
 
 	if (got <= 0)
 		return got;
-	r = reader_request_check(&request, got, fd_count);
+	r = reader_request_check(&in.request, got, fd_count);
 	if (r < 0)
 		return r;
 	for (int place = 0; place < READER_FILES; place++)
-		if (request.files & 1u << place)
+		if (in.request.files & 1u << place)
 			files.fd[place] = fds[next++];
 	set_alarm(2 * READER_SECONDS);
-	r = answer_request(&request, &files, &answer);
+	r = answer_request(server, &in.request, &files, &answer);
 	for (u32 i = 0; i < fd_count; i++)
 		close(fds[i]);
-	r = send_answer(socket_fd, r, &answer);
+	r = send_answer(server->socket_fd, r, &answer);
 	free(answer.at);
+	if (server->inlines)
+		inlines_rest(server->inlines);
 	set_alarm(0);
 	return r < 0 ? r : 1;
 }
@@ -106,6 +183,7 @@ int reader_server_main(int socket_fd)
 	/* Ctrl-C and systemd's SIGTERM reach us too, but the agent still has names to ask for: the end is its to say. */
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 	struct reader_hello hello = { .magic = READER_HELLO_MAGIC };
+	struct server server = { .socket_fd = socket_fd };
 	bool seccomp = false;
 	int r;
 
@@ -119,9 +197,10 @@ int reader_server_main(int socket_fd)
 	hello.seccomp = seccomp;
 	r = reader_send(socket_fd, &hello, sizeof(hello), NULL, 0);
 	while (r >= 0) {
-		r = serve_request(socket_fd);
+		r = serve_request(&server);
 		if (r == 0)
-			return 0;
+			break;
 	}
-	return 1;
+	inlines_free(server.inlines);
+	return r < 0;
 }

@@ -4,12 +4,16 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "exe/lines.h"
+#include "exe/rows.h"
+#include "exe/symbols.h"
 #include "test.h"
 
 static struct reader *start(void)
@@ -210,4 +214,100 @@ TEST(reader_start_fails_without_memory)
 	EQ(reader_start(&reader), -ENOMEM);
 	test_alloc_reset();
 	OK(!reader);
+}
+
+static int note_base(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	*(u64 *)arg = info->dlpi_addr;
+	return 1; /* the first is this program */
+}
+
+static u64 self_ea(const void *at)
+{
+	u64 base = 0;
+
+	dl_iterate_phdr(note_base, &base);
+	return (u64)at - base;
+}
+
+/* An address in code that is inlined: the line of the statement is that of the asm. */
+static inline __attribute__((always_inline)) const void *inlined_here(void)
+{
+	const void *here;
+
+#if defined(__x86_64__)
+	__asm__ volatile("lea 1f(%%rip), %0\n1:\tnop" : "=r"(here));
+#else
+	__asm__ volatile("adr %0, 1f\n1:\tnop" : "=r"(here));
+#endif
+	return here;
+}
+
+__attribute__((noinline)) const void *reader_test_outer(void)
+{
+	return inlined_here();
+}
+
+TEST(reader_compiles_rows)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = open_self();
+	_cleanup_(freep) struct rows *rows = NULL;
+
+	EQ(reader_rows(reader, fd, -1, &rows), 0);
+	OK(rows_find(rows, self_ea(reader_test_outer())));
+}
+
+TEST(reader_finds_symbols)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = open_self();
+	_cleanup_(freep) struct symbols *symbols = NULL;
+	u64 ea[] = { self_ea(reader_test_outer()), 8, self_ea(test_alloc_reset) };
+
+	EQ(reader_symbols(reader, fd, -1, ea, 3, &symbols), 0);
+	EQ(symbols->count, 2);
+	STREQ(symbols_name(symbols, symbols_find(symbols, ea[0])), "reader_test_outer");
+	EQ(symbols_find(symbols, ea[0])->ea, self_ea(reader_test_outer));
+	STREQ(symbols_name(symbols, symbols_find(symbols, ea[2])), "test_alloc_reset");
+	OK(!symbols_find(symbols, ea[1]));
+}
+
+TEST(reader_finds_inlined_functions_and_lines)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = open_self();
+	u64 ea[] = { self_ea(reader_test_outer()), 8 };
+
+	/* The second time from the file that is kept open. */
+	for (int i = 0; i < 2; i++) {
+		_cleanup_(freep) struct exe_lines *lines = NULL;
+		const struct exe_line *line;
+		const char *strings;
+
+		EQ(reader_lines(reader, fd, -1, -1, ea, 2, &lines), 0);
+		EQ(lines->truncated, 0);
+		EQ(lines->line_count, 2);
+		EQ(exe_lines_first(lines)[1], 2);
+		line = exe_lines_array(lines);
+		strings = exe_lines_strings(lines);
+		STREQ(strings + line[0].function, "inlined_here");
+		STREQ(strings + line[1].function, "reader_test_outer");
+		OK(strstr(strings + line[0].file, "src/exe/reader_test.c"));
+		OK(strings[line[1].file] == '/');
+		OK(line[0].line > 1 && line[0].line < line[1].line);
+	}
+	EQ(reader_stats(reader).restarts, 0);
+}
+
+TEST(reader_says_that_there_is_no_dwarf)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = memfd_create("text", 0);
+	struct exe_lines *lines = NULL;
+	u64 ea = 0;
+
+	EQ(write(fd, "hello\n", 6), 6);
+	EQ(reader_lines(reader, fd, -1, -1, &ea, 1, &lines), -ENODATA);
+	OK(!lines);
 }

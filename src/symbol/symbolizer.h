@@ -49,6 +49,7 @@ struct symbol_name {
 
 struct symbolizer_stats {
 	u64 lookups, hits, evictions;
+	u64 dropped;		/* addresses left without a name: too many at once, or out of memory */
 	u64 by_symbol, by_function_start, unnamed;	/* distinct addresses */
 	u64 inline_timeouts, unreadable_files, debuginfod_hits, debuginfod_misses;
 };

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inline chains and lines from DWARF, read by libdw: versions 2 to 5,
+ * compressed sections, separate debug files, dwz supplementary files. Of
+ * units whose DIEs are in a .dwo file, lines without function names.
+ *
+ * The last few files stay open (mapped) between calls, until they take too
+ * much memory. libdw trusts its input more than we do and is not safe for
+ * threads: this runs in the reader process only.
+ */
+#ifndef EXE_INLINES_H
+#define EXE_INLINES_H
+
+#include "abi.h"
+#include "base/cleanup.h"
+
+struct exe_lines;
+struct inlines;
+
+struct inlines *inlines_new(void);
+void inlines_free(struct inlines *inlines);
+DEFINE_CLEANUP(struct inlines *, inlines_free)
+
+/*
+ * Files as in reader_lines(); debug_fd and alt_fd may be -1. After budget_ns no further address is begun.
+ * -ENODATA if there is no DWARF.
+ */
+int inlines_find(struct inlines *inlines, int fd, int debug_fd, int alt_fd, const u64 *ea, u32 count, u64 budget_ns,
+		 struct exe_lines **ret_lines);
+
+/* Between calls: gives back the memory that mapped files take and, if much is used, closes them. */
+void inlines_rest(struct inlines *inlines);
+
+#endif

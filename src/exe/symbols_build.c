@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exe/symbols_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/buf.h"
+#include "exe/cfi.h"
+#include "exe/elf.h"
+#include "exe/minidebug.h"
+#include "exe/plt.h"
+#include "exe/symbols.h"
+
+#define STRINGS_MAX (64u << 20)
+/* A hostile table may let every symbol cover every address; a true one covers each a few times. */
+#define OFFERS_MAX (16u << 20)
+#define PAGE_BYTES 4096ul	/* at least: a larger page is only forgotten later */
+#define FORGET_BYTES (512u << 10)
+
+/* A function that a table tells of. Names lie in the file. */
+struct found {
+	u64 ea, end_ea;		/* end_ea == ea: its size is not known */
+	const char *name;	/* NULL: known by its FDE alone */
+	u32 name_max;		/* bytes from there to the end of the table; to read them early would cost memory */
+	u8 typed;		/* a function by its type */
+	u8 binding;		/* 2 global, 1 weak, 0 local */
+	u8 plt;			/* "@plt" follows its name */
+	u8 used;
+};
+
+/* An address and what covers it. */
+struct wanted {
+	u64 ea;
+	struct found covering;	/* by its size; the one that starts last */
+	struct found near;	/* the last that starts between the address before and this one */
+	u64 first_ea;		/* the first that starts there, or ~0 */
+	u64 next_ea;		/* the first start after this address, or ~0; set at the end */
+	u64 fde_ea, fde_end_ea;	/* the FDE it lies in, or 0, 0 */
+	u64 fde_gone_ea;	/* the last end of an FDE up to here */
+};
+
+struct build {
+	const struct exe *exe;
+	struct wanted *wanted;	/* ascending, distinct; one more stands behind the last address */
+	u32 count;
+	u32 offers_left;
+	struct exe_data minidebug;	/* names lie in it */
+};
+
+static u64 min_u64(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static u32 name_bytes(const struct found *f)
+{
+	return strnlen(f->name, f->name_max < SYMBOL_NAME_MAX ? f->name_max : SYMBOL_NAME_MAX);
+}
+
+static u32 underscores(const char *name, u32 bytes)
+{
+	u32 n = 0;
+
+	while (n < bytes && name[n] == '_')
+		n++;
+	return n;
+}
+
+/* The name with fewer leading underscores, then the shorter, then the first in order. */
+static bool plainer_name(const struct found *a, const struct found *b)
+{
+	u32 a_bytes = name_bytes(a), b_bytes = name_bytes(b);
+	u32 a_lines = underscores(a->name, a_bytes), b_lines = underscores(b->name, b_bytes);
+
+	if (a_lines != b_lines)
+		return a_lines < b_lines;
+	return a_bytes != b_bytes ? a_bytes < b_bytes : memcmp(a->name, b->name, a_bytes) < 0;
+}
+
+/* Of two names of one function, the one to show. */
+static bool better_name(const struct found *a, const struct found *b)
+{
+	if (a->typed != b->typed)
+		return a->typed;
+	if ((a->end_ea == a->ea) != (b->end_ea == b->ea))
+		return a->end_ea != a->ea;
+	return a->binding != b->binding ? a->binding > b->binding : plainer_name(a, b);
+}
+
+/* Of two functions that cover one address, the one that starts last; a label only where there is no function. */
+static bool better_cover(const struct found *a, const struct found *b)
+{
+	if (!b->used || a->typed != b->typed)
+		return !b->used || a->typed;
+	return a->ea != b->ea ? a->ea > b->ea : better_name(a, b);
+}
+
+static bool better_near(const struct found *a, const struct found *b)
+{
+	if (!b->used || a->ea != b->ea)
+		return !b->used || a->ea > b->ea;
+	return better_name(a, b);
+}
+
+/* The first wanted address at or above. */
+static u32 first_from(const struct build *build, u64 ea)
+{
+	u32 low = 0, high = build->count;
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (build->wanted[middle].ea < ea)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void offer(struct build *build, const struct found *f)
+{
+	u32 i = first_from(build, f->ea);
+	struct wanted *gap = &build->wanted[i];
+
+	if (f->ea < gap->first_ea)
+		gap->first_ea = f->ea;
+	if (better_near(f, &gap->near))
+		gap->near = *f;
+	for (; i < build->count && build->wanted[i].ea < f->end_ea && build->offers_left; i++) {
+		build->offers_left--;
+		if (better_cover(f, &build->wanted[i].covering))
+			build->wanted[i].covering = *f;
+	}
+}
+
+static void offer_fde(void *arg, u64 start_ea, u64 end_ea)
+{
+	struct build *build = arg;
+	u32 i = first_from(build, start_ea);
+
+	if (start_ea < build->wanted[i].first_ea)
+		build->wanted[i].first_ea = start_ea;
+	for (; i < build->count && build->wanted[i].ea < end_ea && build->offers_left; i++) {
+		build->offers_left--;
+		if (start_ea < build->wanted[i].fde_ea)
+			continue;
+		build->wanted[i].fde_ea = start_ea;
+		build->wanted[i].fde_end_ea = end_ea;
+	}
+	i = first_from(build, end_ea);
+	if (end_ea > build->wanted[i].fde_gone_ea)
+		build->wanted[i].fde_gone_ea = end_ea;
+}
+
+/* A symbol that names code: a function, or an assembler's global label that nobody gave a type. */
+static bool is_code(const struct build *build, const Elf64_Sym *sym)
+{
+	u32 type = ELF64_ST_TYPE(sym->st_info);
+
+	if (sym->st_shndx == SHN_UNDEF || (sym->st_shndx == SHN_ABS && type == STT_NOTYPE))
+		return false;
+	if (type == STT_NOTYPE ? ELF64_ST_BIND(sym->st_info) == STB_LOCAL : type != STT_FUNC && type != STT_GNU_IFUNC)
+		return false;
+	return exe_executable(build->exe, sym->st_value);
+}
+
+static bool find_name(const struct exe_data *strings, u32 offset, struct found *ret_found)
+{
+	if (!offset || offset >= strings->bytes)
+		return false;
+	ret_found->name = (const char *)strings->at + offset;
+	ret_found->name_max = min_u64(strings->bytes - offset, UINT32_MAX);
+	return true;
+}
+
+static void offer_symbol(struct build *build, const Elf64_Sym *sym, const struct exe_data *strings)
+{
+	u32 binding = ELF64_ST_BIND(sym->st_info);
+	struct found f = {
+		.ea = sym->st_value,
+		.end_ea = sym->st_value + sym->st_size,
+		.typed = ELF64_ST_TYPE(sym->st_info) != STT_NOTYPE,
+		.binding = binding == STB_LOCAL ? 0 : binding == STB_WEAK ? 1 : 2,
+		.used = 1,
+	};
+
+	if (f.end_ea >= f.ea && is_code(build, sym) && find_name(strings, sym->st_name, &f))
+		offer(build, &f);
+}
+
+/* A symbol table with its strings; false if the file has none of that kind. */
+static bool open_table(const struct exe *exe, u32 type, struct exe_data *ret_symbols, struct exe_data *ret_strings)
+{
+	struct exe_section table, strings;
+
+	if (exe->elf_class != ELFCLASS64 || !exe_section_typed(exe, type, &table) ||
+	    !exe_section(exe, table.link, &strings))
+		return false;
+	/* Nobody compresses these. */
+	if ((table.flags | strings.flags) & SHF_COMPRESSED)
+		return false;
+	return exe_section_data(exe, &table, 0, ret_symbols) == 0 && exe_section_data(exe, &strings, 0, ret_strings) == 0;
+}
+
+/* Pages that were read stay in our memory as long as they are mapped, unless we say that we are done with them. */
+static void forget(const struct exe *exe, const u8 *from, const u8 *to)
+{
+	uintptr_t low = ((uintptr_t)from + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1), high = (uintptr_t)to & ~(PAGE_BYTES - 1);
+
+	if (exe->mapped && low < high)
+		(void)madvise((void *)low, high - low, MADV_DONTNEED);
+}
+
+/* Offers all functions of a table; true if the file has it. */
+static bool read_table(struct build *build, const struct exe *exe, u32 type)
+{
+	struct exe_data symbols, strings;
+	size_t at = 0, done = 0;
+	Elf64_Sym sym;
+
+	if (!open_table(exe, type, &symbols, &strings))
+		return false;
+	for (; symbols.bytes - at >= sizeof(sym); at += sizeof(sym)) {
+		memcpy(&sym, symbols.at + at, sizeof(sym));
+		offer_symbol(build, &sym, &strings);
+		if (at - done < FORGET_BYTES)
+			continue;
+		forget(exe, symbols.at + done, symbols.at + at);
+		done = at;
+	}
+	return true;
+}
+
+static void read_plt(struct build *build)
+{
+	struct exe_data symbols, strings;
+	struct plt_entry entry;
+	Elf64_Sym sym;
+
+	if (!open_table(build->exe, SHT_DYNSYM, &symbols, &strings))
+		return;
+	for (u32 i = 0; i < build->count; i++) {
+		struct found f = { .typed = 1, .plt = 1, .used = 1 };
+
+		if (build->wanted[i].covering.used || !plt_find(build->exe, build->wanted[i].ea, &entry) ||
+		    entry.symbol >= symbols.bytes / sizeof(sym))
+			continue;
+		memcpy(&sym, symbols.at + entry.symbol * sizeof(sym), sizeof(sym));
+		f.ea = entry.ea;
+		f.end_ea = entry.ea + entry.bytes;
+		if (find_name(&strings, sym.st_name, &f))
+			offer(build, &f);
+	}
+}
+
+static bool all_covered(const struct build *build)
+{
+	for (u32 i = 0; i < build->count; i++)
+		if (!build->wanted[i].covering.used)
+			return false;
+	return true;
+}
+
+/* What was noted by gaps holds for the addresses after them (near, ends) or before them (next starts). */
+static void spread_gaps(struct build *build)
+{
+	struct wanted *w = build->wanted;
+
+	for (u32 i = 1; i < build->count; i++) {
+		if (!w[i].near.used)
+			w[i].near = w[i - 1].near;
+		if (w[i].fde_gone_ea < w[i - 1].fde_gone_ea)
+			w[i].fde_gone_ea = w[i - 1].fde_gone_ea;
+	}
+	for (u32 i = build->count; i-- > 0;)
+		w[i].next_ea = min_u64(w[i + 1].first_ea, w[i + 1].next_ea);
+}
+
+/* The end of the section or, without sections, of the segment that an address lies in. */
+static u64 code_end(const struct exe *exe, u64 ea)
+{
+	struct exe_section section;
+
+	for (u32 i = 1; exe_section(exe, i, &section); i++)
+		if (section.flags & SHF_EXECINSTR && ea >= section.ea && ea - section.ea < section.bytes)
+			return section.ea + section.bytes;
+	for (u32 i = 0; i < exe->load_count; i++)
+		if (ea >= exe->load[i].ea && ea - exe->load[i].ea < exe->load[i].mem_bytes)
+			return exe->load[i].ea + exe->load[i].mem_bytes;
+	return ea;
+}
+
+/* The function an address lies in. False if nobody knows one. */
+static bool settle(const struct build *build, const struct wanted *w, struct found *ret_found)
+{
+	bool in_fde = w->fde_end_ea > w->ea;
+	struct found f = w->near;
+
+	if (w->covering.used) {
+		*ret_found = w->covering;
+		return true;
+	}
+	/* A symbol without size reaches to the end of its FDE; one at the start of an FDE too, whatever its size says. */
+	if (f.used && in_fde && (f.end_ea == f.ea ? f.ea >= w->fde_ea : f.ea == w->fde_ea) && !f.plt) {
+		f.end_ea = min_u64(w->fde_end_ea, w->next_ea);
+		*ret_found = f;
+		return true;
+	}
+	if (in_fde) {
+		*ret_found = (struct found){ .ea = w->fde_ea, .end_ea = w->fde_end_ea, .used = 1 };
+		return true;
+	}
+	/* Where there is no FDE it reaches to whatever comes next, unless its own FDE has ended. */
+	if (!f.used || f.end_ea != f.ea || w->fde_gone_ea > f.ea)
+		return false;
+	f.end_ea = min_u64(code_end(build->exe, f.ea), w->next_ea);
+	*ret_found = f;
+	return f.end_ea > w->ea;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int compare_found(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->ea != y->ea)
+		return x->ea < y->ea ? -1 : 1;
+	return x->end_ea > y->end_ea ? -1 : x->end_ea < y->end_ea;
+}
+
+/* Sorts by start and keeps the longest of each. Returns how many are left. */
+static u32 sort_found(struct found *found, u32 count)
+{
+	u32 kept = 0;
+
+	qsort(found, count, sizeof(*found), compare_found);
+	for (u32 i = 0; i < count; i++)
+		if (!kept || found[kept - 1].ea != found[i].ea)
+			found[kept++] = found[i];
+	return kept;
+}
+
+static void add_name(struct buf *strings, const struct found *f, struct symbol *symbol)
+{
+	if (!f->name)
+		return;
+	symbol->name = strings->len;
+	buf_add(strings, f->name, name_bytes(f));
+	buf_add(strings, "@plt", f->plt ? 5 : 0);
+	buf_add(strings, "", f->plt ? 0 : 1);
+}
+
+static int write_symbols(const struct found *found, u32 count, struct symbols **ret_symbols)
+{
+	struct symbols head = { .magic = SYMBOLS_MAGIC, .count = count };
+	_cleanup_(freep) struct symbol *array = calloc(count + 1, sizeof(*array));
+	struct buf strings, out;
+	int r;
+
+	if (!array)
+		return -ENOMEM;
+	buf_init(&strings, STRINGS_MAX);
+	buf_init(&out, STRINGS_MAX * 2);
+	buf_add(&strings, "", 1);
+	for (u32 i = 0; i < count; i++) {
+		array[i].ea = found[i].ea;
+		array[i].bytes = min_u64(found[i].end_ea - found[i].ea, UINT32_MAX);
+		add_name(&strings, &found[i], &array[i]);
+	}
+	head.strings_bytes = strings.len;
+	head.bytes = sizeof(head) + count * sizeof(*array) + strings.len;
+	buf_add(&out, &head, sizeof(head));
+	buf_add(&out, array, count * sizeof(*array));
+	buf_add(&out, strings.data, strings.len);
+	r = buf_err(&strings) ? buf_err(&strings) : buf_err(&out);
+	buf_done(&strings);
+	if (r < 0)
+		buf_done(&out);
+	else
+		*ret_symbols = (struct symbols *)out.data;
+	return r;
+}
+
+static int answer(const struct build *build, struct symbols **ret_symbols)
+{
+	_cleanup_(freep) struct found *found = calloc(build->count + 1, sizeof(*found));
+	u32 count = 0;
+
+	if (!found)
+		return -ENOMEM;
+	for (u32 i = 0; i < build->count; i++)
+		if (settle(build, &build->wanted[i], &found[count]))
+			count++;
+	count = sort_found(found, count);
+	return write_symbols(found, count, ret_symbols);
+}
+
+static int want(struct build *build, const u64 *ea, u32 count)
+{
+	_cleanup_(freep) u64 *sorted = calloc(count + 1, sizeof(*sorted));
+
+	build->wanted = calloc(count + 1, sizeof(*build->wanted));
+	if (!sorted || !build->wanted)
+		return -ENOMEM;
+	memcpy(sorted, ea, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), compare_u64);
+	for (u32 i = 0; i < count; i++)
+		if (!i || sorted[i] != sorted[i - 1])
+			build->wanted[build->count++].ea = sorted[i];
+	for (u32 i = 0; i <= build->count; i++)
+		build->wanted[i].first_ea = build->wanted[i].next_ea = UINT64_MAX;
+	return 0;
+}
+
+/*
+ * The same tables are read whatever is asked, so that a function is always known by the same of its names. Those
+ * read only where something is missing have no names for functions that others name.
+ */
+static void read_tables(struct build *build, const struct exe *debug)
+{
+	_cleanup_(exe_freep) struct exe *mini = NULL;
+
+	if (!read_table(build, build->exe, SHT_SYMTAB))
+		(void)read_table(build, build->exe, SHT_DYNSYM);
+	if (debug)
+		(void)read_table(build, debug, SHT_SYMTAB);
+	if (!all_covered(build) && minidebug_read(build->exe, &build->minidebug) == 0 &&
+	    exe_open_mem(build->minidebug.at, build->minidebug.bytes, &mini) == 0)
+		(void)read_table(build, mini, SHT_SYMTAB);
+	if (!all_covered(build))
+		read_plt(build);
+	if (!all_covered(build))
+		(void)cfi_each_function(build->exe, offer_fde, build); /* a file without has none to offer */
+}
+
+int symbols_build(const struct exe *exe, const struct exe *debug, const u64 *ea, u32 count,
+		  struct symbols **ret_symbols)
+{
+	struct build build = { .exe = exe, .offers_left = OFFERS_MAX };
+	int r = count > SYMBOLS_MAX ? -E2BIG : want(&build, ea, count);
+
+	if (r == 0) {
+		read_tables(&build, debug);
+		spread_gaps(&build);
+		r = answer(&build, ret_symbols);
+	}
+	exe_data_done(&build.minidebug);
+	free(build.wanted);
+	return r;
+}

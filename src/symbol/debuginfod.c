@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/debuginfod.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <curl/curl.h>
+
+#define BUILD_ID_MIN 4
+#define BUILD_ID_BYTES_MAX 32
+#define FILES_MAX 4096u		/* in the directory; elfutils' own cache has hundreds */
+#define PART_SECONDS 3600	/* a file that is still being written after this was left behind */
+
+struct debuginfod {
+	char *urls;
+	char *directory;
+	int dir_fd;
+	CURL *curl;
+	u64 round_end_ms;
+	struct debuginfod_stats stats;
+};
+
+/* One answer on its way to a file. */
+struct download {
+	int fd;
+	u64 bytes;
+};
+
+/* A file of the cache directory. */
+struct cached {
+	char name[2 * BUILD_ID_BYTES_MAX + 16];
+	u64 bytes;
+	time_t used;
+};
+
+static u64 now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int debuginfod_new(const char *urls, const char *directory, struct debuginfod **ret_debuginfod)
+{
+	_cleanup_(debuginfod_freep) struct debuginfod *debuginfod = calloc(1, sizeof(*debuginfod));
+
+	if (!debuginfod)
+		return -ENOMEM;
+	debuginfod->dir_fd = -1;
+	debuginfod->urls = strdup(urls);
+	if (!debuginfod->urls || asprintf(&debuginfod->directory, "%s/debuginfod", directory) < 0) {
+		debuginfod->directory = NULL;
+		return -ENOMEM;
+	}
+	debuginfod_begin(debuginfod);
+	*ret_debuginfod = TAKE(debuginfod);
+	return 0;
+}
+
+void debuginfod_free(struct debuginfod *debuginfod)
+{
+	if (!debuginfod)
+		return;
+	if (debuginfod->curl)
+		curl_easy_cleanup(debuginfod->curl);
+	closep(&debuginfod->dir_fd);
+	free(debuginfod->urls);
+	free(debuginfod->directory);
+	free(debuginfod);
+}
+
+void debuginfod_begin(struct debuginfod *debuginfod)
+{
+	debuginfod->round_end_ms = now_ms() + DEBUGINFOD_ROUND_MS;
+}
+
+/* Makes the directory and its parents, for the owner alone: it tells what ran here. */
+static int open_directory(struct debuginfod *debuginfod)
+{
+	char *path = debuginfod->directory;
+
+	if (debuginfod->dir_fd >= 0)
+		return 0;
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(path, 0755);	/* the open below tells */
+		*slash = '/';
+	}
+	(void)mkdir(path, 0700);
+	debuginfod->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return debuginfod->dir_fd < 0 ? -errno : 0;
+}
+
+/* Reads what the directory holds, and removes what nobody finishes. */
+static u32 list_directory(struct debuginfod *debuginfod, struct cached *list, u32 max)
+{
+	int fd = openat(debuginfod->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	struct stat st;
+	u32 count = 0;
+
+	if (!dir) {
+		closep(&fd);
+		return 0;
+	}
+	while (count < max && (entry = readdir(dir))) {
+		size_t len = strlen(entry->d_name);
+
+		if (len >= sizeof(list->name) || fstatat(debuginfod->dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		if (strstr(entry->d_name, ".part-") && time(NULL) - st.st_mtime > PART_SECONDS)
+			(void)unlinkat(debuginfod->dir_fd, entry->d_name, 0);
+		list[count] = (struct cached){ .bytes = st.st_size, .used = st.st_mtime };
+		memcpy(list[count++].name, entry->d_name, len + 1);
+	}
+	closedir(dir);
+	return count;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct cached *x = a, *y = b;
+
+	return (x->used > y->used) - (x->used < y->used);
+}
+
+/* Removes the files used longest ago until what is left fits, and there is room to list it next time. */
+static void prune(struct debuginfod *debuginfod)
+{
+	_cleanup_(freep) struct cached *list = calloc(FILES_MAX, sizeof(*list));
+	u64 bytes = 0;
+	u32 count;
+
+	if (!list)
+		return;
+	count = list_directory(debuginfod, list, FILES_MAX);
+	qsort(list, count, sizeof(*list), by_use);
+	for (u32 i = 0; i < count; i++)
+		bytes += list[i].bytes;
+	for (u32 i = 0; i < count && (bytes > DEBUGINFOD_CACHE_BYTES || count - i > FILES_MAX / 2); i++) {
+		(void)unlinkat(debuginfod->dir_fd, list[i].name, 0);
+		bytes -= list[i].bytes;
+	}
+}
+
+/* From the directory: a descriptor, -ENOENT if an empty file says that no server has it, -EAGAIN if unknown. */
+static int get_cached(struct debuginfod *debuginfod, const char *hex)
+{
+	_cleanup_(closep) int fd = openat(debuginfod->dir_fd, hex, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+	int found = fd;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return -EAGAIN;
+	if (!st.st_size)
+		return time(NULL) - st.st_mtime < DEBUGINFOD_MISS_SECONDS ? -ENOENT : -EAGAIN;
+	(void)futimens(fd, NULL);	/* it was used; if that cannot be noted it goes earlier */
+	fd = -1;
+	return found;
+}
+
+static size_t write_part(char *data, size_t size, size_t count, void *opaque)
+{
+	struct download *download = opaque;
+	size_t bytes = size * count;
+
+	download->bytes += bytes;
+	if (download->bytes > DEBUGINFOD_FILE_BYTES)
+		return 0;
+	for (size_t done = 0; done < bytes;) {
+		ssize_t n = write(download->fd, data + done, bytes - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return 0;
+		done += n;
+	}
+	return bytes;
+}
+
+static int set_up(struct debuginfod *debuginfod, const char *url, struct download *download, u64 timeout_ms)
+{
+	CURL *curl = debuginfod->curl ? debuginfod->curl : curl_easy_init();
+	CURLcode code = CURLE_OK;
+
+	if (!curl)
+		return -ENOMEM;
+	debuginfod->curl = curl;
+	code |= curl_easy_setopt(curl, CURLOPT_URL, url);
+	code |= curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	code |= curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+	code |= curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+	code |= curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 5L);
+	code |= curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	code |= curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)DEBUGINFOD_CONNECT_MS);
+	code |= curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
+	code |= curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)DEBUGINFOD_FILE_BYTES);
+	code |= curl_easy_setopt(curl, CURLOPT_USERAGENT, "wick/" WICK_VERSION);
+	code |= curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, write_part);
+	code |= curl_easy_setopt(curl, CURLOPT_WRITEDATA, download);
+	return code == CURLE_OK ? 0 : -EINVAL;
+}
+
+/* 0, -ENOENT if the server has no such file, -EAGAIN if it could not be asked. */
+static int request(struct debuginfod *debuginfod, const char *url, struct download *download)
+{
+	u64 now = now_ms(), left_ms = debuginfod->round_end_ms > now ? debuginfod->round_end_ms - now : 0;
+	long status = 0;
+
+	if (!left_ms)
+		return -EAGAIN;
+	if (ftruncate(download->fd, 0) < 0 || lseek(download->fd, 0, SEEK_SET) < 0)
+		return -EAGAIN;
+	download->bytes = 0;
+	if (set_up(debuginfod, url, download, left_ms < DEBUGINFOD_REQUEST_MS ? left_ms : DEBUGINFOD_REQUEST_MS) < 0)
+		return -EAGAIN;
+	if (curl_easy_perform(debuginfod->curl) != CURLE_OK) {
+		debuginfod->stats.failures++;
+		/* A file beyond the limit will not get smaller. */
+		return download->bytes > DEBUGINFOD_FILE_BYTES ? -ENOENT : -EAGAIN;
+	}
+	(void)curl_easy_getinfo(debuginfod->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (status == 200 && download->bytes)
+		return 0;
+	if (status == 404 || status == 410)
+		return -ENOENT;
+	debuginfod->stats.failures++;
+	return -EAGAIN;
+}
+
+/* Asks each server in turn. */
+static int request_all(struct debuginfod *debuginfod, const char *hex, struct download *download)
+{
+	int result = -ENOENT;
+
+	for (const char *url = debuginfod->urls; *(url += strspn(url, " \t")); url += strcspn(url, " \t")) {
+		int len = (int)strcspn(url, " \t");
+		_cleanup_(freep) char *full = NULL;
+		int r;
+
+		if (strncasecmp(url, "http://", 7) && strncasecmp(url, "https://", 8))
+			continue;
+		while (len > 8 && url[len - 1] == '/')
+			len--;
+		if (asprintf(&full, "%.*s/buildid/%s/debuginfo", len, url, hex) < 0) {
+			full = NULL;
+			return -EAGAIN;
+		}
+		r = request(debuginfod, full, download);
+		if (r == 0)
+			return 0;
+		if (r == -EAGAIN)
+			result = -EAGAIN;
+	}
+	return result;
+}
+
+/* Written aside and renamed, so that nobody sees half a file. An empty one remembers that there is none. */
+static int download(struct debuginfod *debuginfod, const char *hex)
+{
+	char part[2 * BUILD_ID_BYTES_MAX + 32];
+	struct download to = { .fd = -1 };
+	int r;
+
+	(void)snprintf(part, sizeof(part), "%s.part-%d", hex, (int)getpid());
+	to.fd = openat(debuginfod->dir_fd, part, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to.fd < 0)
+		return -EAGAIN;
+	r = request_all(debuginfod, hex, &to);
+	if (r == -ENOENT && ftruncate(to.fd, 0) < 0)
+		r = -EAGAIN;
+	if (r == -EAGAIN || renameat(debuginfod->dir_fd, part, debuginfod->dir_fd, hex) < 0)
+		(void)unlinkat(debuginfod->dir_fd, part, 0);
+	if (r == 0)
+		return to.fd;
+	close(to.fd);
+	return r;
+}
+
+int debuginfod_get(struct debuginfod *debuginfod, const u8 *build_id, u32 bytes)
+{
+	char hex[2 * BUILD_ID_BYTES_MAX + 1];
+	int fd;
+
+	if (bytes < BUILD_ID_MIN || bytes > BUILD_ID_BYTES_MAX)
+		return -ENOENT;
+	for (u32 i = 0; i < bytes; i++)
+		(void)snprintf(hex + 2 * i, 3, "%02x", build_id[i]);
+	if (open_directory(debuginfod) < 0)
+		return -ENOENT;
+	fd = get_cached(debuginfod, hex);
+	if (fd == -EAGAIN) {
+		fd = download(debuginfod, hex);
+		if (fd >= 0)
+			prune(debuginfod);
+	}
+	debuginfod->stats.hits += fd >= 0;
+	debuginfod->stats.misses += fd == -ENOENT;
+	return fd;
+}
+
+struct debuginfod_stats debuginfod_stats(const struct debuginfod *debuginfod)
+{
+	return debuginfod->stats;
+}
