@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/symbolizer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "exe/lines.h"
+#include "exe/reader.h"
+#include "exe/symbols.h"
+#include "proc/binary.h"
+#include "symbol/clean_text.h"
+#include "symbol/debuginfod.h"
+#include "symbol/demangle.h"
+#include "symbol/kallsyms.h"
+#include "symbol/name_cache.h"
+#include "symbol/symbol_files.h"
+
+#define MEMORY_DEFAULT ((size_t)8 << 20)
+#define MEMORY_MIN ((size_t)256 << 10)
+#define WANTS_MAX (1u << 17)	/* new addresses of one round */
+#define WANTS_BYTES ((size_t)WANTS_MAX * 16)
+#define SLOW_ANSWERS_MAX 2	/* of one file in one round; then its names come without lines */
+
+struct want {
+	struct binary *binary;	/* a reference; NULL: the kernel */
+	u64 ea;
+};
+
+struct symbolizer {
+	bool inlines;
+	struct reader *reader;
+	struct kallsyms *kallsyms;
+	struct debuginfod *debuginfod;
+	struct symbol_files_set files;
+	struct name_cache names;
+	struct arena wants_arena;
+	struct interner wants;		/* struct want, each once */
+	bool in_round;			/* something was wanted since the last run */
+	struct symbolizer_stats stats;
+	u64 ea[SYMBOLS_MAX];		/* a request */
+	char text[DEMANGLE_MAX];
+};
+
+static int new_parts(struct symbolizer *s, const struct symbolizer_options *options)
+{
+	size_t max = options->memory_max_bytes ? options->memory_max_bytes : MEMORY_DEFAULT;
+	int r;
+
+	name_cache_init(&s->names, max < MEMORY_MIN ? MEMORY_MIN : max);
+	arena_init(&s->wants_arena, WANTS_BYTES);
+	interner_init(&s->wants, &s->wants_arena, WANTS_MAX);
+	s->kallsyms = kallsyms_new(NULL);
+	if (!s->kallsyms)
+		return -ENOMEM;
+	if (options->debuginfod_urls && *options->debuginfod_urls && options->cache_path) {
+		r = debuginfod_new(options->debuginfod_urls, options->cache_path, &s->debuginfod);
+		if (r < 0)
+			return r;
+	}
+	return symbol_files_init(&s->files, s->reader, s->debuginfod);
+}
+
+int symbolizer_new(const struct symbolizer_options *options, struct reader *reader, struct symbolizer **ret_symbolizer)
+{
+	_cleanup_(symbolizer_freep) struct symbolizer *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->inlines = options->inlines;
+	s->reader = reader;
+	s->files.host_root_fd = -1;
+	r = new_parts(s, options);
+	if (r < 0)
+		return r;
+	*ret_symbolizer = TAKE(s);
+	return 0;
+}
+
+/* Forgets all wants, and the references they hold. */
+static void drop_wants(struct symbolizer *s)
+{
+	for (u32 i = 0; i < s->wants.count; i++) {
+		const struct want *want = interner_get(&s->wants, i)->at;
+
+		binary_unref(want->binary);
+	}
+	interner_done(&s->wants);
+	arena_done(&s->wants_arena);
+	interner_init(&s->wants, &s->wants_arena, WANTS_MAX);
+}
+
+void symbolizer_free(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	drop_wants(symbolizer);
+	symbol_files_done(&symbolizer->files);
+	debuginfod_free(symbolizer->debuginfod);
+	kallsyms_free(symbolizer->kallsyms);
+	name_cache_done(&symbolizer->names);
+	free(symbolizer);
+}
+
+/* Where a debug file came late, all names of its binary are looked up anew. */
+static void begin_round(struct symbolizer *s)
+{
+	s->in_round = true;
+	for (u32 i = 0; i < s->files.count; i++) {
+		struct symbol_files *files = &s->files.list[i];
+
+		if (files->is_fresh)
+			name_cache_forget(&s->names, files->binary, 0, UINT64_MAX);
+		files->is_fresh = false;
+	}
+}
+
+void symbolizer_want(struct symbolizer *symbolizer, struct binary *binary, u64 ea)
+{
+	struct want want = { binary, ea };
+	bool is_new = false;
+
+	if (!symbolizer->in_round)
+		begin_round(symbolizer);
+	symbolizer->stats.lookups++;
+	if (name_cache_keep(&symbolizer->names, binary, ea)) {
+		symbolizer->stats.hits++;
+		return;
+	}
+	if (interner_add(&symbolizer->wants, &want, sizeof(want), &is_new) == INTERNER_NONE)
+		symbolizer->stats.dropped++;
+	else if (is_new && binary)
+		binary_ref(binary);
+}
+
+void symbolizer_want_kernel(struct symbolizer *symbolizer, u64 va)
+{
+	symbolizer_want(symbolizer, NULL, va);
+}
+
+static const char *add_text(struct symbolizer *s, const char *text)
+{
+	(void)snprintf(s->text, sizeof(s->text), "%s", text);
+	return name_cache_text(&s->names, clean_text(s->text));
+}
+
+/* A name that was made up: where it is. */
+static const char *add_place(struct symbolizer *s, const char *module, u64 ea)
+{
+	(void)snprintf(s->text, sizeof(s->text), "%s+0x%llx", *module ? module : "[unknown]", (unsigned long long)ea);
+	return name_cache_text(&s->names, clean_text(s->text));
+}
+
+/* A name as a file has it, and how people read it. */
+static void set_function(struct symbolizer *s, struct symbol_line *line, const char *name)
+{
+	line->system_name = add_text(s, name);
+	line->function = line->system_name;
+	if (demangle(name, s->text))
+		line->function = name_cache_text(&s->names, clean_text(s->text));
+}
+
+static void name_kernel(struct symbolizer *s, u64 va, u64 now_ns)
+{
+	struct symbol_line line = { .file = "" };
+	struct symbol_name name = { .source = SYMBOL_KERNEL, .line_count = 1, .lines = &line };
+	struct ksym ksym;
+
+	if (kallsyms_find(s->kallsyms, va, now_ns, &ksym)) {
+		name.function_ea = ksym.va;
+		name.module = ksym.module;
+		set_function(s, &line, ksym.name);
+		s->stats.by_symbol++;
+	} else {
+		name.source = SYMBOL_NONE;
+		name.function_ea = va;
+		name.module = "vmlinux";
+		line.system_name = "";
+		line.function = add_place(s, "[kernel]", va);
+		s->stats.unnamed++;
+	}
+	(void)name_cache_put(&s->names, NULL, va, &name);
+}
+
+/* The reader's answers for some addresses of one binary. */
+struct answers {
+	const struct symbols *symbols;		/* or NULL */
+	const struct exe_lines *lines;		/* or NULL */
+};
+
+static u32 set_chain(struct symbolizer *s, const struct exe_lines *lines, u32 i, struct symbol_line *ret_chain)
+{
+	const u32 *first = exe_lines_first(lines);
+	const char *strings = exe_lines_strings(lines);
+	u32 count = 0;
+
+	for (u32 at = first[i]; at < first[i + 1] && count < LINES_DEPTH_MAX; at++, count++) {
+		const struct exe_line *from = exe_lines_array(lines) + at;
+
+		ret_chain[count] = (struct symbol_line){ .line = from->line, .column = from->column };
+		ret_chain[count].file = add_text(s, strings + from->file);
+		set_function(s, &ret_chain[count], strings + from->function);
+	}
+	return count;
+}
+
+/*
+ * The function that has the code is called by its symbol even where DWARF knows it too: it may be a part of what
+ * DWARF names (foo.cold), and all of its addresses are then called the same.
+ */
+static void set_physical(struct symbolizer *s, const struct binary *binary, const struct symbols *symbols, u64 ea,
+			 struct symbol_line *line, struct symbol_name *name)
+{
+	const struct symbol *symbol = symbols ? symbols_find(symbols, ea) : NULL;
+	bool by_dwarf = line->function && *line->function;
+
+	name->function_ea = symbol ? symbol->ea : ea;
+	if (symbol && symbol->name && *symbols_name(symbols, symbol)) {
+		set_function(s, line, symbols_name(symbols, symbol));
+		if (name->source == SYMBOL_NONE)
+			name->source = SYMBOL_TABLE;
+	} else if (!by_dwarf) {
+		line->function = add_place(s, binary_name(binary), name->function_ea);
+		line->system_name = "";
+		name->source = symbol ? SYMBOL_FDE : SYMBOL_NONE;
+	}
+	s->stats.by_symbol += name->source == SYMBOL_TABLE || name->source == SYMBOL_DWARF;
+	s->stats.by_function_start += name->source == SYMBOL_FDE;
+	s->stats.unnamed += name->source == SYMBOL_NONE;
+}
+
+/* Inlined functions without a name (there are some in hand-made DWARF) are left out. */
+static u32 drop_nameless(struct symbol_line *chain, u32 count)
+{
+	u32 kept = 0;
+
+	for (u32 i = 0; i < count; i++) {
+		if (i + 1 == count || (chain[i].function && *chain[i].function))
+			chain[kept++] = chain[i];
+	}
+	return kept;
+}
+
+/* Names address i of the request that was answered. */
+static void name_address(struct symbolizer *s, struct binary *binary, u64 ea, const struct answers *answers, u32 i)
+{
+	struct symbol_line chain[LINES_DEPTH_MAX] = { { .file = "" } };
+	struct symbol_name name = { .lines = chain };
+
+	if (answers->lines)
+		name.line_count = drop_nameless(chain, set_chain(s, answers->lines, i, chain));
+	name.source = name.line_count ? SYMBOL_DWARF : SYMBOL_NONE;
+	if (!name.line_count)
+		name.line_count = 1;
+	set_physical(s, binary, answers->symbols, ea, &chain[name.line_count - 1], &name);
+	name.module = add_text(s, binary_name(binary));
+	(void)name_cache_put(&s->names, binary, ea, &name);
+}
+
+/* The file is set aside after a request that the reader did not survive. */
+static void note_failure(struct symbolizer *s, struct symbol_files *files, int err)
+{
+	if (err != -EBADMSG || files->is_unreadable)
+		return;
+	files->is_unreadable = true;
+	s->stats.unreadable_files++;
+}
+
+/* Lines of as many of the addresses as time allows; NULL if there are none to be had. */
+static struct exe_lines *ask_lines(struct symbolizer *s, struct symbol_files *files, const u64 *ea, u32 count)
+{
+	struct exe_lines *lines = NULL;
+	int r;
+
+	if (!s->inlines || !files->has_lines || files->is_unreadable || files->slow_answers >= SLOW_ANSWERS_MAX)
+		return NULL;
+	r = reader_lines(s->reader, files->binary->fd, files->debug_fd, files->alt_fd, ea, count, &lines);
+	if (r == -ENODATA)
+		files->has_lines = false;
+	if (r < 0) {
+		note_failure(s, files, r);
+		return NULL;
+	}
+	if (lines->truncated) {
+		s->stats.inline_timeouts++;
+		files->slow_answers++;
+	}
+	if (lines->truncated < lines->address_count)
+		return lines;
+	free(lines);
+	return NULL;
+}
+
+/* Names up to SYMBOLS_MAX addresses of one binary, s->ea[]. */
+static void name_request(struct symbolizer *s, struct symbol_files *files, struct binary *binary, u32 count)
+{
+	_cleanup_(freep) struct symbols *symbols = NULL;
+	int r;
+
+	if (files && binary->fd >= 0 && !files->is_unreadable) {
+		r = reader_symbols(s->reader, binary->fd, files->debug_fd, s->ea, count, &symbols);
+		if (r < 0)
+			note_failure(s, files, r);
+	}
+	for (u32 at = 0; at < count;) {
+		u32 some = count - at < LINES_MAX ? count - at : LINES_MAX;
+		_cleanup_(freep) struct exe_lines *lines = files ? ask_lines(s, files, s->ea + at, some) : NULL;
+		struct answers answers = { symbols, lines };
+
+		if (lines)
+			some = lines->address_count - lines->truncated;
+		for (u32 i = 0; i < some; i++)
+			name_address(s, binary, s->ea[at + i], &answers, i);
+		at += some;
+	}
+}
+
+static void name_binary(struct symbolizer *s, const struct want *wants, u32 count)
+{
+	struct binary *binary = wants->binary;
+	struct symbol_files *files = symbol_files_get(&s->files, binary);
+
+	if (files)
+		files->slow_answers = 0;
+	for (u32 at = 0; at < count; at += SYMBOLS_MAX) {
+		u32 some = count - at < SYMBOLS_MAX ? count - at : SYMBOLS_MAX;
+
+		for (u32 i = 0; i < some; i++)
+			s->ea[i] = wants[at + i].ea;
+		name_request(s, files, binary, some);
+	}
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct want *x = a, *y = b;
+
+	if (x->binary != y->binary)
+		return x->binary < y->binary ? -1 : 1;
+	return (x->ea > y->ea) - (x->ea < y->ea);
+}
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static void name_wants(struct symbolizer *s, const struct want *wants, u32 count)
+{
+	u64 now = now_ns();
+	u32 next;
+
+	for (u32 at = 0; at < count; at = next) {
+		for (next = at; next < count && wants[next].binary == wants[at].binary; next++) {
+			if (!wants[at].binary)
+				name_kernel(s, wants[next].ea, now);
+		}
+		if (wants[at].binary)
+			name_binary(s, &wants[at], next - at);
+	}
+}
+
+int symbolizer_run(struct symbolizer *symbolizer)
+{
+	u32 count = symbolizer->wants.count;
+	_cleanup_(freep) struct want *wants = NULL;
+
+	name_cache_turn(&symbolizer->names);
+	symbolizer->in_round = false;
+	if (symbolizer->debuginfod)
+		debuginfod_begin(symbolizer->debuginfod);
+	if (count) {
+		wants = reallocarray(NULL, count, sizeof(*wants));
+		if (!wants) {
+			symbolizer->stats.dropped += count;
+			drop_wants(symbolizer);
+			return -ENOMEM;
+		}
+		for (u32 i = 0; i < count; i++)
+			memcpy(&wants[i], interner_get(&symbolizer->wants, i)->at, sizeof(*wants));
+		qsort(wants, count, sizeof(*wants), by_address);
+		name_wants(symbolizer, wants, count);
+		drop_wants(symbolizer);
+	}
+	symbol_files_retry(&symbolizer->files);
+	return 0;
+}
+
+const struct symbol_name *symbolizer_find(struct symbolizer *symbolizer, const struct binary *binary, u64 ea)
+{
+	return name_cache_find(&symbolizer->names, binary, ea);
+}
+
+const struct symbol_name *symbolizer_find_kernel(struct symbolizer *symbolizer, u64 va)
+{
+	return name_cache_find(&symbolizer->names, NULL, va);
+}
+
+void symbolizer_kernel_symbol(struct symbolizer *symbolizer, u64 va, u32 bytes, const char *name, bool registered)
+{
+	kallsyms_program(symbolizer->kallsyms, va, bytes, name, registered);
+	/* What goes keeps its name for the samples that are still to be named. */
+	if (registered)
+		name_cache_forget(&symbolizer->names, NULL, va, bytes);
+}
+
+const char *symbolizer_kernel_problem(const struct symbolizer *symbolizer)
+{
+	return kallsyms_problem(symbolizer->kallsyms);
+}
+
+struct symbolizer_stats symbolizer_stats(const struct symbolizer *symbolizer)
+{
+	struct symbolizer_stats stats = symbolizer->stats;
+	struct debuginfod_stats remote = { 0 };
+
+	if (symbolizer->debuginfod)
+		remote = debuginfod_stats(symbolizer->debuginfod);
+	stats.evictions = symbolizer->names.evictions;
+	stats.dropped += symbolizer->names.dropped;
+	stats.debuginfod_hits = remote.hits;
+	stats.debuginfod_misses = remote.misses;
+	return stats;
+}
