@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every subcommand, in the order of `wick --help`. No include guard: it is included with COMMAND() defined. */
 COMMAND(report)
+COMMAND(top)
 COMMAND(diff)
 COMMAND(convert)
 COMMAND(doctor)

@@ -155,6 +155,8 @@ const char *text_value(char text[TEXT_VALUE_MAX], s64 value, enum text_unit unit
 	static const char *const bytes[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL };
 	static const char *const times[] = { "ns", "us", "ms", NULL };
 
+	if (!value)
+		unit = TEXT_COUNT; /* nothing has no unit */
 	switch (unit) {
 	case TEXT_NANOSECONDS:
 		/* Seconds are the largest step: "90.0 s" compares with "123 s" at a glance, "2.05 min" does not. */
