@@ -215,6 +215,7 @@ static int set_up(struct debuginfod *debuginfod, const char *url, struct downloa
 static int request(struct debuginfod *debuginfod, const char *url, struct download *download)
 {
 	u64 now = now_ms(), left_ms = debuginfod->round_end_ms > now ? debuginfod->round_end_ms - now : 0;
+	CURLcode code;
 	long status = 0;
 
 	if (!left_ms)
@@ -224,10 +225,11 @@ static int request(struct debuginfod *debuginfod, const char *url, struct downlo
 	download->bytes = 0;
 	if (set_up(debuginfod, url, download, left_ms < DEBUGINFOD_REQUEST_MS ? left_ms : DEBUGINFOD_REQUEST_MS) < 0)
 		return -EAGAIN;
-	if (curl_easy_perform(debuginfod->curl) != CURLE_OK) {
+	code = curl_easy_perform(debuginfod->curl);
+	if (code != CURLE_OK) {
 		debuginfod->stats.failures++;
 		/* A file beyond the limit will not get smaller. */
-		return download->bytes > DEBUGINFOD_FILE_BYTES ? -ENOENT : -EAGAIN;
+		return code == CURLE_FILESIZE_EXCEEDED || download->bytes > DEBUGINFOD_FILE_BYTES ? -ENOENT : -EAGAIN;
 	}
 	(void)curl_easy_getinfo(debuginfod->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status == 200 && download->bytes)
