@@ -65,7 +65,7 @@ static const struct format_ops *format_of_plain(const void *at, size_t bytes)
 const struct format_ops *format_by_content(const void *at, size_t bytes)
 {
 	enum compression kind = compression_of(at, bytes);
-	_cleanup_(buf_done) struct buf plain;
+	_cleanup_(buf_done) struct buf plain = { 0 };
 
 	if (kind == COMPRESSION_NONE)
 		return format_of_plain(at, bytes);

@@ -1,3 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The formats, in the order in which contents are tried. */
 FORMAT(otlp)
+FORMAT(pprof)

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/json_out.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "profile/profile.h"
+#include "wire/utf8.h"
+
+static void put_text(struct buf *b, const char *text)
+{
+	buf_add(b, text, strlen(text));
+}
+
+/* What may stand in quotes as it is. */
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+static void put_escape(struct buf *b, unsigned char c)
+{
+	switch (c) {
+	case '"':
+		put_text(b, "\\\"");
+		break;
+	case '\\':
+		put_text(b, "\\\\");
+		break;
+	case '\n':
+		put_text(b, "\\n");
+		break;
+	case '\t':
+		put_text(b, "\\t");
+		break;
+	default:
+		buf_addf(b, "\\u%04x", c);
+	}
+}
+
+void json_put_string(struct buf *b, const char *at, size_t len)
+{
+	size_t i = 0;
+
+	put_text(b, "\"");
+	while (i < len) {
+		size_t run = i, step;
+
+		while (run < len && is_plain(at[run]))
+			run++;
+		buf_add(b, at + i, run - i);
+		if (run == len)
+			break;
+		i = run;
+		step = utf8_next(at + i, len - i);
+		if (step > 1)
+			buf_add(b, at + i, step);
+		else if (step == 1)
+			put_escape(b, at[i]);
+		else
+			put_text(b, UTF8_REPLACEMENT);
+		i += step ? step : 1;
+	}
+	put_text(b, "\"");
+}
+
+void json_put_base64(struct buf *b, const void *at, size_t len)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *in = at;
+
+	put_text(b, "\"");
+	for (size_t i = 0; i < len; i += 3) {
+		size_t left = len - i;
+		unsigned int word = (unsigned int)in[i] << 16 | (left > 1 ? in[i + 1] << 8 : 0) |
+				    (left > 2 ? in[i + 2] : 0);
+		char out[4] = { digits[word >> 18], digits[word >> 12 & 63], left > 1 ? digits[word >> 6 & 63] : '=',
+				left > 2 ? digits[word & 63] : '=' };
+
+		buf_add(b, out, sizeof(out));
+	}
+	put_text(b, "\"");
+}
+
+void json_put_hex(struct buf *b, const void *at, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *in = at;
+
+	put_text(b, "\"");
+	for (size_t i = 0; i < len; i++)
+		buf_add(b, (char[]){ digits[in[i] >> 4], digits[in[i] & 15] }, 2);
+	put_text(b, "\"");
+}
+
+void json_put_double(struct buf *b, double value)
+{
+	char text[32];
+
+	if (isnan(value)) {
+		put_text(b, "\"NaN\"");
+		return;
+	}
+	if (isinf(value)) {
+		put_text(b, value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+		return;
+	}
+	for (int digits = 15; digits <= 17; digits += 2) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	put_text(b, text);
+}
+
+static void put_list(struct buf *b, const struct any *value)
+{
+	bool map = value->kind == ANY_MAP;
+
+	put_text(b, map ? "{" : "[");
+	for (u32 i = 0; i < value->count; i++) {
+		if (i)
+			put_text(b, ",");
+		if (map) {
+			json_put_string(b, value->map[i].key.at, value->map[i].key.len);
+			put_text(b, ":");
+		}
+		json_put_any(b, map ? &value->map[i].value : &value->array[i]);
+	}
+	put_text(b, map ? "}" : "]");
+}
+
+void json_put_any(struct buf *b, const struct any *value)
+{
+	switch (value->kind) {
+	case ANY_NONE:
+		put_text(b, "null");
+		break;
+	case ANY_STRING:
+		json_put_string(b, value->string.at, value->string.len);
+		break;
+	case ANY_BOOL:
+		put_text(b, value->boolean ? "true" : "false");
+		break;
+	case ANY_INT:
+		buf_addf(b, "%lld", value->integer);
+		break;
+	case ANY_DOUBLE:
+		json_put_double(b, value->real);
+		break;
+	case ANY_BYTES:
+		json_put_base64(b, value->string.at, value->string.len);
+		break;
+	case ANY_ARRAY:
+	case ANY_MAP:
+		put_list(b, value);
+		break;
+	}
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pprof's profile.proto, one file for a whole profile.
+ *
+ * pprof knows neither resources nor links: they become labels of each sample,
+ * under the names of pprof_names below, and are taken back from there. What
+ * it cannot hold (times, scopes, profile ids, frame types, nested values) is
+ * dropped or becomes text.
+ *
+ *	our set samples/count, period cpu/nanoseconds	two sample types: samples/count, cpu/nanoseconds
+ *	our sets of one scope with equal sample lists	one sample with several values
+ *	any other set					samples of their own, 0 for other types
+ */
+#ifndef WIRE_PPROF_H
+#define WIRE_PPROF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abi.h"
+#include "base/buf.h"
+
+struct profile;
+
+int pprof_decode(const void *at, size_t bytes, struct profile **ret_profile);
+int pprof_encode(const struct profile *profile, struct buf *out);
+
+/* ---- Shared by both directions -------------------------------------------- */
+
+/* Attributes that users of pprof know under a shorter name. */
+struct pprof_name {
+	const char *attribute, *label;
+};
+extern const struct pprof_name pprof_names[];	/* ended by NULLs */
+
+/* Does an attribute of this name describe the process or host, not the sample? */
+bool pprof_is_resource(const char *attribute, size_t len);
+
+/* The flags of a mapping and the attributes that stand for them. */
+#define PPROF_MAPPING_FLAGS 4
+extern const char *const pprof_flag_names[PPROF_MAPPING_FLAGS];	/* of fields 7, 8, 9, 10 */
+
+#define PPROF_BUILD_ID_GNU "process.executable.build_id.gnu"
+#define PPROF_BUILD_ID_GO "process.executable.build_id.go"
+#define PPROF_BUILD_ID_HTLHASH "process.executable.build_id.htlhash"
+#define PPROF_COMMENT "pprof.profile.comment"
+#define PPROF_DOC_URL "pprof.profile.doc_url"
+#define PPROF_DROP_FRAMES "pprof.profile.drop_frames"
+#define PPROF_KEEP_FRAMES "pprof.profile.keep_frames"
+#define PPROF_DEFAULT_TYPE "pprof.scope.default_sample_type"
+#define PPROF_IS_FOLDED "pprof.location.is_folded"
+#define PPROF_TRACE_ID "trace_id"
+#define PPROF_SPAN_ID "span_id"
+
+#endif
