@@ -127,9 +127,18 @@ test-kernels:
 	$(Q)tools/deps.sh build kernels
 	$(Q)test/vm/run.sh --all
 
-bench: all
+bench: all micro
 	$(Q)tools/deps.sh bench
-	$(Q)bench/run.sh
+	$(Q)bench/bench.py
+
+# Speeds of single steps, by CPU time.
+MICRO := $(sort $(wildcard bench/micro/*_micro.c))
+$(O)/bench/micro/%: $(O)/bench/micro/%_micro.o $(O)/bench/micro/micro.o $(filter-out $(O)/src/cmd/main.o,$(OBJS))
+	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+$(O)/bench/micro/%.o: CPPFLAGS += -Ibench/micro
+micro: $(MICRO:%_micro.c=$(O)/%)
+	$(Q)$(O)/bench/micro/otlp
+	$(Q)$(O)/bench/micro/rows $(wildcard /lib/$(TRIPLE)/libc.so.6 /lib/$(TRIPLE)/libLLVM-14.so.1)
 
 install: all
 	install -D -m755 $(O)/wick $(DESTDIR)$(PREFIX)/bin/wick
@@ -140,7 +149,7 @@ clean:
 	rm -rf build
 
 .PHONY: all check arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
-	test test-all test-kernels bench install clean
+	test test-all test-kernels bench micro install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a profiler costs, read from /proc and from the kernel's BPF statistics."""
+import contextlib
+import glob
+import os
+import re
+import signal
+import statistics
+import subprocess
+import time
+
+STATS = "/proc/sys/kernel/bpf_stats_enabled"
+POLL_SECONDS = 0.25
+
+
+class Result:
+    """Values by name; what could not be measured is left out."""
+
+    def __init__(self):
+        self.values = {}
+
+    def add(self, name, value):
+        if value is not None:
+            self.values.setdefault(name, []).append(value)
+
+    def median(self, name):
+        return statistics.median(self.values[name]) if name in self.values else None
+
+    def range(self, name):
+        return (min(self.values[name]), max(self.values[name])) if name in self.values else None
+
+
+class Run:
+    """One profiler, seen over one window."""
+    status = cpu_ns = bpf_ns = entries = window_entries = rss_bytes = map_bytes = 0
+    start_unix_ns = end_unix_ns = start_mono_ns = end_mono_ns = 0
+    stderr = ""
+
+
+@contextlib.contextmanager
+def bpf_stats():
+    """Lets the kernel count the time of BPF programs."""
+    with open(STATS) as f:
+        old = f.read()
+    with open(STATS, "w") as f:
+        f.write("1")
+    try:
+        yield
+    finally:
+        with open(STATS, "w") as f:
+            f.write(old)
+
+
+def read(path):
+    try:
+        with open(path) as f:
+            return f.read()
+    except OSError:  # it has just gone
+        return ""
+
+
+def family(pid):
+    """The process and its descendants."""
+    children = {}
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        fields = read(path).rpartition(")")[2].split()
+        if fields:
+            children.setdefault(int(fields[1]), []).append(int(path.split("/")[2]))
+    found, todo = [], [pid]
+    while todo:
+        found.append(todo.pop())
+        todo += children.get(found[-1], [])
+    return found
+
+
+def cpu_ns(pids):
+    return sum(int((read(path) or "0").split()[0]) for pid in pids for path in glob.glob("/proc/%d/task/*/schedstat" % pid))
+
+
+def bpf_objects(pids):
+    """({program id: (run_time_ns, run_cnt)}, {map id: bytes}), each counted once however many descriptors it has."""
+    programs, maps = {}, {}
+    for pid in pids:
+        for path in glob.glob("/proc/%d/fdinfo/*" % pid):
+            info = dict(re.findall(r"^(\w+):\s*(\S+)", read(path), re.M))
+            if "prog_jited" in info:
+                programs[info["prog_id"]] = (int(info.get("run_time_ns", 0)), int(info.get("run_cnt", 0)))
+            elif "map_id" in info:
+                maps[info["map_id"]] = int(info["memlock"])
+    return programs, maps
+
+
+def rss_bytes(pids):
+    """Peak resident memory. Pages of BPF maps that are mapped count as maps, not here."""
+    total = 0
+    for pid in pids:
+        peak = re.search(r"^VmHWM:\s*(\d+)", read("/proc/%d/status" % pid), re.M)
+        total += int(peak.group(1)) * 1024 if peak else 0
+        in_map = False
+        for line in read("/proc/%d/smaps" % pid).splitlines():
+            if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+                in_map = "bpf-map" in line
+            elif in_map and line.startswith("Rss:"):
+                total -= int(line.split()[1]) * 1024
+    return total
+
+
+def watch(process, seconds, run):
+    """Waits, and keeps the peaks, until the time is over or the process is."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and process.poll() is None:
+        pids = family(process.pid)
+        run.rss_bytes = max(run.rss_bytes, rss_bytes(pids))
+        programs, maps = bpf_objects(pids)
+        run.map_bytes = max(run.map_bytes, sum(maps.values()))
+        run.entries = max([run.entries] + [count for _, count in programs.values()])
+        time.sleep(max(0, min(POLL_SECONDS, end - time.monotonic())))
+
+
+def snapshot(process):
+    pids = family(process.pid)
+    programs, _ = bpf_objects(pids)
+    return (cpu_ns(pids), sum(ns for ns, _ in programs.values()), max([0] + [count for _, count in programs.values()]),
+            time.time_ns(), time.monotonic_ns())
+
+
+def run(command, warm_seconds, window_seconds, stop=False):
+    """Runs a profiler; `stop` ends it by SIGINT after the window, else it ends by itself soon after."""
+    result = Run()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    watch(process, warm_seconds, result)
+    before = snapshot(process)
+    watch(process, window_seconds, result)
+    after = snapshot(process)
+    if stop:
+        process.send_signal(signal.SIGINT)
+    else:
+        watch(process, window_seconds, result)
+    result.stderr = process.communicate(timeout=300)[1]
+    result.status = process.returncode
+    result.cpu_ns, result.bpf_ns, result.window_entries = (b - a for a, b in zip(before[:3], after[:3]))
+    result.start_unix_ns, result.start_mono_ns = before[3:]
+    result.end_unix_ns, result.end_mono_ns = after[3:]
+    return result
+
+
+def start(command):
+    """(seconds from execve to the first sample, as wick -v tells; CPU seconds of the whole run)."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    stderr = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if status:
+        return None, None
+    found = re.search(r"first sample after ([\d.]+) ms", stderr)
+    return float(found.group(1)) / 1e3 if found else None, usage.ru_utime + usage.ru_stime
+
+
+def machine():
+    return [int(field) for field in read("/proc/stat").split("\n")[0].split()[1:]]
+
+
+def machine_change(before):
+    """(busy share, stolen share) of all CPUs since `before`."""
+    change = [b - a for a, b in zip(before, machine())]
+    total = sum(change[:8]) or 1
+    return 1 - (change[3] + change[4]) / total, change[7] / total

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what the profilers wrote: OTLP JSON of wick, perf.data through perf script."""
+import bisect
+import json
+import os
+import re
+import subprocess
+
+
+class Otlp:
+    def __init__(self, path):
+        self.data = {}
+        if os.path.exists(path):
+            with open(path) as f:
+                self.data = json.load(f)
+        self.dictionary = self.data.get("dictionary", {})
+        self.strings = self.dictionary.get("stringTable", [""])
+        self.sample_count = sum(samples_in(sample) for _, sample in self.samples())
+
+    def samples(self):
+        """(resource, sample) for each sample of the CPU."""
+        for resource in self.data.get("resourceProfiles", []):
+            for scope in resource.get("scopeProfiles", []):
+                for profile in scope.get("profiles", []):
+                    for sample in profile.get("samples", []):
+                        yield resource, sample
+
+    def samples_between(self, start_ns, end_ns):
+        return sum(start_ns <= int(when) < end_ns for _, sample in self.samples()
+                   for when in sample.get("timestampsUnixNano", []))
+
+    def locations(self, sample):
+        stack = self.dictionary["stackTable"][sample.get("stackIndex", 0)]
+        return [self.dictionary["locationTable"][i] for i in stack.get("locationIndices", [])]
+
+    def names(self, location):
+        functions = self.dictionary["functionTable"]
+        return [self.strings[functions[line.get("functionIndex", 0)].get("nameStrindex", 0)]
+                for line in location.get("lines", [])]
+
+    def frame_type(self, location):
+        for index in location.get("attributeIndices", []):
+            attribute = self.dictionary["attributeTable"][index]
+            if self.strings[attribute.get("keyStrindex", 0)] == "profile.frame.type":
+                return attribute["value"].get("stringValue", "")
+        return ""
+
+    def stacks_of(self, name, root):
+        """(whole, short) samples in user code of the processes with that executable name."""
+        whole = short = 0
+        for resource, sample in self.samples():
+            attributes = {a["key"]: a["value"] for a in resource.get("resource", {}).get("attributes", [])}
+            if attributes.get("process.executable.name", {}).get("stringValue") != name:
+                continue
+            locations = self.locations(sample)
+            user = [names for location in locations if self.frame_type(location) != "kernel"
+                    for names in [self.names(location)]]
+            if user and root in user[-1]:
+                whole += samples_in(sample)
+            elif not self.in_exec_or_exit(locations):
+                short += samples_in(sample)
+        return whole, short
+
+    def in_exec_or_exit(self, locations):
+        """Then there is no user stack yet, or no longer."""
+        return any(re.search(r"execve|do_exit|exit_mm|ret_from_fork", name)
+                   for location in locations if self.frame_type(location) == "kernel" for name in self.names(location))
+
+    def native_names(self):
+        """(frames with a symbol's name, frames that a symbol table on this machine covers), by samples."""
+        named = covered = 0
+        tables = {}
+        for _, sample in self.samples():
+            weight = samples_in(sample)
+            for location in self.locations(sample):
+                if self.frame_type(location) != "native":
+                    continue
+                name = (self.names(location) or [""])[-1]
+                module = re.fullmatch(r"\[?(.+?)\+0x([0-9a-f]+)\]?", name)
+                if not module:
+                    named += weight
+                    covered += weight
+                elif self.has_symbol(location, int(module.group(2), 16), tables):
+                    covered += weight
+        return named, covered
+
+    def has_symbol(self, location, address, tables):
+        mapping = self.dictionary["mappingTable"][location.get("mappingIndex", 0)]
+        path = self.strings[mapping.get("filenameStrindex", 0)]
+        if path not in tables:
+            tables[path] = symbols_of(path)
+        starts, ends = tables[path]
+        i = bisect.bisect_right(starts, address) - 1
+        return i >= 0 and address < ends[i]
+
+
+def samples_in(sample):
+    return len(sample.get("timestampsUnixNano", [])) or sum(int(value) for value in sample.get("values", []))
+
+
+def symbols_of(path):
+    """The functions of a file's symbol tables: sorted starts, and their ends."""
+    lines = []
+    for option in ([], ["-D"]):
+        listing = subprocess.run(["nm", "-S", "--defined-only", *option, path], capture_output=True, text=True)
+        lines += [line.split() for line in listing.stdout.splitlines()]
+    found = sorted((int(f[0], 16), int(f[1], 16)) for f in lines if len(f) == 4 and f[2] in "tTwWiuV")
+    return [start for start, _ in found], [start + size for start, size in found]
+
+
+def perf_samples_between(path, start_ns, end_ns):
+    times = subprocess.run(["perf", "script", "-i", path, "--ns", "-F", "time"], capture_output=True, text=True)
+    return sum(start_ns <= int(float(line.strip().rstrip(":")) * 1e9) < end_ns
+               for line in times.stdout.splitlines() if line.strip())
