@@ -12,8 +12,10 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <gelf.h>
 
 #include "exe/dwarf_index.h"
+#include "exe/line_table.h"
 #include "exe/lines.h"
 
 #define FILES_MAX 3		/* kept open */
@@ -39,6 +41,7 @@ struct file {
 	struct identity exe, debug, alt;
 	struct mapped main, supplement;
 	struct dwarf_index index;
+	struct line_sections sections;
 	u64 used;		/* when last; 0 if this place is empty */
 };
 
@@ -100,6 +103,28 @@ static void file_close(struct file *file)
 	*file = (struct file){ 0 };
 }
 
+/* A section's bytes, decompressed if need be (libdw has seen to that). */
+static void find_section(Elf *elf, const char *name, struct line_section *ret_section)
+{
+	size_t names;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *found = gelf_getshdr(scn, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+		Elf_Data *data;
+
+		if (!found || strcmp(found, name))
+			continue;
+		data = elf_getdata(scn, NULL);
+		if (data && data->d_buf)
+			*ret_section = (struct line_section){ data->d_buf, data->d_size };
+		return;
+	}
+}
+
 /* DWARF is in the debug file if there is one that has some, else in the executable. */
 static int file_open(struct file *file, int fd, int debug_fd, int alt_fd)
 {
@@ -111,6 +136,9 @@ static int file_open(struct file *file, int fd, int debug_fd, int alt_fd)
 		return r;
 	if (alt_fd >= 0 && map(alt_fd, &file->supplement) == 0)
 		dwarf_setalt(file->main.dwarf, file->supplement.dwarf);
+	find_section(file->main.elf, ".debug_line", &file->sections.line);
+	find_section(file->main.elf, ".debug_line_str", &file->sections.line_str);
+	find_section(file->main.elf, ".debug_str", &file->sections.str);
 	return dwarf_index_init(&file->index, file->main.dwarf, file->main.at, file->main.bytes);
 }
 
@@ -168,6 +196,12 @@ void inlines_free(struct inlines *inlines)
 	free(inlines);
 }
 
+static void forget_pages(const struct mapped *mapped)
+{
+	if (mapped->at)
+		(void)madvise(mapped->at, mapped->bytes, MADV_DONTNEED);
+}
+
 void inlines_rest(struct inlines *inlines)
 {
 	struct mallinfo2 heap = mallinfo2();
@@ -176,11 +210,8 @@ void inlines_rest(struct inlines *inlines)
 	for (struct file *file = inlines->files; file < inlines->files + FILES_MAX; file++) {
 		if (file->used && full)
 			file_close(file);
-		if (!file->used)
-			continue;
-		(void)madvise(file->main.at, file->main.bytes, MADV_DONTNEED);
-		if (file->supplement.at)
-			(void)madvise(file->supplement.at, file->supplement.bytes, MADV_DONTNEED);
+		forget_pages(&file->main);
+		forget_pages(&file->supplement);
 	}
 	if (full)
 		malloc_trim(0);
@@ -247,73 +278,105 @@ static u32 number(Dwarf_Die *die, unsigned name)
 	return value;
 }
 
-/* Adds a line; file names that are relative are so to the directory that the unit was compiled in. */
-static void add_line(struct lines_builder *builder, Dwarf_Die *unit, const char *function, const char *file, u32 line,
-		     u32 column)
+/* A unit while addresses of it are looked at. */
+struct unit {
+	Dwarf_Die die;
+	const char *directory;		/* that it was compiled in */
+	bool has_lines;
+	struct line_table lines;
+	struct line_wanted rows[LINES_MAX];	/* ascending */
+	u32 row_count;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct line_wanted *x = a, *y = b;
+
+	return x->ea < y->ea ? -1 : x->ea > y->ea;
+}
+
+/* Finds the rows of all addresses in the unit at once: the program has to be run from its start each time. */
+static void find_rows(struct file *file, struct unit *unit, const u64 *ea, u32 count)
 {
 	Dwarf_Attribute attribute;
-	char path[PATH_MAX];
-	const char *directory;
+	Dwarf_Word offset;
 
-	if (file && *file != '/') {
-		directory = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
-		if (directory && (size_t)snprintf(path, sizeof(path), "%s/%s", directory, file) < sizeof(path))
-			file = path;
-	}
-	lines_add(builder, function, file, line, column);
+	unit->directory = dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
+	for (u32 i = 0; i < count; i++)
+		unit->rows[i] = (struct line_wanted){ .ea = ea[i] };
+	unit->row_count = count;
+	qsort(unit->rows, count, sizeof(unit->rows[0]), compare_rows);
+	unit->has_lines = dwarf_formudata(dwarf_attr(&unit->die, DW_AT_stmt_list, &attribute), &offset) == 0 &&
+			  line_table_open(&unit->lines, &file->sections, offset) == 0;
+	if (unit->has_lines)
+		line_table_find(&unit->lines, unit->rows, count);
 }
 
-/* The file that an inlined function was called from, by its unit's table. */
-static const char *call_file(Dwarf_Die *unit, Dwarf_Die *die)
+/* A source file by its number; its name is relative to its directory, and that to the unit's. */
+static const char *file_path(const struct unit *unit, u64 number, char path[PATH_MAX])
 {
-	Dwarf_Files *files;
-	size_t count;
-	u32 file = number(die, DW_AT_call_file);
+	const char *base = unit->directory ? unit->directory : "", *directory, *name;
 
-	if (dwarf_getsrcfiles(unit, &files, &count) != 0 || file >= count)
+	if (!unit->has_lines || !line_table_file(&unit->lines, number, &directory, &name))
 		return NULL;
-	return dwarf_filesrc(files, file, NULL, NULL);
+	if (*name == '/')
+		return name;
+	if (*directory == '/')
+		base = "";
+	if (snprintf(path, PATH_MAX, "%s%s%s%s%s", base, *base ? "/" : "", directory, *directory ? "/" : "", name) >=
+	    PATH_MAX)
+		return NULL;
+	return path;
 }
 
-/* Where the code of an address comes from, by the line table. */
-static void find_line(Dwarf_Die *unit, u64 ea, const char **ret_file, u32 *ret_line, u32 *ret_column)
+/* The chain of one address. */
+static void add_chain(struct file *file, struct unit *unit, u64 ea, struct lines_builder *builder)
 {
-	Dwarf_Line *row = dwarf_getsrc_die(unit, ea);
-	int line = 0, column = 0;
-
-	if (!row)
-		return;
-	*ret_file = dwarf_linesrc(row, NULL, NULL);
-	if (dwarf_lineno(row, &line) == 0 && line > 0)
-		*ret_line = line;
-	if (dwarf_linecol(row, &column) == 0 && column > 0)
-		*ret_column = column;
-}
-
-static void add_address(struct file *file, u64 ea, struct lines_builder *builder)
-{
+	const struct line_wanted key = { .ea = ea };
+	const struct line_wanted *row = bsearch(&key, unit->rows, unit->row_count, sizeof(key), compare_rows);
 	struct chain chain = { .depth = 0 };
-	const char *source = NULL;
-	u32 line = 0, column = 0;
-	Dwarf_Die unit;
+	u32 line = row->line, column = row->column;
+	char path[PATH_MAX];
+	const char *source = row->found ? file_path(unit, row->file, path) : NULL;
 
-	if (!dwarf_index_unit(&file->index, ea, &unit))
-		return;
-	find_line(&unit, ea, &source, &line, &column);
-	if (dwarf_index_function(&file->index, &unit, ea, &chain.die[0])) {
+	if (dwarf_index_function(&file->index, &unit->die, ea, &chain.die[0])) {
 		chain.depth = 1;
 		find_inlined(&chain, ea);
 	} else if (source) {
-		add_line(builder, &unit, NULL, source, line, column);
+		lines_add(builder, NULL, source, line, column);
 	}
 	while (chain.depth--) {
 		Dwarf_Die *die = &chain.die[chain.depth];
 
-		add_line(builder, &unit, function_name(die), source, line, column);
-		source = call_file(&unit, die);
+		lines_add(builder, function_name(die), source, line, column);
+		source = file_path(unit, number(die, DW_AT_call_file), path);
 		line = number(die, DW_AT_call_line);
 		column = number(die, DW_AT_call_column);
 	}
+}
+
+/* Adds the addresses from the first on that lie in the same unit, and returns how many there were. */
+static u32 add_group(struct file *file, const u64 *ea, u32 count, struct lines_builder *builder)
+{
+	struct unit unit;
+	Dwarf_Die other;
+	u32 n = 1;
+
+	if (!dwarf_index_unit(&file->index, ea[0], &unit.die)) {
+		lines_next(builder);
+		return 1;
+	}
+	while (n < count && dwarf_index_unit(&file->index, ea[n], &other) &&
+	       dwarf_dieoffset(&other) == dwarf_dieoffset(&unit.die))
+		n++;
+	find_rows(file, &unit, ea, n);
+	for (u32 i = 0; i < n; i++) {
+		add_chain(file, &unit, ea[i], builder);
+		lines_next(builder);
+	}
+	forget_pages(&file->main);
+	forget_pages(&file->supplement);
+	return n;
 }
 
 static u64 now_ns(void)
@@ -337,10 +400,9 @@ int inlines_find(struct inlines *inlines, int fd, int debug_fd, int alt_fd, cons
 	r = get_file(inlines, fd, debug_fd, alt_fd, &file);
 	if (r < 0)
 		return r;
-	for (begin_ns = now_ns(); looked < count && (!looked || now_ns() - begin_ns < budget_ns); looked++) {
-		add_address(file, ea[looked], &builder);
-		lines_next(&builder);
-	}
+	begin_ns = now_ns();
+	while (looked < count && (!looked || now_ns() - begin_ns < budget_ns))
+		looked += add_group(file, ea + looked, count - looked, &builder);
 	for (u32 i = looked; i < count; i++)
 		lines_next(&builder);
 	return lines_finish(&builder, count - looked, ret_lines);

@@ -16,8 +16,12 @@
 #define STRINGS_MAX (64u << 20)
 /* A hostile table may let every symbol cover every address; a true one covers each a few times. */
 #define OFFERS_MAX (16u << 20)
-#define PAGE_BYTES 4096ul	/* at least: a larger page is only forgotten later */
-#define FORGET_BYTES (512u << 10)
+/*
+ * Pages that were read count as our memory as long as they are mapped (and with each the 15 around it), unless we say
+ * that we are done with them: after so many symbols, FDEs, or names, which lie anywhere.
+ */
+#define FORGET_ENTRIES 16384
+#define FORGET_NAMES 32
 
 /* A function that a table tells of. Names lie in the file. */
 struct found {
@@ -42,12 +46,24 @@ struct wanted {
 };
 
 struct build {
-	const struct exe *exe;
+	const struct exe *exe, *debug;
 	struct wanted *wanted;	/* ascending, distinct; one more stands behind the last address */
 	u32 count;
 	u32 offers_left;
+	u32 entries_read, names_read;	/* since pages were last forgotten */
 	struct exe_data minidebug;	/* names lie in it */
 };
+
+static void forget_pages(struct build *build)
+{
+	if (build->entries_read < FORGET_ENTRIES && build->names_read < FORGET_NAMES)
+		return;
+	build->entries_read = build->names_read = 0;
+	if (build->exe->mapped)
+		(void)madvise((void *)build->exe->at, build->exe->bytes, MADV_DONTNEED);
+	if (build->debug && build->debug->mapped)
+		(void)madvise((void *)build->debug->at, build->debug->bytes, MADV_DONTNEED);
+}
 
 static u64 min_u64(u64 a, u64 b)
 {
@@ -80,28 +96,31 @@ static bool plainer_name(const struct found *a, const struct found *b)
 }
 
 /* Of two names of one function, the one to show. */
-static bool better_name(const struct found *a, const struct found *b)
+static bool better_name(struct build *build, const struct found *a, const struct found *b)
 {
 	if (a->typed != b->typed)
 		return a->typed;
 	if ((a->end_ea == a->ea) != (b->end_ea == b->ea))
 		return a->end_ea != a->ea;
-	return a->binding != b->binding ? a->binding > b->binding : plainer_name(a, b);
+	if (a->binding != b->binding)
+		return a->binding > b->binding;
+	build->names_read += 2;
+	return plainer_name(a, b);
 }
 
 /* Of two functions that cover one address, the one that starts last; a label only where there is no function. */
-static bool better_cover(const struct found *a, const struct found *b)
+static bool better_cover(struct build *build, const struct found *a, const struct found *b)
 {
 	if (!b->used || a->typed != b->typed)
 		return !b->used || a->typed;
-	return a->ea != b->ea ? a->ea > b->ea : better_name(a, b);
+	return a->ea != b->ea ? a->ea > b->ea : better_name(build, a, b);
 }
 
-static bool better_near(const struct found *a, const struct found *b)
+static bool better_near(struct build *build, const struct found *a, const struct found *b)
 {
 	if (!b->used || a->ea != b->ea)
 		return !b->used || a->ea > b->ea;
-	return better_name(a, b);
+	return better_name(build, a, b);
 }
 
 /* The first wanted address at or above. */
@@ -127,11 +146,11 @@ static void offer(struct build *build, const struct found *f)
 
 	if (f->ea < gap->first_ea)
 		gap->first_ea = f->ea;
-	if (better_near(f, &gap->near))
+	if (better_near(build, f, &gap->near))
 		gap->near = *f;
 	for (; i < build->count && build->wanted[i].ea < f->end_ea && build->offers_left; i++) {
 		build->offers_left--;
-		if (better_cover(f, &build->wanted[i].covering))
+		if (better_cover(build, f, &build->wanted[i].covering))
 			build->wanted[i].covering = *f;
 	}
 }
@@ -153,6 +172,8 @@ static void offer_fde(void *arg, u64 start_ea, u64 end_ea)
 	i = first_from(build, end_ea);
 	if (end_ea > build->wanted[i].fde_gone_ea)
 		build->wanted[i].fde_gone_ea = end_ea;
+	build->entries_read++;
+	forget_pages(build);
 }
 
 /* A symbol that names code: a function, or an assembler's global label that nobody gave a type. */
@@ -205,31 +226,19 @@ static bool open_table(const struct exe *exe, u32 type, struct exe_data *ret_sym
 	return exe_section_data(exe, &table, 0, ret_symbols) == 0 && exe_section_data(exe, &strings, 0, ret_strings) == 0;
 }
 
-/* Pages that were read stay in our memory as long as they are mapped, unless we say that we are done with them. */
-static void forget(const struct exe *exe, const u8 *from, const u8 *to)
-{
-	uintptr_t low = ((uintptr_t)from + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1), high = (uintptr_t)to & ~(PAGE_BYTES - 1);
-
-	if (exe->mapped && low < high)
-		(void)madvise((void *)low, high - low, MADV_DONTNEED);
-}
-
 /* Offers all functions of a table; true if the file has it. */
 static bool read_table(struct build *build, const struct exe *exe, u32 type)
 {
 	struct exe_data symbols, strings;
-	size_t at = 0, done = 0;
 	Elf64_Sym sym;
 
 	if (!open_table(exe, type, &symbols, &strings))
 		return false;
-	for (; symbols.bytes - at >= sizeof(sym); at += sizeof(sym)) {
+	for (size_t at = 0; symbols.bytes - at >= sizeof(sym); at += sizeof(sym)) {
 		memcpy(&sym, symbols.at + at, sizeof(sym));
 		offer_symbol(build, &sym, &strings);
-		if (at - done < FORGET_BYTES)
-			continue;
-		forget(exe, symbols.at + done, symbols.at + at);
-		done = at;
+		build->entries_read++;
+		forget_pages(build);
 	}
 	return true;
 }
@@ -359,7 +368,7 @@ static void add_name(struct buf *strings, const struct found *f, struct symbol *
 	buf_add(strings, "", f->plt ? 0 : 1);
 }
 
-static int write_symbols(const struct found *found, u32 count, struct symbols **ret_symbols)
+static int write_symbols(struct build *build, const struct found *found, u32 count, struct symbols **ret_symbols)
 {
 	struct symbols head = { .magic = SYMBOLS_MAGIC, .count = count };
 	_cleanup_(freep) struct symbol *array = calloc(count + 1, sizeof(*array));
@@ -375,6 +384,8 @@ static int write_symbols(const struct found *found, u32 count, struct symbols **
 		array[i].ea = found[i].ea;
 		array[i].bytes = min_u64(found[i].end_ea - found[i].ea, UINT32_MAX);
 		add_name(&strings, &found[i], &array[i]);
+		build->names_read++;
+		forget_pages(build);
 	}
 	head.strings_bytes = strings.len;
 	head.bytes = sizeof(head) + count * sizeof(*array) + strings.len;
@@ -390,7 +401,7 @@ static int write_symbols(const struct found *found, u32 count, struct symbols **
 	return r;
 }
 
-static int answer(const struct build *build, struct symbols **ret_symbols)
+static int answer(struct build *build, struct symbols **ret_symbols)
 {
 	_cleanup_(freep) struct found *found = calloc(build->count + 1, sizeof(*found));
 	u32 count = 0;
@@ -401,7 +412,7 @@ static int answer(const struct build *build, struct symbols **ret_symbols)
 		if (settle(build, &build->wanted[i], &found[count]))
 			count++;
 	count = sort_found(found, count);
-	return write_symbols(found, count, ret_symbols);
+	return write_symbols(build, found, count, ret_symbols);
 }
 
 static int want(struct build *build, const u64 *ea, u32 count)
@@ -425,14 +436,14 @@ static int want(struct build *build, const u64 *ea, u32 count)
  * The same tables are read whatever is asked, so that a function is always known by the same of its names. Those
  * read only where something is missing have no names for functions that others name.
  */
-static void read_tables(struct build *build, const struct exe *debug)
+static void read_tables(struct build *build)
 {
 	_cleanup_(exe_freep) struct exe *mini = NULL;
 
 	if (!read_table(build, build->exe, SHT_SYMTAB))
 		(void)read_table(build, build->exe, SHT_DYNSYM);
-	if (debug)
-		(void)read_table(build, debug, SHT_SYMTAB);
+	if (build->debug)
+		(void)read_table(build, build->debug, SHT_SYMTAB);
 	if (!all_covered(build) && minidebug_read(build->exe, &build->minidebug) == 0 &&
 	    exe_open_mem(build->minidebug.at, build->minidebug.bytes, &mini) == 0)
 		(void)read_table(build, mini, SHT_SYMTAB);
@@ -445,11 +456,11 @@ static void read_tables(struct build *build, const struct exe *debug)
 int symbols_build(const struct exe *exe, const struct exe *debug, const u64 *ea, u32 count,
 		  struct symbols **ret_symbols)
 {
-	struct build build = { .exe = exe, .offers_left = OFFERS_MAX };
+	struct build build = { .exe = exe, .debug = debug, .offers_left = OFFERS_MAX };
 	int r = count > SYMBOLS_MAX ? -E2BIG : want(&build, ea, count);
 
 	if (r == 0) {
-		read_tables(&build, debug);
+		read_tables(&build);
 		spread_gaps(&build);
 		r = answer(&build, ret_symbols);
 	}
