@@ -74,4 +74,180 @@ struct unwind_rule {
 };
 _Static_assert(sizeof(struct unwind_rule) == 16, "wire size of a rule");
 
+/*
+ * ---- Unwind tables ------------------------------------------------------
+ *
+ *	procs[pid] -> maptab[first .. first + count) -> pages[page_base + (ea >> 16)] -> chunks[chunk] -> rules[rule]
+ *
+ * User space writes maptab, pages, chunks and rules through shared memory,
+ * then publishes them by one update of procs; it reuses what it took back
+ * only after a second, when no program can still be reading it.
+ */
+#define PAGE_ROWS_SHIFT 16
+#define CHUNK_ROWS      16384
+#define CHUNKS_MAX      1024
+#define PAGES_MAX       65536
+#define MAPTAB_MAX      32768
+#define PROC_MAPS_MAX   4096	/* executable mappings of one process */
+#define PROC_MAPS_STEPS 13	/* a binary search of that many ends in so many steps */
+#define CHUNK_STEPS     15
+
+_Static_assert(PROC_MAPS_MAX < 1 << PROC_MAPS_STEPS, "steps cover the mappings");
+_Static_assert(CHUNK_ROWS < 1 << CHUNK_STEPS, "steps cover the rows");
+
+/* 64 KiB of rows, of many files; apart, so that the search reads only low[]. */
+struct rows_chunk {
+	u16 low[CHUNK_ROWS];
+	u16 rule[CHUNK_ROWS];
+};
+
+/* The rows of 64 KiB of text. */
+struct page_entry {
+	u16 chunk;
+	u16 first;
+	u16 count;	/* 0: no row */
+	u16 pad;
+};
+_Static_assert(sizeof(struct page_entry) == 8, "array values are rounded up to 8 bytes");
+
+/* An executable mapping. */
+struct map_entry {
+	u64 start_va, end_va;
+	u64 bias;		/* va - ea, modulo 2^64 */
+	u32 page_base;		/* index into pages of the page at ea 0, modulo 2^32; see MAP_NO_ROWS */
+	u32 binary;		/* id, 0: anonymous memory or a file that could not be read */
+};
+_Static_assert(sizeof(struct map_entry) == 32, "array values are rounded up to 8 bytes");
+
+#define MAP_NO_ROWS 0x7fffffffu	/* a page_base: the file has no rows */
+
+/*
+ * A process is known by its pid, when it started, and how often it has called
+ * exec: neither reuse of a pid nor exec mixes two programs.
+ */
+struct proc_id {
+	u64 start_ns;
+	u64 exec_id;
+};
+
+struct proc_entry {
+	struct proc_id id;
+	u32 map_first, map_count;	/* in maptab */
+};
+
+/*
+ * ---- Filters ------------------------------------------------------------
+ */
+enum filter_kind { FILTER_NONE, FILTER_PIDS, FILTER_CGROUP };
+
+/* A process that is wanted, by pid. start_ns 0: the first process seen with that pid. */
+struct target {
+	u64 start_ns;
+	u32 follow;	/* its children too */
+	u32 pad;
+};
+
+/*
+ * ---- Traces -------------------------------------------------------------
+ */
+#define KERNEL_FRAMES_MAX  127
+#define USER_FRAMES_MAX    1024
+#define SLICE_BYTES_MAX    16384
+#define SLICE_STEP_BYTES   2048
+#define COMM_BYTES         16
+
+/*
+ * A frame of user code is one word:
+ *
+ *	63      60 59    56 55            36 35                  0
+ *	|  kind   |  flags | binary id       | address in ELF      |	FRAME_EXE
+ *	|  kind   |  flags | address in the process                |	FRAME_VA
+ *	|  kind   |  flags |                 | enum stack_end      |	FRAME_END: why the stack ends here
+ *
+ * Addresses that were found as return addresses have 1 subtracted: they lie in the call.
+ */
+enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_END };
+
+#define FRAME_KIND_SHIFT   60
+#define FRAME_GUESSED      (1ULL << 56)	/* found without a rule, by the frame pointer */
+#define FRAME_BINARY_SHIFT 36
+#define FRAME_BINARY_MASK  0xfffffULL
+#define FRAME_EA_MASK      0xfffffffffULL
+#define FRAME_VA_MASK      0xffffffffffffffULL
+
+/* How a user stack ended. Each is a counter; the text is what `wick doctor` prints. */
+#define STACK_ENDS(X)                                                                                \
+	X(COMPLETE, "stack_complete", "whole user stacks, down to the first function of the thread")  \
+	X(KERNEL_THREAD, "kernel_thread", "kernel threads: no user stack")                             \
+	X(EXEC, "in_exec", "inside execve: the old user stack is gone, the new one not yet there")     \
+	X(EXIT, "in_exit", "exiting: no user memory any more")                                         \
+	X(COMPAT, "process_32bit", "32-bit programs: user stack not unwound")                          \
+	X(SLICE, "stack_slice", "first samples of a process: a copy of its stack was taken instead")   \
+	X(NO_REGISTERS, "no_registers", "user registers could not be read")                            \
+	X(UNREADABLE, "stack_unreadable", "cut: a page of the stack was not in memory")                \
+	X(NO_MAPPING, "stack_no_mapping", "cut: an address outside every known mapping")               \
+	X(NO_RULE, "stack_no_rule", "cut: code without unwind information or frame pointer")           \
+	X(NO_REGISTER, "stack_no_register", "cut: the rule needs a register that is not known here")   \
+	X(NO_PROGRESS, "stack_no_progress", "cut: the stack pointer did not move up")                  \
+	X(TRUNCATED, "stack_truncated", "cut: deeper than the limit; the leaf part is kept")           \
+	X(SLICE_SHORT, "stack_slice_short", "cut: the copied part of the stack ends there")            \
+	X(GONE, "process_gone", "cut: the process ended before its mappings could be read")
+
+enum stack_end {
+#define X(ID, name, text) END_##ID,
+	STACK_ENDS(X)
+#undef X
+	END_COUNT
+};
+
+/* What else is counted in the kernel half; stack ends are counted where they become known, in user space. */
+#define COUNTERS(X)                                                                              \
+	X(TICKS, "ticks", "clock ticks outside idle")                                             \
+	X(FILTERED, "filtered", "ticks left out by -p, --cgroup or the command")                  \
+	X(SENT, "samples_sent", "samples handed to user space")                                   \
+	X(RING_FULL, "samples_lost_ring_full", "samples lost: the ring buffer was full")          \
+	X(NO_SCRATCH, "samples_lost_nested", "samples lost: a tick interrupted an unwind")        \
+	X(LATE, "ticks_late", "ticks that came more than half a period late")                     \
+	X(KERNEL_CUT, "kernel_stack_cut", "kernel stacks cut at 127 frames")                      \
+	X(PROCS_FULL, "processes_table_full", "forked processes that did not fit the kernel table") \
+	X(TARGETS_FULL, "targets_table_full", "child processes that could not be followed")
+
+enum counter {
+#define X(ID, name, text) COUNTER_##ID,
+	COUNTERS(X)
+#undef X
+	COUNTER_COUNT
+};
+
+#define TRACE_USER_MODE 1	/* the tick interrupted user code */
+#define TRACE_SYSCALL   2	/* ... the kernel, in a system call */
+
+/* The registers a slice starts with, by DWARF number; REG_RA holds the pc on x86. */
+struct slice_regs {
+	u64 reg[REG_COUNT];
+	u64 pc;
+};
+
+/*
+ * One sample. Behind it: kernel_count words of kernel addresses, then
+ * user_count frames; or, if end is END_SLICE, a struct slice_regs and
+ * slice_bytes of memory from the stack pointer on. All leaf first.
+ */
+struct trace_record {
+	u64 time_ns;		/* CLOCK_MONOTONIC */
+	struct proc_id id;
+	u32 pid, tid;
+	u32 cpu;
+	s32 syscall;		/* number, if TRACE_SYSCALL */
+	u16 kernel_count;
+	u16 user_count;
+	u32 slice_bytes;
+	u8 end;			/* enum stack_end */
+	u8 flags;
+	u8 is_return;		/* the slice's pc is a return address */
+	u8 pad[5];
+	char comm[COMM_BYTES];
+};
+_Static_assert(sizeof(struct trace_record) == 72, "wire size of a trace");
+
 #endif

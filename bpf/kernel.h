@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The kernel fields we read, and no others. CO-RE relocates them when the
+ * program is loaded, so the layouts here need not match any kernel.
+ */
+#ifndef BPF_KERNEL_H
+#define BPF_KERNEL_H
+
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+
+/* libbpf 1.1 keeps the compiler's offsetof(), which does not know CO-RE. */
+#undef offsetof
+#undef container_of
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "abi.h"
+
+#define PF_EXITING 0x00000004
+#define PF_KTHREAD 0x00200000
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[16];
+	struct cgroup *dfl_cgrp;
+};
+
+struct mm_struct {
+	unsigned long start_stack;
+};
+
+struct task_struct {
+	unsigned int flags;
+	unsigned in_execve : 1;
+	int tgid;
+	int pid;
+	u64 start_time;
+	u64 self_exec_id;	/* u32 before v5.7 (d1e7fd6462ca) */
+	void *stack;
+	struct task_struct *group_leader;
+	struct mm_struct *mm;
+	struct css_set *cgroups;
+};
+
+#pragma clang attribute pop
+
+/*
+ * Registers as the kernel lays them out on its stack and in the program's
+ * context. Not relocated: the layout is ABI, but newer headers turn cs and ss
+ * into unions (FRED, v6.9), which CO-RE cannot match against older kernels.
+ */
+#if defined(__TARGET_ARCH_arm64)
+struct kernel_regs {
+	u64 regs[31];
+	u64 sp;
+	u64 pc;
+	u64 pstate;
+	u64 orig_x0;
+	s32 syscallno;
+	u32 pad;
+};
+#else
+struct kernel_regs {
+	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+#endif
+
+#if defined(__TARGET_ARCH_arm64)
+/* Only its size is asked for. x86 has it in its user headers. */
+struct pt_regs {
+	u64 any;
+} __attribute__((preserve_access_index));
+#endif
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
+/*
+ * The kernel half for native code: a clock tick becomes a record with the
+ * kernel stack and the user stack, or with a copy of the top of the user
+ * stack where the process has no tables yet.
+ *
+ * One step of the walk is a global function: the verifier looks at it once,
+ * alone, however often it is called. So a plain bounded loop of 1024 frames
+ * loads on every kernel that has global functions (v5.6), without bpf_loop or
+ * tail calls.
+ */
+#include "tables.h"
+#include "native.h"
+#include "process.h"
+#include "registers.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+const volatile u64 period_ns = 0;	/* of the software clock, whose ticks lie on a grid; 0: not known */
+const volatile u32 ring_count = 1;
+const volatile u64 ring_wake_bytes = 1;	/* wake the reader when so much waits */
+const volatile u32 self_pid = 0;
+
+struct scratch_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct unwind);
+};
+
+/* The unwind in progress; one for each hook that can interrupt another. */
+struct scratch_map scratch SEC(".maps");
+
+/* Where the tick's grid lies on each CPU. */
+struct tick_grid {
+	u64 first_ns;
+	u64 late_run;	/* ticks in a row that were late */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct tick_grid);
+} grid SEC(".maps");
+
+/* Sized when loaded. */
+struct ring_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 64);
+	__type(key, u32);
+	__array(values, struct ring_map);
+} rings SEC(".maps");
+
+/* The scratch of this CPU, or NULL while a tick that this one interrupts is using it. */
+static __always_inline struct unwind *scratch_take(void)
+{
+	u32 zero = 0;
+	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (!u)
+		return 0;
+	if (u->busy) {
+		count(COUNTER_NO_SCRATCH);
+		return 0;
+	}
+	u->busy = 1;
+	return u;
+}
+
+static __always_inline void emit(struct unwind *u)
+{
+	u64 words = (u64)u->trace.kernel_count + u->trace.user_count;
+	u64 bytes = sizeof(u->trace) + words * 8 + u->trace.slice_bytes;
+	u32 which = u->trace.cpu % ring_count;
+	void *ring = bpf_map_lookup_elem(&rings, &which);
+	u64 flags = BPF_RB_NO_WAKEUP;
+
+	if (u->trace.end == END_SLICE)
+		bytes += sizeof(struct slice_regs);
+	if (!ring || bytes > sizeof(u->trace) + sizeof(u->words))
+		return;
+	/* A process without tables gets them the sooner, the sooner we are heard. */
+	if (u->trace.end == END_SLICE || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= ring_wake_bytes)
+		flags = BPF_RB_FORCE_WAKEUP;
+	if (bpf_ringbuf_output(ring, &u->trace, bytes, flags))
+		count(COUNTER_RING_FULL);
+	else
+		count(COUNTER_SENT);
+}
+
+/* A copy of the stack from its pointer on: as much as is there, in steps, up to its limit. */
+static __always_inline void take_slice(struct unwind *u, struct task_struct *task)
+{
+	u64 top = BPF_CORE_READ(task, mm, start_stack), sp = u->regs.reg[REG_SP], at = u->trace.kernel_count;
+	struct slice_regs *regs;
+	char *to;
+
+	u->trace.end = END_SLICE;
+	u->trace.user_count = 0;
+	u->trace.slice_bytes = 0;
+	u->trace.is_return = u->is_return;
+	if (at > KERNEL_FRAMES_MAX)
+		return;
+	regs = (void *)&u->words[at];
+	*regs = u->regs;
+	to = (void *)(regs + 1);
+	LOOP_NO_UNROLL
+	for (u64 got = 0; got < SLICE_BYTES_MAX; got += SLICE_STEP_BYTES) {
+		if (sp <= top && sp + got > top)
+			break;
+		if (bpf_probe_read_user(to + got, SLICE_STEP_BYTES, (void *)(sp + got)))
+			break;
+		u->trace.slice_bytes = got + SLICE_STEP_BYTES;
+	}
+}
+
+/* Fills u->regs; 0 if there is a user stack to unwind. */
+static __always_inline int user_registers(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
+{
+	u32 flags = BPF_CORE_READ(task, flags);
+	struct kernel_regs regs;
+
+	__builtin_memset(&regs, 0, sizeof(regs));
+	if (flags & PF_KTHREAD)
+		return unwind_end(u, END_KERNEL_THREAD);
+	if (flags & PF_EXITING || !BPF_CORE_READ(task, mm))
+		return unwind_end(u, END_EXIT);
+	if (u->trace.flags & TRACE_USER_MODE) {
+		registers_of_context(ctx, &regs);
+	} else {
+		if (registers_of_task(task, &regs))
+			return unwind_end(u, END_NO_REGISTERS);
+		if (registers_in_syscall(&regs)) {
+			u->trace.flags |= TRACE_SYSCALL;
+			u->trace.syscall = registers_syscall(&regs);
+			u->is_return = 1;
+		}
+		if (BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+			return unwind_end(u, END_EXEC);
+	}
+	if (registers_are_32bit(&regs))
+		return unwind_end(u, END_COMPAT);
+	registers_to_dwarf(&regs, &u->regs);
+	return 0;
+}
+
+static __always_inline void kernel_stack(struct unwind *u, struct bpf_perf_event_data *ctx)
+{
+	long bytes = bpf_get_stack(ctx, u->words, KERNEL_FRAMES_MAX * 8, 0);
+
+	if (bytes <= 0)
+		return;
+	u->trace.kernel_count = (u16)((u64)bytes >> 3);
+	if (u->trace.kernel_count >= KERNEL_FRAMES_MAX)
+		count(COUNTER_KERNEL_CUT);
+}
+
+/*
+ * The software clock's timer is moved on by whole periods: a tick off its grid
+ * is late. Where all seem late it was the first that was, and the grid moves.
+ */
+#define LATE_RUN_MAX 16
+
+static __always_inline void check_grid(u64 now_ns)
+{
+	u32 zero = 0;
+	struct tick_grid *g = bpf_map_lookup_elem(&grid, &zero);
+	u64 off;
+
+	if (!period_ns || !g)
+		return;
+	off = (now_ns - g->first_ns) % period_ns;
+	if (!g->first_ns || period_ns - off < period_ns / 16 || g->late_run > LATE_RUN_MAX) {
+		g->first_ns = now_ns;
+		g->late_run = 0;
+	} else if (off > period_ns / 2) {
+		g->late_run++;
+		count(COUNTER_LATE);
+	} else {
+		g->late_run = 0;
+	}
+}
+
+static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *ctx, u64 pid_tgid)
+{
+	u->trace.time_ns = bpf_ktime_get_ns();
+	u->trace.pid = pid_tgid >> 32;
+	u->trace.tid = (u32)pid_tgid;
+	u->trace.cpu = bpf_get_smp_processor_id();
+	u->trace.syscall = -1;
+	u->trace.kernel_count = 0;
+	u->trace.user_count = 0;
+	u->trace.slice_bytes = 0;
+	u->trace.end = END_NO_REGISTERS;
+	u->trace.flags = 0;
+	u->trace.is_return = 0;
+	u->is_leaf = 1;
+	u->is_return = 0;
+	u->is_guess = 0;
+	u->map.start_va = 0;
+	u->map.end_va = 0;
+	bpf_get_current_comm(u->trace.comm, sizeof(u->trace.comm));
+	check_grid(u->trace.time_ns);
+}
+
+/* 0 if the tick is to become a trace, with all but the user stack filled in; 1 if that can be unwound here. */
+static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
+{
+	struct proc_entry *proc;
+	u32 pid;
+
+	if (registers_in_user_mode(ctx))
+		u->trace.flags |= TRACE_USER_MODE;
+	else
+		kernel_stack(u, ctx);
+	if (user_registers(u, ctx, task))
+		return 0;
+	pid = u->trace.pid;
+	proc = bpf_map_lookup_elem(&procs, &pid);
+	if (!proc || proc->id.start_ns != u->trace.id.start_ns || proc->id.exec_id != u->trace.id.exec_id) {
+		take_slice(u, task);
+		return 0;
+	}
+	u->map_first = proc->map_first;
+	u->map_count = proc->map_count;
+	return 1;
+}
+
+/* After the walk: an address in a mapping that user space has not told us of yet needs the copy after all. */
+static __always_inline void sample_end(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
+{
+	if (u->trace.end == END_NO_MAPPING) {
+		u->is_return = 0;
+		if (!user_registers(u, ctx, task))
+			take_slice(u, task);
+	}
+	emit(u);
+	u->busy = 0;
+}
+
+static __always_inline struct unwind *sample_take(struct bpf_perf_event_data *ctx, struct task_struct *task)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct proc_id id;
+	struct unwind *u;
+
+	if (!(u32)pid_tgid)
+		return 0;	/* idle */
+	count(COUNTER_TICKS);
+	id = process_id(task);
+	if (!process_is_wanted(task, pid_tgid >> 32, &id)) {
+		count(COUNTER_FILTERED);
+		return 0;
+	}
+	u = scratch_take();
+	if (!u)
+		return 0;
+	u->trace.id = id;
+	begin(u, ctx, pid_tgid);
+	return u;
+}
+
+/* Global functions of v5.10 take no pointers: the state is looked up again. */
+__noinline int walk_step(u32 unused)
+{
+	u32 zero = 0;
+	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
+
+	return !u || native_step(u);
+}
+
+SEC("perf_event")
+int sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct unwind *u = sample_take(ctx, task);
+
+	if (!u)
+		return 0;
+	if (sample_begin(u, ctx, task)) {
+		LOOP_NO_UNROLL
+		for (u64 i = 0; i < USER_FRAMES_MAX + 1; i++)
+			if (walk_step(0))
+				break;
+	}
+	sample_end(u, ctx, task);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
+{
+	process_forked(parent, child);
+	return 0;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * One step of the native unwinder: from a frame to its caller, by the rule of
+ * the code it is in, or by the frame pointer where there is none.
+ *
+ * See unwind.h for what must be there before this header is included.
+ */
+#ifndef BPF_NATIVE_H
+#define BPF_NATIVE_H
+
+#include "unwind.h"
+
+#define GUESS_FRAME_MAX (1 << 20)	/* a guessed frame is not larger than this */
+
+/* Finds the executable mapping that an address lies in: u->map. */
+static inline int native_find_map(struct unwind *u, u64 va)
+{
+	const struct map_entry *e;
+
+	if (va >= u->map.start_va && va < u->map.end_va)
+		return 0;
+	u->lo = 0;
+	u->hi = u->map_count;
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < PROC_MAPS_STEPS; i++) {
+		if (u->lo >= u->hi)
+			break;
+		u->mid = (u->lo + u->hi) >> 1;
+		e = table_map(u->map_first + (u32)u->mid);
+		if (!e)
+			return -1;
+		if (va < e->start_va)
+			u->hi = u->mid;
+		else
+			u->lo = u->mid + 1;
+	}
+	if (!u->lo)
+		return -1;
+	e = table_map(u->map_first + (u32)u->lo - 1);
+	if (!e || va < e->start_va || va >= e->end_va)
+		return -1;
+	u->map = *e;
+	return 0;
+}
+
+/* The rule at u->ea of u->map, or NULL. */
+static inline const struct unwind_rule *native_find_rule(struct unwind *u)
+{
+	const struct page_entry *page;
+	const struct rows_chunk *chunk;
+	u16 low = (u16)u->ea;
+
+	if (u->map.page_base == MAP_NO_ROWS)
+		return 0;
+	page = table_page(u->map.page_base + (u32)(u->ea >> PAGE_ROWS_SHIFT));
+	if (!page || !page->count)
+		return 0;
+	chunk = table_chunk(page->chunk);
+	if (!chunk)
+		return 0;
+	u->lo = page->first;
+	u->hi = (u64)page->first + page->count;
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < CHUNK_STEPS; i++) {
+		if (u->lo >= u->hi)
+			break;
+		u->mid = (u->lo + u->hi) >> 1;
+		if (low < chunk->low[u->mid & (CHUNK_ROWS - 1)])
+			u->hi = u->mid;
+		else
+			u->lo = u->mid + 1;
+	}
+	/* The first row of a page has low == 0, so there is always one at or below. */
+	u->rule = chunk->rule[(u->lo - 1) & (CHUNK_ROWS - 1)];
+	return table_rule(u->rule);
+}
+
+/* Goes to the caller: its stack pointer is u->cfa. */
+static inline int native_return(struct unwind *u, u64 return_va, u64 fp)
+{
+	if (!return_va)
+		return unwind_end(u, END_COMPLETE);
+	/* Only a leaf that has pushed nothing leaves the stack pointer where it is. */
+	if (u->cfa < u->regs.reg[REG_SP] || (u->cfa == u->regs.reg[REG_SP] && !u->is_leaf))
+		return unwind_end(u, END_NO_PROGRESS);
+	u->regs.pc = strip_pac(return_va);
+	u->regs.reg[REG_SP] = u->cfa;
+	u->regs.reg[REG_FP] = fp;
+	u->is_leaf = 0;
+	u->is_return = 1;
+	return 0;
+}
+
+/* A frame with the caller's frame pointer and the return address at fp. */
+static inline int native_frame_pointer(struct unwind *u)
+{
+	u64 saved[2];
+
+	if (!u->regs.reg[REG_FP])
+		return unwind_end(u, END_COMPLETE);
+	if (read_user(u, saved, sizeof(saved), u->regs.reg[REG_FP]))
+		return unwind_end(u, END_UNREADABLE);
+	u->cfa = u->regs.reg[REG_FP] + sizeof(saved);
+	return native_return(u, saved[1], saved[0]);
+}
+
+/* Code without a rule: hand-written or generated. A caller is believed only if it lies in code. */
+static inline int native_guess(struct unwind *u)
+{
+	u64 sp = u->regs.reg[REG_SP], fp = u->regs.reg[REG_FP], word;
+
+	u->is_guess = 1;
+#if REG_RA == 30
+	if (u->is_leaf && !native_find_map(u, strip_pac(u->regs.reg[REG_RA]))) {
+		u->cfa = sp;
+		return native_return(u, u->regs.reg[REG_RA], fp);
+	}
+#else
+	if (u->is_leaf && !read_user(u, &word, sizeof(word), sp) && !native_find_map(u, word)) {
+		u->cfa = sp + sizeof(word);
+		return native_return(u, word, fp);
+	}
+#endif
+	if (fp < sp || fp - sp > GUESS_FRAME_MAX || fp & 7)
+		return unwind_end(u, END_NO_RULE);
+	if (read_user(u, &word, sizeof(word), fp + sizeof(word)))
+		return unwind_end(u, END_UNREADABLE);
+	if (word && native_find_map(u, strip_pac(word)))
+		return unwind_end(u, END_NO_RULE);
+	return native_frame_pointer(u);
+}
+
+/* A signal frame holds all registers of what it interrupted: a leaf again. */
+static inline int native_signal(struct unwind *u, s32 offset)
+{
+	u64 at = u->regs.reg[REG_SP] + (s64)offset;
+#if REG_RA == 30
+	/* struct sigcontext: regs[31], sp, pc (arch/arm64/include/uapi/asm/sigcontext.h) */
+	if (read_user(u, &u->regs, sizeof(u->regs), at))
+		return unwind_end(u, END_UNREADABLE);
+#else
+	/* struct sigcontext_64 (arch/x86/include/uapi/asm/sigcontext.h) */
+	struct {
+		u64 r8_15[8], di, si, bp, bx, dx, ax, cx, sp, ip;
+	} saved;
+
+	if (read_user(u, &saved, sizeof(saved), at))
+		return unwind_end(u, END_UNREADABLE);
+	u->regs.reg[0] = saved.ax;
+	u->regs.reg[1] = saved.dx;
+	u->regs.reg[2] = saved.cx;
+	u->regs.reg[3] = saved.bx;
+	u->regs.reg[4] = saved.si;
+	u->regs.reg[5] = saved.di;
+	u->regs.reg[6] = saved.bp;
+	u->regs.reg[7] = saved.sp;
+	__builtin_memcpy(&u->regs.reg[8], saved.r8_15, sizeof(saved.r8_15));
+	u->regs.pc = saved.ip;
+#endif
+	u->is_leaf = 1;
+	u->is_return = 0;
+	return 0;
+}
+
+/* The register that a rule names, known beyond sp and fp only in a leaf. */
+static inline int native_register(struct unwind *u, u32 number, u64 *ret_value)
+{
+	if (!u->is_leaf && number != REG_SP && number != REG_FP)
+		return unwind_end(u, END_NO_REGISTER);
+	if (number >= REG_COUNT)
+		return unwind_end(u, END_NO_REGISTER);
+	*ret_value = u->regs.reg[number];
+	return 0;
+}
+
+static inline int native_cfa(struct unwind *u, const struct unwind_rule *rule)
+{
+	u64 base;
+
+	if (native_register(u, rule->cfa_reg, &base))
+		return -1;
+	base += (s64)rule->cfa_off;
+	if (rule->kind == RULE_PLT) {
+		base += ((u->regs.pc - u->is_return) & 15) >= (u64)rule->cfa_add ? 8 : 0;
+	} else if (rule->kind == RULE_DEREF) {
+		if (read_user(u, &base, sizeof(base), base))
+			return unwind_end(u, END_UNREADABLE);
+		base += (s64)rule->cfa_add;
+	}
+	u->cfa = base;
+	return 0;
+}
+
+static inline int native_apply(struct unwind *u, const struct unwind_rule *rule)
+{
+	u64 fp = u->regs.reg[REG_FP], at = 0, return_va;
+
+	if (native_cfa(u, rule))
+		return -1;
+	if ((rule->saved & 15) == FP_AT_CFA)
+		at = u->cfa + (s64)rule->fp_off;
+	else if ((rule->saved & 15) == FP_AT_FP)
+		at = fp + (s64)rule->fp_off;
+	if (at && read_user(u, &fp, sizeof(fp), at))
+		return unwind_end(u, END_UNREADABLE);
+	if (rule->saved >> 4 == RA_IN_REG) {
+		if (native_register(u, (u16)rule->ra_off, &return_va))
+			return -1;
+	} else if (read_user(u, &return_va, sizeof(return_va), u->cfa + (s64)rule->ra_off)) {
+		return unwind_end(u, END_UNREADABLE);
+	}
+	return native_return(u, return_va, fp);
+}
+
+/* Pushes the current frame and goes to its caller. -1 when the stack has ended: u->trace.end says why. */
+static inline int native_step(struct unwind *u)
+{
+	const struct unwind_rule *rule;
+	u64 va = u->regs.pc - u->is_return, frame;
+	int found = !native_find_map(u, va);
+
+	u->ea = va - u->map.bias;
+	if (found && u->map.binary)
+		frame = (u64)FRAME_EXE << FRAME_KIND_SHIFT | (u64)u->map.binary << FRAME_BINARY_SHIFT |
+			(u->ea & FRAME_EA_MASK);
+	else
+		frame = (u64)FRAME_VA << FRAME_KIND_SHIFT | (va & FRAME_VA_MASK);
+	if (u->is_guess)
+		frame |= FRAME_GUESSED;
+	if (unwind_push(u, frame))
+		return -1;
+	if (!found)
+		return unwind_end(u, END_NO_MAPPING);
+	u->is_guess = 0;
+	rule = native_find_rule(u);
+	if (!rule || rule->kind == RULE_NONE)
+		return native_guess(u);
+	if (rule->kind == RULE_END)
+		return unwind_end(u, END_COMPLETE);
+	if (rule->kind == RULE_SIGNAL)
+		return native_signal(u, rule->cfa_off);
+	if (rule->kind == RULE_FRAME)
+		return native_frame_pointer(u);
+	return native_apply(u, rule);
+}
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* Which process this is, whether it is wanted, and what a child inherits. */
+#ifndef BPF_PROCESS_H
+#define BPF_PROCESS_H
+
+#include "tables.h"
+
+#define CGROUP_DEPTH_MAX 32
+
+const volatile u32 filter_kind = FILTER_NONE;
+const volatile u64 filter_cgroup = 0;		/* inode number of its directory */
+const volatile s32 filter_subsystem = -1;	/* of the version 1 hierarchy it is in; -1: version 2 */
+
+/* The wanted processes, by pid. Written by user space and at fork; sized when loaded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct target);
+} targets SEC(".maps");
+
+static __always_inline struct proc_id process_id(struct task_struct *task)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+	struct proc_id id;
+
+	id.start_ns = BPF_CORE_READ(leader, start_time);
+	id.exec_id = BPF_CORE_READ(leader, self_exec_id);
+	return id;
+}
+
+static __always_inline int process_is_target(u32 pid, const struct proc_id *id)
+{
+	struct target *target = bpf_map_lookup_elem(&targets, &pid);
+
+	if (!target)
+		return 0;
+	if (!target->start_ns)
+		target->start_ns = id->start_ns;
+	return target->start_ns == id->start_ns;
+}
+
+/* In the wanted cgroup or below it; the same walk serves both versions. */
+static __always_inline int process_in_cgroup(struct task_struct *task)
+{
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *css;
+	struct cgroup *cgroup;
+
+	if (filter_subsystem < 0) {
+		cgroup = BPF_CORE_READ(set, dfl_cgrp);
+	} else {
+		bpf_core_read(&css, sizeof(css), &set->subsys[filter_subsystem & 15]);
+		cgroup = BPF_CORE_READ(css, cgroup);
+	}
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < CGROUP_DEPTH_MAX; i++) {
+		if (!cgroup)
+			return 0;
+		if (BPF_CORE_READ(cgroup, kn, id) == filter_cgroup)
+			return 1;
+		css = BPF_CORE_READ(cgroup, self.parent);
+		cgroup = css ? BPF_CORE_READ(css, cgroup) : 0;
+	}
+	return 0;
+}
+
+static __always_inline int process_is_wanted(struct task_struct *task, u32 pid, const struct proc_id *id)
+{
+	if (filter_kind == FILTER_PIDS)
+		return process_is_target(pid, id);
+	if (filter_kind == FILTER_CGROUP)
+		return process_in_cgroup(task);
+	return 1;
+}
+
+/* A child starts with its parent's memory, and so with its tables, until it calls exec or maps something. */
+static __always_inline void process_forked(struct task_struct *parent, struct task_struct *child)
+{
+	u32 parent_pid = BPF_CORE_READ(parent, tgid), child_pid = BPF_CORE_READ(child, tgid);
+	struct target *target, new_target = { .follow = 1 };
+	struct proc_entry *entry, new_entry;
+	struct proc_id parent_id = process_id(parent);
+
+	if (parent_pid == child_pid)
+		return;
+	target = filter_kind == FILTER_PIDS ? bpf_map_lookup_elem(&targets, &parent_pid) : 0;
+	if (target && target->follow && (!target->start_ns || target->start_ns == parent_id.start_ns)) {
+		new_target.start_ns = BPF_CORE_READ(child, start_time);
+		if (bpf_map_update_elem(&targets, &child_pid, &new_target, BPF_ANY))
+			count(COUNTER_TARGETS_FULL);
+	}
+	entry = bpf_map_lookup_elem(&procs, &parent_pid);
+	if (!entry || entry->id.start_ns != parent_id.start_ns || entry->id.exec_id != parent_id.exec_id)
+		return;
+	new_entry = *entry;
+	new_entry.id.start_ns = BPF_CORE_READ(child, start_time);
+	new_entry.id.exec_id = BPF_CORE_READ(child, self_exec_id);
+	if (bpf_map_update_elem(&procs, &child_pid, &new_entry, BPF_ANY))
+		count(COUNTER_PROCS_FULL);
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The maps, and what unwind.h asks for, in the kernel. `native` owns the
+ * maps; the objects of other runtimes declare them by including this file and
+ * take over its file descriptors when they are loaded.
+ */
+#ifndef BPF_TABLES_H
+#define BPF_TABLES_H
+
+#include "kernel.h"
+#include "unwind.h"
+
+#define LOOP_NO_UNROLL _Pragma("clang loop unroll(disable)")
+
+/* Written by user space (src/tracer/tables.c), read at every frame. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, RULES_MAX);
+	__type(key, u32);
+	__type(value, struct unwind_rule);
+} rules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, PAGES_MAX);
+	__type(key, u32);
+	__type(value, struct page_entry);
+} pages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, MAPTAB_MAX);
+	__type(key, u32);
+	__type(value, struct map_entry);
+} maptab SEC(".maps");
+
+struct rows_chunk_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(struct rows_chunk));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, CHUNKS_MAX);
+	__type(key, u32);
+	__array(values, struct rows_chunk_map);
+} chunks SEC(".maps");
+
+/* Written by user space and, at fork, by process.h. Sized when loaded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u32);
+	__type(value, struct proc_entry);
+} procs SEC(".maps");
+
+/* Read by user space (src/tracer/counters.c). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNTER_COUNT);
+	__type(key, u32);
+	__type(value, u64);
+} counters SEC(".maps");
+
+/* Bits of a user address; the rest of a return address is its signature (arm64). */
+const volatile u64 user_va_mask = ~0ULL;
+
+static __always_inline void count(u32 which)
+{
+	u64 *n = bpf_map_lookup_elem(&counters, &which);
+
+	if (n)
+		*n += 1;
+}
+
+static __always_inline const struct map_entry *table_map(u32 index)
+{
+	return bpf_map_lookup_elem(&maptab, &index);
+}
+
+static __always_inline const struct page_entry *table_page(u32 index)
+{
+	return bpf_map_lookup_elem(&pages, &index);
+}
+
+static __always_inline const struct rows_chunk *table_chunk(u32 index)
+{
+	void *chunk = bpf_map_lookup_elem(&chunks, &index);
+	u32 zero = 0;
+
+	return chunk ? bpf_map_lookup_elem(chunk, &zero) : 0;
+}
+
+static __always_inline const struct unwind_rule *table_rule(u32 index)
+{
+	return bpf_map_lookup_elem(&rules, &index);
+}
+
+static __always_inline int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
+{
+	return bpf_probe_read_user(to, bytes, (const void *)va);
+}
+
+static __always_inline u64 strip_pac(u64 va)
+{
+	return va & user_va_mask;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The state of the unwind in progress, and what every unwinder does with it:
+ * look up tables, read user memory, push frames, end with a reason.
+ *
+ * This header and native.h are compiled three times: for the kernel (with
+ * bpf/tables.h below them), into the agent, which unwinds copies of stacks
+ * with them (src/tracer/slice.c), and into unit tests. Whoever includes them
+ * supplies first:
+ *
+ *	const struct map_entry *table_map(u32 index);
+ *	const struct page_entry *table_page(u32 index);
+ *	const struct rows_chunk *table_chunk(u32 index);
+ *	const struct unwind_rule *table_rule(u32 index);
+ *	int read_user(struct unwind *u, void *to, u32 bytes, u64 va);	0, or less than 0
+ *	u64 strip_pac(u64 va);						a return address without its signature (arm64)
+ *	LOOP_NO_UNROLL							a pragma, or nothing
+ *
+ * Search state lives in this struct, in map memory, and is volatile: the
+ * verifier does not track its value there, and so does not try to tell apart
+ * all that a search can come to.
+ */
+#ifndef BPF_UNWIND_H
+#define BPF_UNWIND_H
+
+#include "abi.h"
+
+#define WORDS_MAX (KERNEL_FRAMES_MAX + 1 + USER_FRAMES_MAX + (SLICE_BYTES_MAX + sizeof(struct slice_regs)) / 8)
+
+struct unwind {
+	struct slice_regs regs;	/* of the current frame; only pc, sp, fp are known outside the leaf */
+	struct map_entry map;	/* the mapping found last: callers tend to be in the same */
+	volatile u64 lo, hi, mid;	/* of the search in progress */
+	u64 cfa;
+	u64 ea;
+	u32 map_first, map_count;
+	u32 rule;
+	u8 is_leaf;		/* all registers are known */
+	u8 is_return;		/* pc is a return address */
+	u8 is_guess;		/* found without a rule */
+	u8 busy;
+	u32 pad;
+	struct trace_record trace;
+	u64 words[WORDS_MAX];
+};
+
+/* The per-CPU allocator has no larger blocks. */
+_Static_assert(sizeof(struct unwind) <= 32768, "fits a per-CPU value");
+
+static inline int unwind_end(struct unwind *u, u8 why)
+{
+	u->trace.end = why;
+	return -1;
+}
+
+static inline int unwind_push(struct unwind *u, u64 frame)
+{
+	u64 at = (u64)u->trace.kernel_count + u->trace.user_count;
+
+	if (u->trace.user_count >= USER_FRAMES_MAX || at >= KERNEL_FRAMES_MAX + USER_FRAMES_MAX)
+		return unwind_end(u, END_TRUNCATED);
+	u->words[at] = frame;
+	u->trace.user_count++;
+	return 0;
+}
+
+#endif
