@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proc/binaries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/arena.h"
+#include "base/interner.h"
+#include "proc/binary.h"
+#include "proc/maps.h"
+
+#define KEYS_MAX (1u << 18)
+#define KEYS_BYTES_MAX (64u << 20)
+#define VDSO_BYTES_MAX (64u << 10)
+
+/* What a file is known by. Padded with zeroes, so that it can be compared as bytes. */
+struct binary_key {
+	u8 type;	/* 'b' build id, 'd' device and inode, 'v' vDSO, 'u' unreadable */
+	u8 build_id_bytes;
+	u8 build_id[BUILD_ID_MAX];
+	u32 dev_major, dev_minor;
+	u64 inode;
+	char path[256];	/* of unreadable files only */
+};
+
+struct slot {
+	struct binary *binary;	/* NULL: let go */
+	bool idle;		/* nobody used it at the last sweep */
+};
+
+struct binaries {
+	struct reader *reader;
+	struct arena arena;
+	struct interner keys;
+	u32 *id_of_key;		/* by number of the key */
+	u32 id_of_key_cap;
+	struct slot *slots;	/* by id */
+	u32 slot_count, slot_cap, open_count;
+	struct binaries_stats stats;
+};
+
+int binaries_new(struct reader *reader, struct binaries **ret_binaries)
+{
+	struct binaries *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	b->reader = reader;
+	b->slot_count = 1;	/* id 0 is no binary */
+	arena_init(&b->arena, KEYS_BYTES_MAX);
+	interner_init(&b->keys, &b->arena, KEYS_MAX);
+	*ret_binaries = b;
+	return 0;
+}
+
+void binaries_free(struct binaries *b)
+{
+	if (!b)
+		return;
+	for (u32 i = 1; i < b->slot_count && b->slots; i++)
+		binary_unref(b->slots[i].binary);
+	interner_done(&b->keys);
+	arena_done(&b->arena);
+	free(b->id_of_key);
+	free(b->slots);
+	free(b);
+}
+
+static int grow(void *array, u32 *cap, u32 need, size_t size)
+{
+	u32 larger = *cap ? *cap : 64;
+	void *grown;
+
+	while (larger < need)
+		larger *= 2;
+	if (larger == *cap)
+		return 0;
+	grown = reallocarray(*(void **)array, larger, size);
+	if (!grown)
+		return -ENOMEM;
+	memset((char *)grown + *cap * size, 0, (larger - *cap) * size);
+	*(void **)array = grown;
+	*cap = larger;
+	return 0;
+}
+
+struct binary *binaries_get(const struct binaries *b, u32 id)
+{
+	return id < b->slot_count && b->slots ? b->slots[id].binary : NULL;
+}
+
+u32 binaries_id_end(const struct binaries *b)
+{
+	return b->slot_count;
+}
+
+static struct binary *binaries_find(struct binaries *b, const struct binary_key *key)
+{
+	u32 number = interner_find(&b->keys, key, sizeof(*key));
+
+	return number == INTERNER_NONE ? NULL : binaries_get(b, b->id_of_key[number]);
+}
+
+static int binaries_set(struct binaries *b, const struct binary_key *key, u32 id)
+{
+	u32 number = interner_add(&b->keys, key, sizeof(*key), NULL);
+
+	if (number == INTERNER_NONE || grow(&b->id_of_key, &b->id_of_key_cap, number + 1, sizeof(u32)) < 0)
+		return -ENOMEM;
+	b->id_of_key[number] = id;
+	return 0;
+}
+
+static struct binary_key key_of_mapping(const struct mapping *m)
+{
+	struct binary_key key;
+
+	memset(&key, 0, sizeof(key));
+	if (m->kind == MAPPING_VDSO) {
+		key.type = 'v';
+	} else if (m->build_id_bytes) {
+		key.type = 'b';
+		key.build_id_bytes = m->build_id_bytes;
+		memcpy(key.build_id, m->build_id, m->build_id_bytes);
+	} else {
+		key.type = 'd';
+		key.dev_major = m->dev_major;
+		key.dev_minor = m->dev_minor;
+		key.inode = m->inode;
+	}
+	return key;
+}
+
+static struct binary_key key_of_build_id(const struct exe_info *info)
+{
+	struct binary_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.type = 'b';
+	key.build_id_bytes = info->build_id_bytes;
+	memcpy(key.build_id, info->build_id, info->build_id_bytes);
+	return key;
+}
+
+/* Opens a path without waking devices or waiting for pipes: only regular files are opened for reading. */
+static int open_regular(int dir_fd, const char *path, u64 resolve)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = resolve };
+	_cleanup_(closep) int fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+	char self[64];
+	struct stat st;
+	int readable;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	readable = open(self, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return readable < 0 ? -errno : readable;
+}
+
+static bool same_file(const struct mapping *m, int fd, const struct exe_info *info)
+{
+	struct stat st;
+
+	if (m->build_id_bytes)
+		return m->build_id_bytes == info->build_id_bytes &&
+		       !memcmp(m->build_id, info->build_id, m->build_id_bytes);
+	return fstat(fd, &st) == 0 && st.st_ino == m->inode;
+}
+
+/* By the kernel's own link to the mapped file, which also leads to deleted ones; else by name, if it is the same. */
+static int open_mapping(struct binaries *b, u32 pid, const struct mapping *m, struct exe_info *ret_info)
+{
+	_cleanup_(closep) int root_fd = -1;
+	char path[96];
+	int fd, r;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, m->start_va, m->end_va);
+	fd = open_regular(AT_FDCWD, path, 0);
+	for (int attempt = 0; attempt < 3; attempt++) {
+		if (attempt == 1) {
+			snprintf(path, sizeof(path), "/proc/%u/root", pid);
+			root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+			fd = root_fd < 0 ? -errno : open_regular(root_fd, m->path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+		} else if (attempt == 2) {
+			fd = open_regular(AT_FDCWD, m->path, 0);
+		}
+		if (fd < 0)
+			continue;
+		r = reader_identify(b->reader, fd, ret_info);
+		if (attempt == 0 || (r == 0 && same_file(m, fd, ret_info))) {
+			if (r == 0)
+				return fd;
+			close(fd);
+			return r;
+		}
+		close(fd);
+	}
+	return -ENOENT;
+}
+
+/* The root directory of a process, if it is not ours: debug files may lie below it. */
+static int open_foreign_root(u32 pid)
+{
+	char path[64];
+	struct stat theirs, ours;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &theirs) == 0 && stat("/", &ours) == 0 && theirs.st_dev == ours.st_dev &&
+	    theirs.st_ino == ours.st_ino) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* All processes have the same vDSO: a copy of ours serves. */
+static int open_vdso(struct binaries *b, struct exe_info *ret_info)
+{
+	const char *at = (const char *)getauxval(AT_SYSINFO_EHDR);
+	_cleanup_(closep) int fd = -1;
+	size_t bytes = 0, page = (size_t)getpagesize();
+	int r, taken;
+
+	if (!at)
+		return -ENOENT;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	/* write() ends with EFAULT where the mapping does. */
+	while (bytes < VDSO_BYTES_MAX && write(fd, at + bytes, page) == (ssize_t)page)
+		bytes += page;
+	r = reader_identify(b->reader, fd, ret_info);
+	if (r < 0)
+		return r;
+	taken = fd;
+	fd = -1;
+	return taken;
+}
+
+static struct binary *binary_new(int fd, int root_fd, const char *path, const struct exe_info *info)
+{
+	struct binary *binary = calloc(1, sizeof(*binary));
+
+	if (binary)
+		binary->path = strdup(path);
+	if (!binary || !binary->path) {
+		free(binary);
+		return NULL;
+	}
+	atomic_init(&binary->refs, 1);
+	binary->fd = fd;
+	binary->root_fd = root_fd;
+	binary->info = *info;
+	return binary;
+}
+
+/* Gives a binary its id. The table keeps one reference; on failure it is gone. */
+static struct binary *binaries_add(struct binaries *b, struct binary *binary)
+{
+	if (!binary)
+		return NULL;
+	if (b->open_count >= BINARIES_OPEN_MAX || b->slot_count >= BINARIES_MAX ||
+	    grow(&b->slots, &b->slot_cap, b->slot_count + 1, sizeof(*b->slots)) < 0) {
+		b->stats.full++;
+		binary_unref(binary);
+		return NULL;
+	}
+	binary->id = b->slot_count;
+	b->slots[b->slot_count++] = (struct slot){ .binary = binary };
+	b->open_count++;
+	return binary;
+}
+
+static struct binary *binaries_add_unreadable(struct binaries *b, const struct mapping *m)
+{
+	struct exe_info info = { .build_id_bytes = m->build_id_bytes, .segment_count = 1 };
+	struct binary_key key = key_of_mapping(m);
+	struct binary *binary;
+
+	key.type = 'u';
+	snprintf(key.path, sizeof(key.path), "%s", m->path);
+	binary = binaries_find(b, &key);
+	if (binary)
+		return binary;
+	memcpy(info.build_id, m->build_id, m->build_id_bytes);
+	info.segment[0].bytes = FRAME_EA_MASK;
+	binary = binaries_add(b, binary_new(-1, -1, m->path, &info));
+	if (binary)
+		(void)binaries_set(b, &key, binary->id);
+	return binary;
+}
+
+/* Opens what is not known yet. It may turn out to be a known file under another key. */
+static struct binary *binaries_open(struct binaries *b, u32 pid, const struct mapping *m, const struct binary_key *key)
+{
+	struct binary_key by_id;
+	struct binary *binary;
+	struct exe_info info;
+	int fd = m->kind == MAPPING_VDSO ? open_vdso(b, &info) : open_mapping(b, pid, m, &info);
+
+	if (fd < 0) {
+		b->stats.unreadable += fd != -ENOEXEC;
+		b->stats.not_elf += fd == -ENOEXEC;
+		return binaries_add_unreadable(b, m);
+	}
+	by_id = key_of_build_id(&info);
+	binary = info.build_id_bytes && m->kind != MAPPING_VDSO ? binaries_find(b, &by_id) : NULL;
+	if (binary) {
+		close(fd);
+	} else {
+		binary = binary_new(fd, open_foreign_root(pid), m->path, &info);
+		if (!binary)
+			close(fd);
+		binary = binaries_add(b, binary);
+		b->stats.opened += binary != NULL;
+	}
+	if (binary) {
+		(void)binaries_set(b, key, binary->id);
+		if (info.build_id_bytes)
+			(void)binaries_set(b, &by_id, binary->id);
+	}
+	return binary;
+}
+
+struct binary *binaries_resolve(struct binaries *b, u32 pid, const struct mapping *mapping)
+{
+	struct binary_key key = key_of_mapping(mapping);
+	struct binary *binary = binaries_find(b, &key);
+
+	if (!binary)
+		binary = binaries_open(b, pid, mapping, &key);
+	return binary ? binary_ref(binary) : NULL;
+}
+
+void binaries_sweep(struct binaries *b, void (*forget)(void *arg, struct binary *binary), void *arg)
+{
+	for (u32 id = 1; id < b->slot_count && b->slots; id++) {
+		struct slot *slot = &b->slots[id];
+		bool idle = slot->binary && atomic_load(&slot->binary->refs) == 1;
+
+		if (idle && slot->idle) {
+			forget(arg, slot->binary);
+			binary_unref(slot->binary);
+			slot->binary = NULL;
+			b->open_count--;
+			b->stats.let_go++;
+		}
+		slot->idle = idle;
+	}
+}
+
+struct binaries_stats binaries_stats(const struct binaries *b)
+{
+	return b->stats;
+}
+
+bool binary_place(const struct binary *binary, const struct mapping *mapping, u64 *ret_bias, u64 *ret_start_va,
+		  u64 *ret_end_va)
+{
+	u64 length = mapping->end_va - mapping->start_va;
+
+	for (u32 i = 0; i < binary->info.segment_count; i++) {
+		const struct exe_segment *s = &binary->info.segment[i];
+		u64 start = s->file_offset > mapping->file_offset ? s->file_offset : mapping->file_offset;
+		u64 end = s->file_offset + s->bytes < mapping->file_offset + length ? s->file_offset + s->bytes
+										    : mapping->file_offset + length;
+
+		if (start >= end)
+			continue;
+		*ret_start_va = mapping->start_va + (start - mapping->file_offset);
+		*ret_end_va = mapping->start_va + (end - mapping->file_offset);
+		*ret_bias = *ret_start_va - (s->ea + (start - s->file_offset));
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proc/processes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proc/maps.h"
+
+#define BUCKETS 4096
+#define KEEP_EXITED_NS 2000000000ull	/* samples of an ended process may still be on their way */
+
+struct processes {
+	struct processes_ops ops;
+	struct process *buckets[BUCKETS];
+	struct process *exited, **exited_end;
+	u64 next_serial;
+	struct processes_stats stats;
+};
+
+int processes_new(const struct processes_ops *ops, struct processes **ret_processes)
+{
+	struct processes *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->ops = *ops;
+	t->exited_end = &t->exited;
+	t->next_serial = 1;
+	*ret_processes = t;
+	return 0;
+}
+
+static void process_set_maps(struct processes *t, struct process *p, struct maps *maps)
+{
+	if (maps_unref(p->maps)) {
+		if (p->maps->installed_count)
+			t->ops.maps_gone(t->ops.arg, p->maps);
+		maps_free(p->maps);
+	}
+	p->maps = maps;
+}
+
+static void process_free(struct processes *t, struct process *p)
+{
+	if (!p)
+		return;
+	if (p->is_identified)
+		t->ops.process_gone(t->ops.arg, p);
+	process_set_maps(t, p, NULL);
+	free(p->exe_path);
+	free(p);
+	t->stats.known--;
+}
+
+void processes_free(struct processes *t)
+{
+	struct process *next;
+
+	if (!t)
+		return;
+	for (u32 i = 0; i < BUCKETS; i++) {
+		for (struct process *p = t->buckets[i]; p; p = next) {
+			next = p->next;
+			process_free(t, p);
+		}
+	}
+	free(t);
+}
+
+static struct process **processes_link(struct processes *t, u32 pid)
+{
+	struct process **link = &t->buckets[pid % BUCKETS];
+
+	while (*link && (*link)->pid != pid)
+		link = &(*link)->next;
+	return link;
+}
+
+struct process *processes_find(struct processes *t, u32 pid)
+{
+	return *processes_link(t, pid);
+}
+
+static void processes_unlink_exited(struct processes *t, struct process *p)
+{
+	struct process **link = &t->exited;
+
+	if (!p->exited_ns)
+		return;
+	while (*link && *link != p)
+		link = &(*link)->next_exited;
+	if (!*link)
+		return;
+	*link = p->next_exited;
+	if (t->exited_end == &p->next_exited)
+		t->exited_end = link;
+}
+
+static void processes_remove(struct processes *t, u32 pid)
+{
+	struct process **link = processes_link(t, pid), *p = *link;
+
+	if (!p)
+		return;
+	*link = p->next;
+	processes_unlink_exited(t, p);
+	process_free(t, p);
+}
+
+/* A new process in place of one that may have had its pid. */
+static struct process *processes_add(struct processes *t, u32 pid)
+{
+	struct process *p;
+
+	processes_remove(t, pid);
+	if (t->stats.known >= PROCESSES_MAX) {
+		t->stats.full++;
+		return NULL;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->maps = maps_new();
+	if (!p->maps) {
+		free(p);
+		return NULL;
+	}
+	p->pid = pid;
+	p->serial = t->next_serial++;
+	p->next = t->buckets[pid % BUCKETS];
+	t->buckets[pid % BUCKETS] = p;
+	t->stats.known++;
+	return p;
+}
+
+struct process *processes_identify(struct processes *t, u32 pid, const struct proc_id *id)
+{
+	struct process *p = processes_find(t, pid);
+
+	if (p && p->is_identified && (p->id.start_ns != id->start_ns || p->id.exec_id != id->exec_id))
+		p = NULL;
+	if (!p)
+		p = processes_add(t, pid);
+	if (!p)
+		return NULL;
+	p->id = *id;
+	p->is_identified = true;
+	return p;
+}
+
+bool processes_is_newer(const struct process *p, const struct trace_record *sample)
+{
+	if (!p->is_identified)
+		return sample->time_ns < p->since_ns;
+	if (p->id.start_ns != sample->id.start_ns)
+		return p->id.start_ns > sample->id.start_ns;
+	return p->id.exec_id > sample->id.exec_id;
+}
+
+static char *copy_string(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+void processes_fork(struct processes *t, u32 parent_pid, u32 child_pid, u64 time_ns)
+{
+	struct process *parent = processes_find(t, parent_pid), *child;
+	struct maps *maps;
+
+	/* An unknown parent's child is read from /proc when it is first sampled. */
+	if (!parent) {
+		processes_remove(t, child_pid);
+		return;
+	}
+	maps = maps_ref(parent->maps);
+	child = processes_add(t, child_pid);
+	if (!child) {
+		(void)maps_unref(maps);
+		return;
+	}
+	process_set_maps(t, child, maps);
+	child->since_ns = time_ns;
+	child->maps_known = parent->maps_known;
+	child->installed_ns = parent->installed_ns;
+	memcpy(child->comm, parent->comm, sizeof(child->comm));
+	memcpy(child->container_id, parent->container_id, sizeof(child->container_id));
+	child->container_known = parent->container_known;
+	child->exe_path = copy_string(parent->exe_path);
+}
+
+void processes_exec(struct processes *t, u32 pid, const char *comm, u64 time_ns)
+{
+	struct process *old = processes_find(t, pid), *p;
+	char container_id[CONTAINER_ID_BYTES + 1] = "";
+	bool container_known = old && old->container_known;
+
+	if (old)
+		memcpy(container_id, old->container_id, sizeof(container_id));
+	p = processes_add(t, pid);
+	if (!p)
+		return;
+	/* All that it maps from now on will be reported. */
+	p->since_ns = time_ns;
+	p->maps_known = true;
+	memcpy(p->container_id, container_id, sizeof(container_id));
+	p->container_known = container_known;
+	snprintf(p->comm, sizeof(p->comm), "%s", comm);
+}
+
+void processes_comm(struct processes *t, u32 pid, const char *comm)
+{
+	struct process *p = processes_find(t, pid);
+
+	if (p)
+		snprintf(p->comm, sizeof(p->comm), "%s", comm);
+}
+
+struct maps *process_own_maps(struct processes *t, struct process *p)
+{
+	struct maps *copy;
+
+	if (p->maps->refs == 1)
+		return p->maps;
+	copy = maps_copy(p->maps);
+	if (copy)
+		process_set_maps(t, p, copy);
+	return copy;
+}
+
+void processes_mmap(struct processes *t, u32 pid, const struct mapping *mapping)
+{
+	struct process *p = processes_find(t, pid);
+	struct maps *maps;
+
+	if (!p)
+		return;
+	/* The first file that a new program maps is itself. */
+	if (!p->exe_path && p->maps_known && mapping->kind == MAPPING_FILE)
+		p->exe_path = copy_string(mapping->path);
+	maps = process_own_maps(t, p);
+	if (!maps || maps_add(maps, mapping) < 0)
+		t->stats.maps_dropped++;
+	p->maps_changed = true;
+}
+
+void processes_exit(struct processes *t, u32 pid, u64 time_ns)
+{
+	struct process *p = processes_find(t, pid);
+
+	if (!p || p->exited_ns)
+		return;
+	p->exited_ns = time_ns;
+	p->next_exited = NULL;
+	*t->exited_end = p;
+	t->exited_end = &p->next_exited;
+}
+
+void processes_sweep(struct processes *t, u64 now_ns)
+{
+	while (t->exited && now_ns > t->exited->exited_ns + KEEP_EXITED_NS)
+		processes_remove(t, t->exited->pid);
+}
+
+static void process_read_container(struct process *p, u32 tid)
+{
+	char path[64], text[8192];
+	FILE *file;
+	size_t bytes;
+
+	p->container_known = true;
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", tid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	bytes = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[bytes] = '\0';
+	container_id_parse(text, p->container_id);
+}
+
+static void process_read_exe(struct process *p, u32 tid)
+{
+	char path[64], target[PATH_MAX];
+	ssize_t bytes;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", tid);
+	bytes = readlink(path, target, sizeof(target) - 1);
+	if (bytes < 0)
+		return;
+	target[bytes] = '\0';
+	free(p->exe_path);
+	p->exe_path = strdup(target);
+}
+
+static void process_read_comm(struct process *p)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", p->pid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fgets(p->comm, sizeof(p->comm), file))
+		p->comm[strcspn(p->comm, "\n")] = '\0';
+	fclose(file);
+}
+
+void processes_describe(struct process *p, u32 tid)
+{
+	if (!p->container_known)
+		process_read_container(p, tid);
+	if (!p->exe_path)
+		process_read_exe(p, tid);
+	if (!p->comm[0])
+		process_read_comm(p);
+}
+
+void processes_distrust(struct processes *t)
+{
+	for (u32 i = 0; i < BUCKETS; i++) {
+		for (struct process *p = t->buckets[i]; p; p = p->next) {
+			p->maps_known = false;
+			p->scanned_ns = 0;
+		}
+	}
+}
+
+int processes_scan(struct processes *t, struct process *p, u32 tid)
+{
+	struct maps *maps = process_own_maps(t, p);
+	char path[64];
+	FILE *file;
+	int r;
+
+	t->stats.scans++;
+	/* The leader may have ended before its threads; any of them shows the same mappings. */
+	snprintf(path, sizeof(path), "/proc/%u/maps", tid);
+	file = maps ? fopen(path, "re") : NULL;
+	if (!file) {
+		t->stats.scan_failures++;
+		p->is_gone = true;
+		return maps ? -errno : -ENOMEM;
+	}
+	r = maps_read(maps, file);
+	fclose(file);
+	p->maps_known = true;
+	p->maps_changed = true;
+	p->is_gone = maps->count == 0;
+	t->stats.scan_failures += p->is_gone;
+	t->stats.maps_dropped += maps->dropped_count;
+	process_read_exe(p, tid);
+	process_read_comm(p);
+	processes_describe(p, tid);
+	return r;
+}
+
+struct processes_stats processes_stats(const struct processes *t)
+{
+	return t->stats;
+}

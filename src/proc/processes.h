@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The processes we know of, by pid. What happens to them comes as events, in
+ * the order of time: fork, exec, mmap, comm, exit. /proc is read only for a
+ * process that was there before we were.
+ *
+ * A process here is one program: exec ends one and begins the next with the
+ * same pid. It gets its identity (start time, exec id) from its first sample.
+ *
+ * The tracer's thread owns it.
+ */
+#ifndef PROC_PROCESSES_H
+#define PROC_PROCESSES_H
+
+#include <stdbool.h>
+
+#include "abi.h"
+#include "base/cleanup.h"
+
+struct maps;
+struct mapping;
+struct processes;
+
+#define CONTAINER_ID_BYTES 64
+#define PROCESSES_MAX 65536
+
+struct process {
+	u64 serial;		/* never used twice */
+	u32 pid;
+	bool is_identified;
+	bool maps_known;	/* all mappings are known; else /proc must be read */
+	bool maps_changed;	/* since they were installed */
+	bool is_gone;		/* ended before its mappings could be read */
+	bool container_known;	/* container_id has been looked for */
+	struct proc_id id;
+	char comm[COMM_BYTES];
+	char *exe_path;		/* or NULL */
+	char container_id[CONTAINER_ID_BYTES + 1];	/* or "" */
+	struct maps *maps;
+	u64 exited_ns;		/* 0: still there */
+	u64 since_ns;		/* when it began, if we saw that; else 0 */
+	u64 scanned_ns;		/* when /proc was last read for it; 0: never */
+	u64 installed_ns;	/* when its mappings were last installed; 0: never */
+	struct process *next, *next_exited;
+};
+
+struct processes_stats {
+	u64 known;		/* now */
+	u64 scans, scan_failures;
+	u64 full;		/* past PROCESSES_MAX */
+	u64 maps_dropped;	/* mappings past PROC_MAPS_MAX */
+};
+
+/* What a process's end means to the tracer. */
+struct processes_ops {
+	void *arg;
+	void (*maps_gone)(void *arg, struct maps *maps);	/* the last user of installed maps is gone */
+	void (*process_gone)(void *arg, struct process *process);
+};
+
+int processes_new(const struct processes_ops *ops, struct processes **ret_processes);
+void processes_free(struct processes *processes);
+DEFINE_CLEANUP(struct processes *, processes_free)
+
+struct process *processes_find(struct processes *processes, u32 pid);
+
+/* The process with that pid and identity; one that has another identity is replaced by a new one. NULL if full. */
+struct process *processes_identify(struct processes *processes, u32 pid, const struct proc_id *id);
+
+/* Is the process another, later one than that of a sample with the same pid? */
+bool processes_is_newer(const struct process *process, const struct trace_record *sample);
+
+void processes_fork(struct processes *processes, u32 parent_pid, u32 child_pid, u64 time_ns);
+void processes_exec(struct processes *processes, u32 pid, const char *comm, u64 time_ns);
+void processes_comm(struct processes *processes, u32 pid, const char *comm);
+void processes_mmap(struct processes *processes, u32 pid, const struct mapping *mapping);
+void processes_exit(struct processes *processes, u32 pid, u64 time_ns);
+
+/* Reads /proc for a process whose mappings are not known, by one of its threads. */
+int processes_scan(struct processes *processes, struct process *process, u32 tid);
+
+/* Reads what only /proc tells of a process, once, while it is there: its container. */
+void processes_describe(struct process *process, u32 tid);
+
+/* Events were lost: what is known of mappings may be wrong, and is read from /proc again when it is needed. */
+void processes_distrust(struct processes *processes);
+
+/* Forgets processes that ended a while ago. */
+void processes_sweep(struct processes *processes, u64 now_ns);
+
+/* The mappings, to be changed: its own copy if they are shared. NULL for lack of memory. */
+struct maps *process_own_maps(struct processes *processes, struct process *process);
+
+struct processes_stats processes_stats(const struct processes *processes);
+
+/* Finds a container's id (64 hexadecimal digits) in the text of /proc/PID/cgroup; "" if there is none. */
+void container_id_parse(const char *cgroup, char ret_id[CONTAINER_ID_BYTES + 1]);
+
+#endif
