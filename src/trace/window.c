@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/window.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proc/binary.h"
+
+struct window *window_new(u64 start_ns)
+{
+	struct window *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	arena_init(&w->arena, WINDOW_BYTES_MAX);
+	interner_init(&w->process_keys, &w->arena, WINDOW_SAMPLES_MAX);
+	interner_init(&w->stack_keys, &w->arena, WINDOW_SAMPLES_MAX);
+	interner_init(&w->sample_keys, &w->arena, WINDOW_SAMPLES_MAX);
+	w->start_ns = start_ns;
+	return w;
+}
+
+void window_free(struct window *w)
+{
+	if (!w)
+		return;
+	for (u32 i = 0; i < w->binary_cap; i++)
+		binary_unref(w->binaries[i]);
+	interner_done(&w->process_keys);
+	interner_done(&w->stack_keys);
+	interner_done(&w->sample_keys);
+	arena_done(&w->arena);
+	free(w->processes);
+	free(w->times);
+	free(w->symbols);
+	free(w->binaries);
+	free(w);
+}
+
+static void *grow(void *array, u32 *cap, u32 need, size_t size)
+{
+	u32 larger = *cap ? *cap : 64;
+	void *grown;
+
+	while (larger < need)
+		larger *= 2;
+	grown = larger == *cap ? array : reallocarray(array, larger, size);
+	if (grown && larger != *cap) {
+		memset((char *)grown + *cap * size, 0, (larger - *cap) * size);
+		*cap = larger;
+	}
+	return grown;
+}
+
+u32 window_process(struct window *w, u64 serial, const struct window_process *process)
+{
+	bool is_new;
+	u32 index = interner_add(&w->process_keys, &serial, sizeof(serial), &is_new);
+	struct window_process *grown;
+
+	if (index == INTERNER_NONE || !is_new)
+		return index;
+	grown = grow(w->processes, &w->process_cap, index + 1, sizeof(*w->processes));
+	if (!grown)
+		return INTERNER_NONE;
+	w->processes = grown;
+	w->processes[index] = (struct window_process){
+		.pid = process->pid,
+		.comm = arena_strndup(&w->arena, process->comm, strlen(process->comm)),
+		.exe_path = arena_strndup(&w->arena, process->exe_path, strlen(process->exe_path)),
+		.container_id = arena_strndup(&w->arena, process->container_id, strlen(process->container_id)),
+	};
+	w->process_count = index + 1;
+	return arena_err(&w->arena) ? INTERNER_NONE : index;
+}
+
+/* Binaries sit in an open-addressed table by id. */
+static struct binary **window_binary_slot(struct binary **table, u32 cap, u32 id)
+{
+	u32 i = id & (cap - 1);
+
+	while (table[i] && table[i]->id != id)
+		i = (i + 1) & (cap - 1);
+	return &table[i];
+}
+
+struct binary *window_binary(const struct window *w, u32 id)
+{
+	return w->binary_cap ? *window_binary_slot(w->binaries, w->binary_cap, id) : NULL;
+}
+
+static bool window_reserve_binary(struct window *w)
+{
+	u32 cap = w->binary_cap ? w->binary_cap * 2 : 64;
+	struct binary **table;
+
+	if (w->binary_count * 2 < w->binary_cap)
+		return true;
+	table = calloc(cap, sizeof(*table));
+	if (!table)
+		return false;
+	for (u32 i = 0; i < w->binary_cap; i++)
+		if (w->binaries[i])
+			*window_binary_slot(table, cap, w->binaries[i]->id) = w->binaries[i];
+	free(w->binaries);
+	w->binaries = table;
+	w->binary_cap = cap;
+	return true;
+}
+
+static void window_take_binaries(struct window *w, const u64 *frames, u32 count,
+				 struct binary *(*binary)(void *arg, u32 id), void *arg)
+{
+	for (u32 i = 0; i < count; i++) {
+		u32 id = (u32)(frames[i] >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK);
+		struct binary *b;
+
+		if (frames[i] >> FRAME_KIND_SHIFT != FRAME_EXE || window_binary(w, id))
+			continue;
+		b = binary(arg, id);
+		if (!b || !window_reserve_binary(w))
+			continue;
+		*window_binary_slot(w->binaries, w->binary_cap, id) = binary_ref(b);
+		w->binary_count++;
+	}
+}
+
+static u32 window_add_stack(struct window *w, u32 process, const struct trace_record *trace, const u64 *kernel,
+			    const u64 *user, u32 user_count, u8 end, bool *ret_new)
+{
+	struct {
+		struct window_stack head;
+		u64 words[KERNEL_FRAMES_MAX + USER_FRAMES_MAX];
+	} key;
+	size_t kernel_count = trace->kernel_count;
+
+	key.head = (struct window_stack){
+		.process = process,
+		.kernel_count = trace->kernel_count,
+		.user_count = (u16)user_count,
+		.end = end,
+	};
+	memcpy(key.words, kernel, kernel_count * sizeof(*kernel));
+	memcpy(key.words + kernel_count, user, user_count * sizeof(*user));
+	return interner_add(&w->stack_keys, &key, sizeof(key.head) + (kernel_count + user_count) * sizeof(u64), ret_new);
+}
+
+static bool window_add_time(struct window *w, u32 sample, u64 time_ns)
+{
+	struct window_time *grown;
+
+	if (w->time_count >= WINDOW_SAMPLES_MAX)
+		return false;
+	grown = grow(w->times, &w->time_cap, w->time_count + 1, sizeof(*w->times));
+	if (!grown)
+		return false;
+	w->times = grown;
+	w->times[w->time_count++] = (struct window_time){ .sample = sample, .time_ns = time_ns };
+	return true;
+}
+
+void window_add(struct window *w, u32 process, const struct trace_record *trace, const u64 *kernel, const u64 *user,
+		u32 user_count, u8 end, struct binary *(*binary)(void *arg, u32 id), void *arg)
+{
+	struct window_sample sample = { .tid = trace->tid, .cpu = trace->cpu };
+	bool is_new = false;
+	u32 index = INTERNER_NONE;
+
+	sample.stack = INTERNER_NONE;
+	if (process != INTERNER_NONE)
+		sample.stack = window_add_stack(w, process, trace, kernel, user, user_count, end, &is_new);
+	if (sample.stack != INTERNER_NONE) {
+		memcpy(sample.comm, trace->comm, sizeof(sample.comm));
+		index = interner_add(&w->sample_keys, &sample, sizeof(sample), NULL);
+	}
+	if (is_new)
+		window_take_binaries(w, user, user_count, binary, arg);
+	if (index == INTERNER_NONE || !window_add_time(w, index, trace->time_ns)) {
+		w->lost++;
+		return;
+	}
+	w->ends[end]++;
+}
+
+void window_add_symbol(struct window *w, const struct window_symbol *symbol)
+{
+	struct window_symbol copy = *symbol, *grown;
+
+	copy.name = arena_strndup(&w->arena, symbol->name, strlen(symbol->name));
+	grown = w->symbol_count < WINDOW_SYMBOLS_MAX
+			? grow(w->symbols, &w->symbol_cap, w->symbol_count + 1, sizeof(*w->symbols))
+			: NULL;
+	if (!copy.name || !grown)
+		return;	/* only a name is missing: it is in /proc/kallsyms too */
+	w->symbols = grown;
+	w->symbols[w->symbol_count++] = copy;
+}
