@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything the tracer counts, with a name and a text, so that nothing vanishes unseen. */
+#ifndef TRACER_COUNTERS_H
+#define TRACER_COUNTERS_H
+
+#include "abi.h"
+
+#define COUNTER_VALUES_MAX 96
+
+enum counter_kind {
+	COUNT_NEUTRAL,	/* how much was done */
+	COUNT_SHORT,	/* stacks that are not whole */
+	COUNT_LOSS,	/* samples or facts that are missing */
+};
+
+struct counter_value {
+	const char *name;
+	const char *text;
+	enum counter_kind kind;
+	u64 value;
+};
+
+/* What user space counts; the kernel's are in abi.h. */
+#define TRACER_COUNTERS(X)                                                                                             \
+	X(RECORDS_MALFORMED, "records_malformed", LOSS, "records of the kernel half that could not be read")           \
+	X(WINDOW_FULL, "samples_lost_window_full", LOSS, "samples lost: more distinct stacks than a window may hold")  \
+	X(PENDING_FULL, "samples_lost_pending_full", LOSS, "samples lost: too many of unknown processes at once")      \
+	X(SIDEBAND_EVENTS, "process_events", NEUTRAL, "exec, mmap, fork, exit events read")                            \
+	X(SIDEBAND_LOST, "process_events_lost", LOSS, "process events lost: mappings are read from /proc again")       \
+	X(SIDEBAND_MALFORMED, "process_events_malformed", LOSS, "process events that could not be read")               \
+	X(SIDEBAND_LATE, "process_events_late", LOSS, "process events that came out of order")                         \
+	X(THROTTLED, "ticks_throttled", LOSS, "times the kernel paused sampling because it took too long")             \
+	X(PROCESSES, "processes_known", NEUTRAL, "processes known now")                                                \
+	X(PROCESSES_FULL, "processes_lost_table_full", LOSS, "processes that did not fit the table")                   \
+	X(PROC_SCANS, "proc_scans", NEUTRAL, "processes whose mappings were read from /proc")                          \
+	X(PROC_SCAN_FAILURES, "proc_scan_failures", LOSS, "processes that ended before /proc could be read")           \
+	X(MAPPINGS_DROPPED, "mappings_dropped", LOSS, "executable mappings past 4096 of one process")                  \
+	X(FILES, "files_opened", NEUTRAL, "executables and libraries opened")                                          \
+	X(FILES_UNREADABLE, "files_unreadable", LOSS, "mapped files that could not be opened")                         \
+	X(FILES_NOT_ELF, "files_not_elf", LOSS, "mapped files that are not ELF")                                       \
+	X(FILES_FULL, "files_lost_table_full", LOSS, "mapped files past the limit")                                    \
+	X(ROWS_BYTES, "rows_bytes", NEUTRAL, "BPF memory used by unwind rows")                                         \
+	X(ROWS_FULL, "rows_lost_memory_full", LOSS, "files whose unwind rows did not fit the memory for them")         \
+	X(ROWS_NONE, "rows_missing", SHORT, "files without unwind information")                                        \
+	X(ROWS_FAILED, "rows_failed", LOSS, "files whose unwind information could not be read")                        \
+	X(ROWS_CUT, "rows_dropped", LOSS, "unwind rows left out: malformed, or past a limit")                          \
+	X(ROWS_CACHED, "rows_from_cache", NEUTRAL, "files whose rows came from the cache on disk")                     \
+	X(RULES_FULL, "rules_lost_table_full", LOSS, "unwind rules that did not fit their table")                      \
+	X(MAPS_FULL, "maps_lost_table_full", LOSS, "processes whose mappings did not fit the kernel's table")          \
+	X(PROCS_FULL, "processes_lost_kernel_table_full", LOSS, "processes that did not fit the kernel's table")       \
+	X(READER_RESTARTS, "reader_restarts", LOSS, "files set aside because reading them ended the reader process")   \
+	X(READER_TIMEOUTS, "reader_timeouts", LOSS, "files set aside because reading them took too long")              \
+	X(READER_REFUSED, "reader_refused", LOSS, "files not read: no regular file, or too large")
+
+enum tracer_counter {
+#define X(ID, name, kind, text) TRACER_##ID,
+	TRACER_COUNTERS(X)
+#undef X
+	TRACER_COUNTER_COUNT
+};
+
+_Static_assert(END_COUNT + COUNTER_COUNT + TRACER_COUNTER_COUNT <= COUNTER_VALUES_MAX, "room for all counters");
+
+/* Puts the three lists together. All arrays are indexed by their enums. Returns how many. */
+u32 counters_list(const u64 *ends, const u64 *kernel, const u64 *tracer, struct counter_value *ret_values);
+
+#endif

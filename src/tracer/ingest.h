@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where samples and process events meet: each sample is put to the process it
+ * belongs to, at the time it was taken, and folded into the window.
+ *
+ * A sample of a known process with its frames goes straight in. One of a
+ * process that is not known yet, or with a slice of stack to unwind, waits
+ * until all process events before it have been applied (ingest_settle()).
+ *
+ * The tracer's thread owns it.
+ */
+#ifndef TRACER_INGEST_H
+#define TRACER_INGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abi.h"
+#include "base/cleanup.h"
+#include "tracer/counters.h"
+#include "tracer/sideband.h"
+
+struct ingest;
+struct reader;
+struct tables;
+struct window;
+
+struct ingest_options {
+	struct tables *tables;
+	struct sideband *sideband;
+	struct reader *reader;
+	const char *cache_path;
+	u64 user_va_mask;
+};
+
+int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest **ret_ingest);
+void ingest_free(struct ingest *ingest);
+DEFINE_CLEANUP(struct ingest *, ingest_free)
+
+/* A record of the kernel half. */
+void ingest_record(struct ingest *ingest, const void *record, size_t bytes);
+
+/* Applies events and the samples that waited for them, up to a time before which everything has arrived. */
+void ingest_settle(struct ingest *ingest, u64 until_ns);
+
+/* Do samples or events wait to be settled? */
+bool ingest_waits(const struct ingest *ingest);
+
+/* Frees what has not been used for long. */
+void ingest_sweep(struct ingest *ingest, u64 now_ns);
+
+struct window *ingest_take_window(struct ingest *ingest, u64 now_ns);
+
+u64 ingest_sample_count(const struct ingest *ingest);
+
+/* By enum stack_end: samples since the start. */
+const u64 *ingest_ends(const struct ingest *ingest);
+
+/* By enum tracer_counter; those of the reader are left 0. */
+void ingest_counters(const struct ingest *ingest, u64 ret_values[TRACER_COUNTER_COUNT]);
+
+#endif

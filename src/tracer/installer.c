@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracer/installer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exe/reader.h"
+#include "exe/rows.h"
+#include "proc/binaries.h"
+#include "proc/binary.h"
+#include "proc/maps.h"
+#include "proc/processes.h"
+#include "tracer/tables.h"
+
+/* What we know of a binary's rows, by its id. */
+struct module {
+	bool tried;
+	struct tables_rows rows;
+};
+
+struct installer {
+	struct tables *tables;
+	struct reader *reader;
+	struct binaries *binaries;
+	struct module *modules;
+	u32 module_cap;
+	u64 now_ns;
+	struct installer_stats stats;
+};
+
+int installer_new(struct tables *tables, struct reader *reader, const char *cache_path,
+		  struct installer **ret_installer)
+{
+	_cleanup_(installer_freep) struct installer *in = calloc(1, sizeof(*in));
+	int r;
+
+	if (!in)
+		return -ENOMEM;
+	in->tables = tables;
+	in->reader = reader;
+	r = binaries_new(reader, &in->binaries);
+	if (r < 0)
+		return r;
+	*ret_installer = TAKE(in);
+	return 0;
+}
+
+void installer_free(struct installer *in)
+{
+	if (!in)
+		return;
+	binaries_free(in->binaries);
+	free(in->modules);
+	free(in);
+}
+
+struct binary *installer_binary(void *installer, u32 id)
+{
+	return binaries_get(((struct installer *)installer)->binaries, id);
+}
+
+static struct module *installer_module(struct installer *in, u32 id)
+{
+	u32 cap = in->module_cap ? in->module_cap : 256;
+	void *grown;
+
+	if (id < in->module_cap)
+		return &in->modules[id];
+	while (cap <= id)
+		cap *= 2;
+	grown = reallocarray(in->modules, cap, sizeof(*in->modules));
+	if (!grown)
+		return NULL;
+	in->modules = grown;
+	memset(in->modules + in->module_cap, 0, (cap - in->module_cap) * sizeof(*in->modules));
+	in->module_cap = cap;
+	return &in->modules[id];
+}
+
+static int installer_rows(struct installer *in, struct binary *binary, struct rows **ret_rows)
+{
+	int r = reader_rows(in->reader, binary->fd, -1, ret_rows);
+
+	in->stats.rows_none += r == -ENODATA;
+	in->stats.rows_failed += r < 0 && r != -ENODATA;
+	return r;
+}
+
+/* Code lies between these ELF addresses. */
+static void binary_text(const struct binary *binary, u64 *ret_start_ea, u64 *ret_end_ea)
+{
+	u64 start = ~0ull, end = 0;
+
+	for (u32 i = 0; i < binary->info.segment_count; i++) {
+		const struct exe_segment *s = &binary->info.segment[i];
+
+		start = s->ea < start ? s->ea : start;
+		end = s->ea + s->bytes > end ? s->ea + s->bytes : end;
+	}
+	*ret_start_ea = start;
+	*ret_end_ea = end;
+}
+
+/* The rows of a binary, put into the tables the first time it is needed. */
+static const struct tables_rows *installer_load(struct installer *in, struct binary *binary)
+{
+	struct module *module = installer_module(in, binary->id);
+	struct rows *rows = NULL;
+	u64 start_ea, end_ea;
+
+	if (!module || module->tried)
+		return module ? &module->rows : NULL;
+	module->tried = true;
+	if (binary->fd < 0 || installer_rows(in, binary, &rows) < 0)
+		return &module->rows;
+	in->stats.rows_cut += rows->dropped_count;
+	binary_text(binary, &start_ea, &end_ea);
+	(void)tables_add_rows(in->tables, rows, start_ea, end_ea, &module->rows);	/* counted there */
+	free(rows);
+	return &module->rows;
+}
+
+/* The entry of a mapping that is not, or not in a known way, a file: its addresses stand for themselves. */
+static struct map_entry plain_entry(const struct mapping *m)
+{
+	return (struct map_entry){ .start_va = m->start_va, .end_va = m->end_va, .page_base = MAP_NO_ROWS };
+}
+
+static struct map_entry installer_entry(struct installer *in, u32 pid, struct mapping *m)
+{
+	struct map_entry entry = plain_entry(m);
+	const struct tables_rows *rows;
+
+	if (m->kind == MAPPING_ANON)
+		return entry;
+	if (!m->looked_for) {
+		m->binary = binaries_resolve(in->binaries, pid, m);
+		m->looked_for = true;
+	}
+	if (!m->binary || !binary_place(m->binary, m, &entry.bias, &entry.start_va, &entry.end_va))
+		return plain_entry(m);
+	entry.binary = m->binary->id;
+	rows = installer_load(in, m->binary);
+	if (rows)
+		entry.page_base = tables_page_base(rows);
+	return entry;
+}
+
+static int installer_put(struct installer *in, u32 pid, struct maps *maps, u64 now_ns)
+{
+	struct map_entry *entries = reallocarray(NULL, maps->count + 1, sizeof(*entries));
+	u32 first;
+	int r;
+
+	if (!entries)
+		return -ENOMEM;
+	for (u32 i = 0; i < maps->count; i++)
+		entries[i] = installer_entry(in, pid, &maps->at[i]);
+	r = tables_add_maps(in->tables, entries, maps->count, &first);
+	free(entries);
+	if (r < 0)
+		return r;
+	installer_remove(in, maps, now_ns);
+	maps->installed_first = first;
+	maps->installed_count = maps->count;
+	return 0;
+}
+
+void installer_remove(struct installer *in, struct maps *maps, u64 now_ns)
+{
+	tables_drop_maps(in->tables, maps->installed_first, maps->installed_count, now_ns);
+	maps->installed_count = 0;
+}
+
+int installer_install(struct installer *in, struct process *process, u64 now_ns)
+{
+	struct maps *maps = process->maps;
+	struct proc_entry entry = { .id = process->id };
+	int r = 0;
+
+	if (maps->count && (process->maps_changed || !maps->installed_count))
+		r = installer_put(in, process->pid, maps, now_ns);
+	process->maps_changed = false;
+	process->installed_ns = now_ns;
+	if (r < 0)
+		return r;
+	entry.map_first = maps->installed_first;
+	entry.map_count = maps->installed_count;
+	return tables_publish(in->tables, process->pid, &entry);
+}
+
+static void installer_forget(void *arg, struct binary *binary)
+{
+	struct installer *in = arg;
+	struct module *module = installer_module(in, binary->id);
+
+	if (!module)
+		return;
+	tables_drop_rows(in->tables, &module->rows, in->now_ns);
+	module->rows = (struct tables_rows){ 0 };
+}
+
+void installer_sweep(struct installer *in, u64 now_ns)
+{
+	in->now_ns = now_ns;
+	binaries_sweep(in->binaries, installer_forget, in);
+}
+
+struct installer_stats installer_stats(const struct installer *in)
+{
+	struct binaries_stats b = binaries_stats(in->binaries);
+	struct installer_stats stats = in->stats;
+
+	stats.files = b.opened;
+	stats.unreadable = b.unreadable;
+	stats.not_elf = b.not_elf;
+	stats.full = b.full;
+	return stats;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gives processes their unwind tables: finds the binaries behind their
+ * mappings, gets each binary's rows (from the cache on disk, else from the
+ * reader), and puts both into the kernel's tables. Rows are shared by all
+ * processes that map the file.
+ *
+ * The tracer's thread owns it.
+ */
+#ifndef TRACER_INSTALLER_H
+#define TRACER_INSTALLER_H
+
+#include <stdbool.h>
+
+#include "abi.h"
+#include "base/cleanup.h"
+
+struct binary;
+struct installer;
+struct maps;
+struct process;
+struct reader;
+struct tables;
+
+struct installer_stats {
+	u64 files, unreadable, not_elf, full;
+	u64 rows_none, rows_failed, rows_cut, rows_cached;
+};
+
+int installer_new(struct tables *tables, struct reader *reader, const char *cache_path,
+		  struct installer **ret_installer);
+void installer_free(struct installer *installer);
+DEFINE_CLEANUP(struct installer *, installer_free)
+
+/* Installs a process's mappings as they are now and publishes them under its identity. */
+int installer_install(struct installer *installer, struct process *process, u64 now_ns);
+
+/* Takes installed mappings back. */
+void installer_remove(struct installer *installer, struct maps *maps, u64 now_ns);
+
+/* Lets go of files that nobody maps or names any more. Call it every half minute or so. */
+void installer_sweep(struct installer *installer, u64 now_ns);
+
+/* The binary of a frame's id: borrowed, or NULL. */
+struct binary *installer_binary(void *installer, u32 id);
+
+struct installer_stats installer_stats(const struct installer *installer);
+
+#endif

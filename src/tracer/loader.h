@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loads the kernel half: sets its switches and the sizes of its maps before,
+ * makes its ring buffers after. Owns the BPF object and the unwind tables.
+ */
+#ifndef TRACER_LOADER_H
+#define TRACER_LOADER_H
+
+#include "abi.h"
+#include "base/cleanup.h"
+#include "tracer/sampler.h"
+
+struct buf;
+struct loader;
+struct tables;
+struct tracer_options;
+
+/* On failure `why` gets a sentence. */
+int loader_open(const struct tracer_options *options, struct loader **ret_loader, struct buf *why);
+void loader_free(struct loader *loader);
+DEFINE_CLEANUP(struct loader *, loader_free)
+
+/* Attaches what is not attached to the clock: children are followed from now on. */
+int loader_attach(struct loader *loader);
+
+struct tables *loader_tables(const struct loader *loader);
+enum sampler_event loader_event(const struct loader *loader);
+int loader_program_fd(const struct loader *loader);
+u32 loader_ring_count(const struct loader *loader);
+int loader_ring_fd(const struct loader *loader, u32 index);
+u64 loader_user_va_mask(const struct loader *loader);
+
+/* By enum counter: the sums over all CPUs. */
+void loader_counters(const struct loader *loader, u64 ret_values[COUNTER_COUNT]);
+
+#endif

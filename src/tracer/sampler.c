@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracer/sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "tracer/sideband.h"
+
+#define ONLINE "/sys/devices/system/cpu/online"
+#define CPUS_MAX 8192
+
+struct sampler {
+	struct sampler_options options;
+	int *fds;		/* by CPU; -1: none */
+	bool *online;
+	u32 cap;
+	char list[4096];	/* of CPUs, as it was last read */
+};
+
+static int open_event(const struct sampler_options *options, enum sampler_event event, int cpu, int pid)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = event == SAMPLER_CYCLES ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.config = event == SAMPLER_CYCLES ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+		.sample_freq = options->frequency_hz,
+		.exclude_idle = 1,
+		.disabled = 1,
+		/* Records of throttling go to the side-band's buffer, which keeps this time. */
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int sampler_probe(enum sampler_event wanted)
+{
+	struct sampler_options options = { .frequency_hz = 1 };
+	int fd;
+
+	if (wanted != SAMPLER_CLOCK) {
+		fd = open_event(&options, SAMPLER_CYCLES, -1, 0);
+		if (fd >= 0) {
+			close(fd);
+			return SAMPLER_CYCLES;
+		}
+		if (wanted == SAMPLER_CYCLES)
+			return fd;
+	}
+	fd = open_event(&options, SAMPLER_CLOCK, -1, 0);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return SAMPLER_CLOCK;
+}
+
+int sampler_new(const struct sampler_options *options, struct sampler **ret_sampler)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->options = *options;
+	*ret_sampler = s;
+	return 0;
+}
+
+static void sampler_remove_cpu(struct sampler *s, u32 cpu)
+{
+	if (s->fds[cpu] < 0)
+		return;
+	close(s->fds[cpu]);
+	s->fds[cpu] = -1;
+	sideband_remove_cpu(s->options.sideband, cpu);
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	for (u32 cpu = 0; cpu < s->cap; cpu++)
+		sampler_remove_cpu(s, cpu);
+	free(s->fds);
+	free(s->online);
+	free(s);
+}
+
+static int sampler_reserve(struct sampler *s, u32 cpu)
+{
+	u32 cap = cpu + 1;
+	void *grown;
+
+	if (cpu < s->cap)
+		return 0;
+	if (cpu >= CPUS_MAX)
+		return -E2BIG;
+	grown = reallocarray(s->fds, cap, sizeof(*s->fds));
+	if (!grown)
+		return -ENOMEM;
+	s->fds = grown;
+	grown = reallocarray(s->online, cap, sizeof(*s->online));
+	if (!grown)
+		return -ENOMEM;
+	s->online = grown;
+	for (; s->cap < cap; s->cap++)
+		s->fds[s->cap] = -1;
+	return 0;
+}
+
+static int sampler_add_cpu(void *arg, u32 cpu)
+{
+	struct sampler *s = arg;
+	_cleanup_(closep) int fd = -1;
+	int r = sampler_reserve(s, cpu), records;
+
+	if (r < 0)
+		return r;
+	s->online[cpu] = true;
+	if (s->fds[cpu] >= 0)
+		return 0;
+	records = sideband_add_cpu(s->options.sideband, cpu);
+	if (records < 0)
+		return records;
+	fd = open_event(&s->options, s->options.event, (int)cpu, -1);
+	if (fd < 0)
+		return fd;
+	/* Without it only the count of throttlings is missing. */
+	(void)ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, records);
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, s->options.program_fd) < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return -errno;
+	s->fds[cpu] = fd;
+	fd = -1;
+	return 0;
+}
+
+int sampler_parse_cpus(const char *list, int (*add)(void *arg, u32 cpu), void *arg)
+{
+	int count = 0, r;
+
+	while (*list && *list != '\n') {
+		char *end;
+		unsigned long first = strtoul(list, &end, 10), last = first;
+
+		if (end == list)
+			return -EBADMSG;
+		if (*end == '-') {
+			list = end + 1;
+			last = strtoul(list, &end, 10);
+			if (end == list)
+				return -EBADMSG;
+		}
+		if (last < first || last >= CPUS_MAX)
+			return -EBADMSG;
+		for (; first <= last; first++, count++) {
+			r = add(arg, (u32)first);
+			if (r < 0)
+				return r;
+		}
+		list = *end == ',' ? end + 1 : end;
+		if (*end && *end != ',' && *end != '\n')
+			return -EBADMSG;
+	}
+	return count;
+}
+
+int sampler_update_cpus(struct sampler *s)
+{
+	_cleanup_(closep) int fd = open(ONLINE, O_RDONLY | O_CLOEXEC);
+	char list[sizeof(s->list)] = "";
+	int r;
+
+	if (fd < 0 || read(fd, list, sizeof(list) - 1) < 0)
+		return -errno;
+	if (!strcmp(list, s->list))
+		return 0;
+	for (u32 cpu = 0; cpu < s->cap; cpu++)
+		s->online[cpu] = false;
+	r = sampler_parse_cpus(list, sampler_add_cpu, s);
+	for (u32 cpu = 0; cpu < s->cap; cpu++)
+		if (!s->online[cpu])
+			sampler_remove_cpu(s, cpu);
+	/* A CPU may go away between the two: tried again at the next call. */
+	if (r >= 0 || r == -ENODEV)
+		memcpy(s->list, r >= 0 ? list : "", r >= 0 ? sizeof(list) : 1);
+	return r == -ENODEV ? 0 : r;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clock: one sampling event on each CPU that is online, with the BPF
+ * program attached. Hardware cycles where there is a PMU, else the kernel's
+ * software clock.
+ *
+ * The tracer's thread owns it.
+ */
+#ifndef TRACER_SAMPLER_H
+#define TRACER_SAMPLER_H
+
+#include <stdbool.h>
+
+#include "abi.h"
+#include "base/cleanup.h"
+
+struct sampler;
+struct sideband;
+
+enum sampler_event { SAMPLER_AUTO, SAMPLER_CYCLES, SAMPLER_CLOCK };
+
+struct sampler_options {
+	u32 frequency_hz;
+	enum sampler_event event;
+	int program_fd;
+	struct sideband *sideband;	/* listens on the same CPUs */
+};
+
+/* Which event can be had here: SAMPLER_CYCLES or SAMPLER_CLOCK; or why none, as -errno. */
+int sampler_probe(enum sampler_event wanted);
+
+int sampler_new(const struct sampler_options *options, struct sampler **ret_sampler);
+void sampler_free(struct sampler *sampler);
+DEFINE_CLEANUP(struct sampler *, sampler_free)
+
+/* Opens events on CPUs that came online, closes those of CPUs that went. The number online, or -errno. */
+int sampler_update_cpus(struct sampler *sampler);
+
+/* Parses a list of CPUs as the kernel writes it ("0-3,8"): calls add(arg, cpu) for each. -EBADMSG. */
+int sampler_parse_cpus(const char *list, int (*add)(void *arg, u32 cpu), void *arg);
+
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracer/tracer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/buf.h"
+#include "exe/reader.h"
+#include "tracer/ingest.h"
+#include "tracer/loader.h"
+#include "trace/window.h"
+
+#define RINGS_MAX 64
+#define SETTLE_NS 2000000ull		/* process events of so long ago have all arrived */
+#define SWEEP_NS 30000000000ull
+#define CPUS_NS 1000000000ull
+#define WAITING_MS 3			/* while samples wait for earlier events */
+
+struct tracer {
+	struct loader *loader;
+	struct reader *reader;
+	struct sideband *sideband;
+	struct sampler *sampler;
+	struct ingest *ingest;
+	struct ring_buffer *ring;
+	int epoll_fd, wake_fd;
+	u64 swept_ns, cpus_ns;
+	u64 first_sample_ns;
+};
+
+static u64 now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
+}
+
+static int on_record(void *arg, void *data, size_t bytes)
+{
+	struct tracer *t = arg;
+
+	if (!t->first_sample_ns)
+		t->first_sample_ns = now_ns(CLOCK_MONOTONIC);
+	ingest_record(t->ingest, data, bytes);
+	return 0;
+}
+
+static int tracer_open_rings(struct tracer *t)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	for (u32 i = 0; i < loader_ring_count(t->loader); i++) {
+		int fd = loader_ring_fd(t->loader, i);
+
+		if (!t->ring)
+			t->ring = ring_buffer__new(fd, on_record, t, NULL);
+		else if (ring_buffer__add(t->ring, fd, on_record, t))
+			return -errno;
+		if (!t->ring)
+			return -errno;
+	}
+	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (t->epoll_fd < 0 || t->wake_fd < 0 ||
+	    epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, ring_buffer__epoll_fd(t->ring), &event) < 0 ||
+	    epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, t->wake_fd, &event) < 0)
+		return -errno;
+	return 0;
+}
+
+static int tracer_init(struct tracer *t, const struct tracer_options *options, struct buf *why)
+{
+	struct ingest_options ingest = {
+		.cache_path = options->cache_path,
+	};
+	struct sampler_options sampler = { .frequency_hz = options->frequency_hz };
+	int r = loader_open(options, &t->loader, why);
+
+	if (r < 0)
+		return r;
+	r = sideband_new(&t->sideband);
+	if (r < 0)
+		return r;
+	ingest.tables = loader_tables(t->loader);
+	ingest.user_va_mask = loader_user_va_mask(t->loader);
+	ingest.sideband = t->sideband;
+	ingest.reader = t->reader;
+	r = ingest_new(&ingest, now_ns(CLOCK_MONOTONIC), &t->ingest);
+	if (r < 0)
+		return r;
+	sampler.event = loader_event(t->loader);
+	sampler.program_fd = loader_program_fd(t->loader);
+	sampler.sideband = t->sideband;
+	r = sampler_new(&sampler, &t->sampler);
+	return r < 0 ? r : tracer_open_rings(t);
+}
+
+int tracer_open(const struct tracer_options *options, struct reader *reader, struct tracer **ret_tracer,
+		struct buf *why)
+{
+	_cleanup_(tracer_freep) struct tracer *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	t->epoll_fd = t->wake_fd = -1;
+	t->reader = reader;
+	r = tracer_init(t, options, why);
+	if (r < 0) {
+		if (!why->len)
+			buf_addf(why, "cannot set up tracing: %s", strerror(-r));
+		return r;
+	}
+	*ret_tracer = TAKE(t);
+	return 0;
+}
+
+void tracer_free(struct tracer *t)
+{
+	if (!t)
+		return;
+	sampler_free(t->sampler);
+	ring_buffer__free(t->ring);
+	ingest_free(t->ingest);
+	sideband_free(t->sideband);
+	loader_free(t->loader);
+	closep(&t->epoll_fd);
+	closep(&t->wake_fd);
+	free(t);
+}
+
+int tracer_start(struct tracer *t, struct buf *why)
+{
+	int r = loader_attach(t->loader);
+
+	if (r < 0) {
+		buf_addf(why, "cannot follow forks: %s", strerror(-r));
+		return r;
+	}
+	r = sampler_update_cpus(t->sampler);
+	if (r < 0)
+		buf_addf(why, "cannot sample a CPU: %s", strerror(-r));
+	return r < 0 ? r : 0;
+}
+
+void tracer_stop(struct tracer *t)
+{
+	sampler_free(t->sampler);
+	t->sampler = NULL;
+}
+
+/* Rarely needed work, by the time since it was last done. */
+static void tracer_housekeeping(struct tracer *t, u64 now)
+{
+	if (t->sampler && now - t->cpus_ns > CPUS_NS) {
+		t->cpus_ns = now;
+		(void)sampler_update_cpus(t->sampler);	/* a CPU that cannot be had now is tried again */
+	}
+	if (now - t->swept_ns > SWEEP_NS) {
+		t->swept_ns = now;
+		ingest_sweep(t->ingest, now);
+	}
+}
+
+int tracer_poll(struct tracer *t, int timeout_ms)
+{
+	struct epoll_event events[2];
+	u64 now, woken;
+	int r;
+
+	if (ingest_waits(t->ingest) && (timeout_ms < 0 || timeout_ms > WAITING_MS))
+		timeout_ms = WAITING_MS;
+	r = epoll_wait(t->epoll_fd, events, 2, timeout_ms);
+	if (r < 0 && errno != EINTR)
+		return -errno;
+	(void)!read(t->wake_fd, &woken, sizeof(woken));
+	now = now_ns(CLOCK_MONOTONIC);
+	r = ring_buffer__consume(t->ring);
+	if (r < 0 && r != -EINTR)
+		return r;
+	sideband_read(t->sideband);
+	/* When nothing is sampled any more nothing can arrive late either. */
+	ingest_settle(t->ingest, t->sampler ? now - SETTLE_NS : now);
+	tracer_housekeeping(t, now);
+	return 0;
+}
+
+void tracer_wake(struct tracer *t)
+{
+	u64 one = 1;
+
+	(void)!write(t->wake_fd, &one, sizeof(one));
+}
+
+struct window *tracer_take_window(struct tracer *t)
+{
+	u64 mono = now_ns(CLOCK_MONOTONIC);
+	struct window *w = ingest_take_window(t->ingest, mono);
+
+	if (w)
+		w->unix_offset_ns = (s64)(now_ns(CLOCK_REALTIME) - mono);
+	return w;
+}
+
+const char *tracer_event_name(const struct tracer *t)
+{
+	return loader_event(t->loader) == SAMPLER_CYCLES ? "cycles" : "cpu-clock";
+}
+
+u64 tracer_sample_count(const struct tracer *t)
+{
+	return ingest_sample_count(t->ingest);
+}
+
+u64 tracer_first_sample_ns(const struct tracer *t)
+{
+	return t->first_sample_ns;
+}
+
+size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_t count_max)
+{
+	struct counter_value values[COUNTER_VALUES_MAX];
+	u64 kernel[COUNTER_COUNT], tracer[TRACER_COUNTER_COUNT];
+	struct reader_stats reader = reader_stats(t->reader);
+	u32 count;
+
+	loader_counters(t->loader, kernel);
+	ingest_counters(t->ingest, tracer);
+	tracer[TRACER_READER_RESTARTS] = reader.restarts;
+	tracer[TRACER_READER_TIMEOUTS] = reader.timeouts;
+	tracer[TRACER_READER_REFUSED] = reader.refused;
+	count = counters_list(ingest_ends(t->ingest), kernel, tracer, values);
+	if (count > count_max)
+		count = (u32)count_max;
+	memcpy(ret_values, values, count * sizeof(*values));
+	return count;
+}

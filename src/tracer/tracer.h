@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tracer: loads the kernel half, drains what it sends, keeps the process
+ * table in step with the kernel's, and folds samples into windows.
+ *
+ *	tracer_open()  -> tracer_start() -> tracer_poll() ... -> tracer_take_window() ... -> tracer_free()
+ *
+ * One thread calls all of it, except tracer_wake().
+ */
+#ifndef TRACER_TRACER_H
+#define TRACER_TRACER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "abi.h"
+#include "base/cleanup.h"
+#include "tracer/counters.h"
+#include "tracer/sampler.h"
+
+struct buf;
+struct reader;
+struct tracer;
+struct window;
+
+struct tracer_options {
+	u32 frequency_hz;
+	enum sampler_event event;
+	const pid_t *pids;		/* only these processes, if pid_count is not 0 */
+	size_t pid_count;
+	bool follow_children;		/* of those */
+	const char *cgroup_path;	/* only this cgroup and those below it; NULL: all */
+	const char *cache_path;		/* for unwind rows; NULL: no cache */
+	size_t rows_max_bytes;		/* in BPF memory; 0: the default */
+	bool no_kernel_version_check;
+};
+
+/*
+ * On failure `why` gets a sentence that says what is missing and what to do.
+ * The reader stays the caller's and must outlive the tracer.
+ */
+int tracer_open(const struct tracer_options *options, struct reader *reader, struct tracer **ret_tracer,
+		struct buf *why);
+void tracer_free(struct tracer *tracer);
+DEFINE_CLEANUP(struct tracer *, tracer_free)
+
+/* Begins to sample. */
+int tracer_start(struct tracer *tracer, struct buf *why);
+
+/* Stops sampling; what was taken until then can still be polled. */
+void tracer_stop(struct tracer *tracer);
+
+/* Waits up to timeout_ms for something to do, does it. 0, or -errno if the tracer cannot go on. */
+int tracer_poll(struct tracer *tracer, int timeout_ms);
+
+/* Ends the wait of tracer_poll(), from any thread or a signal handler. */
+void tracer_wake(struct tracer *tracer);
+
+/* The window so far, the caller's to free; the next one begins. NULL for lack of memory. */
+struct window *tracer_take_window(struct tracer *tracer);
+
+/* What the clock is: "cycles" or "cpu-clock". */
+const char *tracer_event_name(const struct tracer *tracer);
+
+/* Samples taken since the start, and when the first one was read (CLOCK_MONOTONIC, 0: none yet). */
+u64 tracer_sample_count(const struct tracer *tracer);
+u64 tracer_first_sample_ns(const struct tracer *tracer);
+
+/* All counters, by name: count_max of them at most; their number. */
+size_t tracer_counters(struct tracer *tracer, struct counter_value *ret_values, size_t count_max);
+
+#endif
