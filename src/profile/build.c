@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/interner.h"
+#include "profile/build_location.h"
+#include "profile/profile.h"
+#include "symbol/symbolizer.h"
+#include "trace/window.h"
+
+#define STACK_MAX (KERNEL_FRAMES_MAX + USER_FRAMES_MAX + 1)
+#define SCHEMA_URL "https://opentelemetry.io/schemas/1.37.0"
+
+static const char *const end_names[] = {
+#define X(ID, name, text) [END_##ID] = name,
+	STACK_ENDS(X)
+#undef X
+};
+
+struct build {
+	const struct window *window;
+	const struct build_options *options;
+	struct profile *profile;
+	struct build_locations *locations;
+	u32 *stacks;			/* by index in the window: index in the profile */
+	struct profile_set **sets;	/* by process */
+	u32 *first_time;		/* of each sample, in times; one more at the end */
+	u64 *times;			/* grouped by sample */
+	u32 end_attributes[END_COUNT];
+};
+
+static void build_done(struct build *b)
+{
+	build_locations_free(b->locations);
+	free(b->stacks);
+	free(b->sets);
+	free(b->first_time);
+	free(b->times);
+	profile_free(b->profile);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static struct keyvalue string_attribute(const char *key, const char *value)
+{
+	return (struct keyvalue){
+		.key = { key, (u32)strlen(key) },
+		.value = { .kind = ANY_STRING, .string = { value, (u32)strlen(value) } },
+	};
+}
+
+static bool is_self(const struct build_options *options, pid_t pid)
+{
+	return pid == options->self_pids[0] || pid == options->self_pids[1];
+}
+
+/* One resource, scope and set for each process: what the OpenTelemetry profiler does. */
+static struct profile_set *build_process(struct build *b, const struct window_process *process)
+{
+	const struct window *w = b->window;
+	struct keyvalue attributes[8];
+	struct profile_resource *resource;
+	struct profile_scope *scope;
+	struct profile_set *set;
+	u32 count = 0;
+
+	attributes[count++] = (struct keyvalue){ STR("process.pid"), { .kind = ANY_INT, .integer = process->pid } };
+	attributes[count++] = string_attribute("process.executable.name",
+					       process->exe_path[0] ? base_name(process->exe_path) : process->comm);
+	if (process->exe_path[0])
+		attributes[count++] = string_attribute("process.executable.path", process->exe_path);
+	if (process->container_id[0])
+		attributes[count++] = string_attribute("container.id", process->container_id);
+	if (is_self(b->options, (pid_t)process->pid))
+		attributes[count++] = (struct keyvalue){ STR("wick.self"), { .kind = ANY_BOOL, .boolean = true } };
+	resource = profile_add_resource(b->profile, attributes, count);
+	if (!resource)
+		return NULL;
+	resource->schema_url = profile_copy_str(b->profile, SCHEMA_URL, strlen(SCHEMA_URL));
+	scope = profile_add_scope(b->profile, resource);
+	if (!scope)
+		return NULL;
+	scope->name = profile_copy_str(b->profile, "wick", 4);
+	scope->version = profile_copy_str(b->profile, WICK_VERSION, strlen(WICK_VERSION));
+	set = profile_add_set(b->profile, scope);
+	if (!set)
+		return NULL;
+	set->sample_type = (struct profile_type){ profile_add_cstring(b->profile, "samples"),
+						  profile_add_cstring(b->profile, "count") };
+	set->period_type = (struct profile_type){ profile_add_cstring(b->profile, "cpu"),
+						  profile_add_cstring(b->profile, "nanoseconds") };
+	set->period = 1000000000 / b->options->frequency_hz;
+	set->time_unix_ns = (u64)((s64)w->start_ns + w->unix_offset_ns);
+	set->duration_ns = w->end_ns - w->start_ns;
+	return set;
+}
+
+static u32 build_stack(struct build *b, const struct window_stack *stack)
+{
+	u32 locations[STACK_MAX], count = 0;
+
+	for (u32 i = 0; i < stack->kernel_count; i++)
+		locations[count++] = build_location_kernel(b->locations, stack->words[i]);
+	for (u32 i = 0; i < stack->user_count; i++)
+		locations[count++] = build_location_user(b->locations, stack->words[stack->kernel_count + i]);
+	if (stack->end == END_TRUNCATED)
+		locations[count++] = build_location_mark(b->locations, "[truncated]");
+	if (stack->end == END_COMPAT)
+		locations[count++] = build_location_mark(b->locations, "[32-bit]");
+	return profile_add_stack(b->profile, locations, count);
+}
+
+/* Counts, then places: the times of each sample end up side by side, in order. */
+static int build_times(struct build *b)
+{
+	const struct window *w = b->window;
+	u32 samples = w->sample_keys.count;
+
+	b->first_time = calloc(samples + 2, sizeof(*b->first_time));
+	b->times = calloc(w->time_count + 1, sizeof(*b->times));
+	if (!b->first_time || !b->times)
+		return -ENOMEM;
+	for (u32 i = 0; i < w->time_count; i++)
+		b->first_time[w->times[i].sample + 2]++;
+	for (u32 i = 2; i < samples + 2; i++)
+		b->first_time[i] += b->first_time[i - 1];
+	for (u32 i = 0; i < w->time_count; i++) {
+		u64 time = (u64)((s64)w->times[i].time_ns + w->unix_offset_ns);
+
+		b->times[b->first_time[w->times[i].sample + 1]++] = time;
+	}
+	return 0;
+}
+
+static void build_sample(struct build *b, u32 index)
+{
+	const struct window_sample *from = window_sample(b->window, index);
+	const struct window_stack *stack = window_stack(b->window, from->stack);
+	u32 first = b->first_time[index], count = b->first_time[index + 1] - first, attributes[4], attribute_count = 0;
+	struct profile_set *set = b->sets[stack->process];
+	struct profile_sample *to = set ? profile_add_sample(b->profile, set) : NULL;
+
+	if (!to)
+		return;
+	attributes[attribute_count++] = profile_add_attribute_int(b->profile, "thread.id", from->tid);
+	attributes[attribute_count++] = profile_add_attribute_string(b->profile, "thread.name", from->comm);
+	attributes[attribute_count++] = profile_add_attribute_int(b->profile, "cpu.logical_number", from->cpu);
+	if (stack->end != END_COMPLETE)
+		attributes[attribute_count++] = b->end_attributes[stack->end];
+	to->stack = b->stacks[from->stack];
+	to->attributes = profile_copy_indices(b->profile, attributes, attribute_count);
+	to->time_count = count;
+	to->times_unix_ns = profile_copy(b->profile, b->times + first, count * sizeof(*b->times));
+}
+
+/* A stack that is not whole says why. */
+static void build_end_attributes(struct build *b)
+{
+	for (u32 end = 0; end < END_COUNT; end++)
+		if (b->window->ends[end] && end != END_COMPLETE)
+			b->end_attributes[end] =
+				profile_add_attribute_string(b->profile, "wick.stack.end", end_names[end]);
+}
+
+static void build_want(const struct window *w, struct symbolizer *symbolizer)
+{
+	for (u32 i = 0; i < w->symbol_count; i++)
+		symbolizer_kernel_symbol(symbolizer, w->symbols[i].va, w->symbols[i].bytes, w->symbols[i].name,
+					 w->symbols[i].registered);
+	for (u32 i = 0; i < w->stack_keys.count; i++) {
+		const struct window_stack *stack = window_stack(w, i);
+
+		for (u32 k = 0; k < stack->kernel_count; k++)
+			symbolizer_want_kernel(symbolizer, stack->words[k]);
+		for (u32 k = 0; k < stack->user_count; k++) {
+			u64 frame = stack->words[stack->kernel_count + k];
+			struct binary *binary = NULL;
+
+			if (frame >> FRAME_KIND_SHIFT == FRAME_EXE)
+				binary = window_binary(w, (u32)(frame >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK));
+			if (binary)
+				symbolizer_want(symbolizer, binary, frame & FRAME_EA_MASK);
+		}
+	}
+}
+
+static int build_all(struct build *b)
+{
+	const struct window *w = b->window;
+
+	b->stacks = calloc(w->stack_keys.count + 1, sizeof(*b->stacks));
+	b->sets = calloc(w->process_count + 1, sizeof(*b->sets));
+	if (!b->stacks || !b->sets || build_times(b) < 0)
+		return -ENOMEM;
+	build_end_attributes(b);
+	for (u32 i = 0; i < w->stack_keys.count; i++)
+		b->stacks[i] = build_stack(b, window_stack(w, i));
+	for (u32 i = 0; i < w->process_count; i++)
+		b->sets[i] = build_process(b, &w->processes[i]);
+	for (u32 i = 0; i < w->sample_keys.count; i++)
+		build_sample(b, i);
+	return profile_err(b->profile);
+}
+
+int profile_build(const struct window *window, struct symbolizer *symbolizer, const struct build_options *options,
+		  struct profile **ret_profile)
+{
+	_cleanup_(build_done) struct build b = { .window = window, .options = options, .profile = profile_new() };
+	int r;
+
+	if (!b.profile)
+		return -ENOMEM;
+	build_want(window, symbolizer);
+	r = symbolizer_run(symbolizer);
+	if (r < 0)
+		return r;
+	b.locations = build_locations_new(b.profile, window, symbolizer);
+	if (!b.locations)
+		return -ENOMEM;
+	r = build_all(&b);
+	if (r < 0)
+		return r;
+	*ret_profile = TAKE(b.profile);
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Turns a window of traces into a profile: names the frames, makes a resource
+ * of each process, a sample of each (stack, thread, CPU).
+ */
+#ifndef PROFILE_BUILD_H
+#define PROFILE_BUILD_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "abi.h"
+
+struct profile;
+struct symbolizer;
+struct window;
+
+struct build_options {
+	u32 frequency_hz;
+	pid_t self_pids[2];	/* wick's own processes, whose samples are marked; 0: none */
+};
+
+/* Looks up what is new to the symbolizer. -ENOMEM, -E2BIG. */
+int profile_build(const struct window *window, struct symbolizer *symbolizer, const struct build_options *options,
+		  struct profile **ret_profile);
+
+#endif

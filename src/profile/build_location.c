@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/build_location.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/interner.h"
+#include "proc/binary.h"
+#include "profile/profile.h"
+#include "symbol/kernel_id.h"
+#include "symbol/symbolizer.h"
+#include "trace/window.h"
+
+#define FRAMES_MAX (16u << 20)
+#define LINES_MAX 64
+#define MODULES_MAX 64
+
+/* The mapping made last for a kernel module: its build id is in a file. */
+struct module_mapping {
+	char module[64];
+	u32 mapping;
+};
+
+struct build_locations {
+	struct profile *profile;
+	const struct window *window;
+	struct symbolizer *symbolizer;
+	struct arena arena;
+	struct interner frames;		/* kernel addresses are told apart by their top bits */
+	u32 *location;			/* by number of the frame */
+	u32 location_cap;
+	u32 native, kernel, marker;	/* attributes: frame types */
+	struct module_mapping modules[MODULES_MAX];
+	u32 module_count;
+};
+
+struct build_locations *build_locations_new(struct profile *profile, const struct window *window,
+					    struct symbolizer *symbolizer)
+{
+	struct build_locations *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->profile = profile;
+	b->window = window;
+	b->symbolizer = symbolizer;
+	b->native = profile_add_attribute_string(profile, "profile.frame.type", "native");
+	b->kernel = profile_add_attribute_string(profile, "profile.frame.type", "kernel");
+	b->marker = profile_add_attribute_string(profile, "profile.frame.type", "abort-marker");
+	arena_init(&b->arena, SIZE_MAX / 2);
+	interner_init(&b->frames, &b->arena, FRAMES_MAX);
+	return b;
+}
+
+void build_locations_free(struct build_locations *b)
+{
+	if (!b)
+		return;
+	interner_done(&b->frames);
+	arena_done(&b->arena);
+	free(b->location);
+	free(b);
+}
+
+static u32 add_function(struct profile *profile, const struct symbol_line *line)
+{
+	return profile_add_function(profile, &(struct profile_function){
+		.name = profile_add_cstring(profile, line->function),
+		.system_name = profile_add_cstring(profile, line->system_name),
+		.filename = profile_add_cstring(profile, line->file),
+	});
+}
+
+static u32 add_location(struct build_locations *b, u32 mapping, u64 address, const struct symbol_name *name,
+			u32 frame_type)
+{
+	static const struct symbol_line unknown = { .function = "[unknown]", .system_name = "", .file = "" };
+	struct profile_line lines[LINES_MAX];
+	u32 count = name ? name->line_count : 1;
+	/* The physical function comes last: it stays when the chain is too long. */
+	u32 skipped = count > LINES_MAX ? count - LINES_MAX : 0;
+
+	for (u32 i = skipped; i < count; i++) {
+		const struct symbol_line *line = name ? &name->lines[i] : &unknown;
+
+		lines[i - skipped] = (struct profile_line){
+			.function = add_function(b->profile, line), .line = line->line, .column = line->column
+		};
+	}
+	return profile_add_location(b->profile, &(struct profile_location){
+		.mapping = mapping,
+		.address = address,
+		.lines = lines,
+		.line_count = count - skipped,
+		.attributes = { &frame_type, 1 },
+	});
+}
+
+static void add_hex_attribute(struct profile *profile, const char *key, const u8 *bytes, u32 count, u32 *attributes,
+			      u32 *attribute_count)
+{
+	char hex[2 * BUILD_ID_MAX + 1] = "";
+
+	for (u32 i = 0; i < count && i < BUILD_ID_MAX; i++)
+		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	attributes[(*attribute_count)++] = profile_add_attribute_string(profile, key, hex);
+}
+
+/* The mapping of the segment that an address lies in, at its ELF addresses. */
+static u32 add_mapping(struct profile *profile, const struct binary *binary, u64 ea)
+{
+	const struct exe_info *info = &binary->info;
+	struct profile_mapping mapping = { .filename = profile_add_cstring(profile, binary->path) };
+	u32 attributes[3], count = 0;
+
+	for (u32 i = 0; i < info->segment_count; i++) {
+		const struct exe_segment *s = &info->segment[i];
+
+		if (ea < s->ea || ea - s->ea >= s->bytes)
+			continue;
+		mapping.start_va = s->ea;
+		mapping.limit_va = s->ea + s->bytes;
+		mapping.file_offset = s->file_offset;
+	}
+	if (info->build_id_bytes)
+		add_hex_attribute(profile, "process.executable.build_id.gnu", info->build_id, info->build_id_bytes, attributes,
+				  &count);
+	if (info->go_build_id[0])
+		attributes[count++] =
+			profile_add_attribute_string(profile, "process.executable.build_id.go", info->go_build_id);
+	if (binary->fd >= 0)
+		add_hex_attribute(profile, "process.executable.build_id.htlhash", info->htlhash, sizeof(info->htlhash),
+				  attributes, &count);
+	mapping.attributes = (struct indices){ attributes, count };
+	return profile_add_mapping(profile, &mapping);
+}
+
+/* The kernel and each of its modules is a mapping without bounds: addresses are those of the running kernel. */
+static u32 add_kernel_mapping(struct profile *profile, const char *module)
+{
+	struct profile_mapping mapping = { 0 };
+	u8 id[BUILD_ID_MAX];
+	u32 attributes[1], count = 0;
+	char name[80];
+	int bytes;
+
+	if (!strcmp(module, "vmlinux"))
+		snprintf(name, sizeof(name), "[kernel.kallsyms]");
+	else
+		snprintf(name, sizeof(name), "[%s]", module);
+	mapping.filename = profile_add_cstring(profile, name);
+	bytes = kernel_build_id("/sys", module, id);
+	if (bytes > 0)
+		add_hex_attribute(profile, "process.executable.build_id.gnu", id, (u32)bytes, attributes, &count);
+	mapping.attributes = (struct indices){ attributes, count };
+	return profile_add_mapping(profile, &mapping);
+}
+
+static u32 make_user(struct build_locations *b, u64 frame)
+{
+	struct binary *binary = NULL;
+	u64 ea = frame & FRAME_EA_MASK;
+
+	if (frame >> FRAME_KIND_SHIFT == FRAME_EXE)
+		binary = window_binary(b->window, (u32)(frame >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK));
+	if (!binary)
+		return add_location(b, 0, frame & FRAME_VA_MASK, NULL, b->native);
+	return add_location(b, add_mapping(b->profile, binary, ea), ea, symbolizer_find(b->symbolizer, binary, ea),
+			    b->native);
+}
+
+static u32 kernel_mapping(struct build_locations *b, const char *module)
+{
+	struct module_mapping *m;
+
+	for (u32 i = 0; i < b->module_count; i++)
+		if (!strcmp(b->modules[i].module, module))
+			return b->modules[i].mapping;
+	if (b->module_count == MODULES_MAX || strlen(module) >= sizeof(m->module))
+		return add_kernel_mapping(b->profile, module);
+	m = &b->modules[b->module_count++];
+	snprintf(m->module, sizeof(m->module), "%s", module);
+	m->mapping = add_kernel_mapping(b->profile, module);
+	return m->mapping;
+}
+
+static u32 make_kernel(struct build_locations *b, u64 va)
+{
+	const struct symbol_name *name = symbolizer_find_kernel(b->symbolizer, va);
+
+	return add_location(b, kernel_mapping(b, name ? name->module : "vmlinux"), va, name, b->kernel);
+}
+
+/* Frame words have their kind in the top bits, 1 to 3; kernel addresses have all of those set. */
+static u32 location_of(struct build_locations *b, u64 word, u32 (*make)(struct build_locations *b, u64 word))
+{
+	bool is_new;
+	u32 number = interner_add(&b->frames, &word, sizeof(word), &is_new);
+
+	if (number == INTERNER_NONE)
+		return make(b, word);
+	if (number >= b->location_cap) {
+		u32 cap = b->location_cap ? b->location_cap * 2 : 1024;
+		u32 *grown = reallocarray(b->location, cap, sizeof(*grown));
+
+		if (!grown)
+			return 0;
+		b->location = grown;
+		b->location_cap = cap;
+	}
+	if (is_new)
+		b->location[number] = make(b, word);
+	return b->location[number];
+}
+
+u32 build_location_kernel(struct build_locations *b, u64 va)
+{
+	return location_of(b, va, make_kernel);
+}
+
+u32 build_location_user(struct build_locations *b, u64 frame)
+{
+	return location_of(b, frame & ~FRAME_GUESSED, make_user);
+}
+
+u32 build_location_mark(struct build_locations *b, const char *mark)
+{
+	struct symbol_line line = { .function = mark, .system_name = "", .file = "" };
+	struct symbol_name name = { .line_count = 1, .lines = &line };
+
+	return add_location(b, 0, 0, &name, b->marker);
+}
