@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receivers/profiling.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "exe/reader.h"
+#include "profile/build.h"
+#include "trace/window.h"
+
+#define QUEUE_MAX 4		/* windows that wait to be named */
+#define POLL_MS 200
+#define STATUS_NS 200000000ull
+
+struct profiling {
+	struct reader *reader;
+	struct symbolizer *symbolizer;
+	struct build_options build;
+	u64 interval_ns;
+
+	/* The tracer's thread. */
+	struct tracer *tracer;
+	pthread_t thread;
+	bool has_thread;
+	atomic_bool stop;
+
+	/* Between the two. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct window *queue[QUEUE_MAX];
+	u32 queue_count;
+	bool ended;
+	int error;
+	struct profiling_status status;
+};
+
+static u64 monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
+}
+
+/* The oldest window gives way: what is new matters more. */
+static void profiling_push(struct profiling *p, struct window *window)
+{
+	struct window *dropped = NULL;
+
+	if (!window)
+		return;
+	pthread_mutex_lock(&p->lock);
+	if (p->queue_count == QUEUE_MAX) {
+		dropped = p->queue[0];
+		memmove(p->queue, p->queue + 1, --p->queue_count * sizeof(*p->queue));
+		p->status.windows_dropped++;
+	}
+	p->queue[p->queue_count++] = window;
+	pthread_cond_signal(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	window_free(dropped);
+}
+
+static void profiling_publish(struct profiling *p)
+{
+	struct counter_value values[COUNTER_VALUES_MAX];
+	size_t count = tracer_counters(p->tracer, values, COUNTER_VALUES_MAX);
+
+	pthread_mutex_lock(&p->lock);
+	p->status.samples = tracer_sample_count(p->tracer);
+	p->status.first_sample_ns = tracer_first_sample_ns(p->tracer);
+	p->status.counter_count = count;
+	memcpy(p->status.counters, values, count * sizeof(*values));
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void *profiling_run(void *arg)
+{
+	struct profiling *p = arg;
+	u64 window_ns = monotonic_ns(), status_ns = 0;
+	int r = 0;
+
+	(void)prctl(PR_SET_NAME, "wick: tracer");
+	while (r == 0 && !atomic_load(&p->stop)) {
+		u64 now;
+
+		r = tracer_poll(p->tracer, POLL_MS);
+		now = monotonic_ns();
+		if (now - status_ns > STATUS_NS) {
+			status_ns = now;
+			profiling_publish(p);
+		}
+		if (now - window_ns >= p->interval_ns) {
+			window_ns += p->interval_ns;
+			profiling_push(p, tracer_take_window(p->tracer));
+		}
+	}
+	tracer_stop(p->tracer);
+	/* Whatever is in the buffers was taken before the stop; the second time settles what waited. */
+	for (int i = 0; r == 0 && i < 2; i++)
+		r = tracer_poll(p->tracer, 0);
+	profiling_push(p, tracer_take_window(p->tracer));
+	profiling_publish(p);
+	pthread_mutex_lock(&p->lock);
+	p->ended = true;
+	p->error = r;
+	pthread_cond_signal(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+/* Signals are for the thread that owns us. */
+static int profiling_start_thread(struct profiling *p)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&p->thread, NULL, profiling_run, p);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	p->has_thread = r == 0;
+	return -r;
+}
+
+static int profiling_init(struct profiling *p, const struct profiling_options *options, struct buf *why)
+{
+	int r = reader_start(&p->reader);
+
+	if (r == 0)
+		r = symbolizer_new(&options->symbolizer, p->reader, &p->symbolizer);
+	if (r == 0)
+		r = tracer_open(&options->tracer, p->reader, &p->tracer, why);
+	if (r == 0)
+		r = tracer_start(p->tracer, why);
+	if (r < 0)
+		return r;
+	p->interval_ns = (options->interval_ms ? options->interval_ms : PROFILING_INTERVAL_MS) * 1000000ull;
+	p->build.frequency_hz = options->tracer.frequency_hz;
+	p->build.self_pids[0] = getpid();
+	p->build.self_pids[1] = reader_pid(p->reader);
+	p->status.event = tracer_event_name(p->tracer);
+	return profiling_start_thread(p);
+}
+
+int profiling_start(const struct profiling_options *options, struct profiling **ret_profiling, struct buf *why)
+{
+	_cleanup_(profiling_freep) struct profiling *p = calloc(1, sizeof(*p));
+	pthread_condattr_t attributes;
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	r = profiling_init(p, options, why);
+	if (r < 0) {
+		if (!why->len)
+			buf_addf(why, "cannot start: %s", strerror(-r));
+		return r;
+	}
+	*ret_profiling = TAKE(p);
+	return 0;
+}
+
+void profiling_stop(struct profiling *p)
+{
+	atomic_store(&p->stop, true);
+	tracer_wake(p->tracer);
+}
+
+void profiling_free(struct profiling *p)
+{
+	if (!p)
+		return;
+	if (p->has_thread) {
+		profiling_stop(p);
+		pthread_join(p->thread, NULL);
+	}
+	for (u32 i = 0; i < p->queue_count; i++)
+		window_free(p->queue[i]);
+	tracer_free(p->tracer);
+	symbolizer_free(p->symbolizer);
+	reader_free(p->reader);
+	pthread_cond_destroy(&p->changed);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+/* The next window, NULL after the timeout; -ENODATA, or what ended the tracer. */
+static int profiling_pop(struct profiling *p, int timeout_ms, struct window **ret_window)
+{
+	u64 until = monotonic_ns() + (u64)timeout_ms * 1000000ull;
+	struct timespec deadline = { (time_t)(until / 1000000000ull), (long)(until % 1000000000ull) };
+	int r = 0;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->queue_count && !p->ended && r == 0)
+		r = pthread_cond_timedwait(&p->changed, &p->lock, &deadline);
+	r = 0;
+	if (p->queue_count) {
+		*ret_window = p->queue[0];
+		memmove(p->queue, p->queue + 1, --p->queue_count * sizeof(*p->queue));
+		r = 1;
+	} else if (p->ended) {
+		r = p->error ? p->error : -ENODATA;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return r;
+}
+
+int profiling_next(struct profiling *p, int timeout_ms, struct profile **ret_profile)
+{
+	_cleanup_(window_freep) struct window *window = NULL;
+	int r = profiling_pop(p, timeout_ms, &window);
+
+	if (r != 1)
+		return r;
+	r = profile_build(window, p->symbolizer, &p->build, ret_profile);
+	return r < 0 ? r : 1;
+}
+
+void profiling_status(struct profiling *p, struct profiling_status *ret_status)
+{
+	pthread_mutex_lock(&p->lock);
+	*ret_status = p->status;
+	pthread_mutex_unlock(&p->lock);
+	ret_status->symbols = symbolizer_stats(p->symbolizer);
+	ret_status->kernel_problem = symbolizer_kernel_problem(p->symbolizer);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * This machine as a source of profiles: a thread runs the tracer and closes a
+ * window after each interval; whoever calls profiling_next() names the frames
+ * and gets the window as a profile.
+ *
+ * All functions are called by one thread, the owner's.
+ */
+#ifndef RECEIVERS_PROFILING_H
+#define RECEIVERS_PROFILING_H
+
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "symbol/symbolizer.h"
+#include "tracer/counters.h"
+#include "tracer/tracer.h"
+
+struct buf;
+struct profile;
+struct profiling;
+
+#define PROFILING_INTERVAL_MS 5000
+
+struct profiling_options {
+	struct tracer_options tracer;
+	struct symbolizer_options symbolizer;
+	u32 interval_ms;	/* of a window; 0: PROFILING_INTERVAL_MS */
+};
+
+/* Sampling has begun when this returns. On failure `why` gets a sentence. */
+int profiling_start(const struct profiling_options *options, struct profiling **ret_profiling, struct buf *why);
+void profiling_free(struct profiling *profiling);
+DEFINE_CLEANUP(struct profiling *, profiling_free)
+
+/*
+ * Waits up to timeout_ms for a window to close: 1 and its profile, the caller's to free; 0 if none has; -ENODATA when
+ * sampling was stopped and there is nothing left; -errno.
+ */
+int profiling_next(struct profiling *profiling, int timeout_ms, struct profile **ret_profile);
+
+/* Ends sampling. The window that was open closes; profiling_next() still returns it. */
+void profiling_stop(struct profiling *profiling);
+
+struct profiling_status {
+	u64 samples;			/* since the start */
+	u64 first_sample_ns;		/* CLOCK_MONOTONIC; 0: none yet */
+	u64 windows_dropped;		/* nobody took them in time */
+	const char *event;		/* what the clock is */
+	struct symbolizer_stats symbols;
+	const char *kernel_problem;	/* "", or why kernel frames have no names */
+	size_t counter_count;
+	struct counter_value counters[COUNTER_VALUES_MAX];
+};
+
+/* As of a moment ago. */
+void profiling_status(struct profiling *profiling, struct profiling_status *ret_status);
+
+#endif
