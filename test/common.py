@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -173,15 +174,15 @@ class Recording:
         if command:
             self.arguments += ["--", *command]
         self.timeout = timeout
-        self.process = subprocess.Popen(self.arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(self.arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         self.stdout = self.stderr = b""
 
     def wait(self):
         try:
             self.stdout, self.stderr = self.process.communicate(timeout=self.timeout)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.stdout, self.stderr = self.process.communicate()
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.stdout, self.stderr = self.process.communicate(timeout=10)
             self.stderr += b"\nended by the test: it ran for too long"
         self.status = self.process.returncode
         return self

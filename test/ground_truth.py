@@ -59,10 +59,18 @@ def batches(picked):
     together = [r for r in starters if not r.alone]
     for at in range(0, len(together), 2 * VICTIMS_IN_A_ROW):
         part = together[at:at + 2 * VICTIMS_IN_A_ROW]
-        yield [part[0::2], part[1::2]]
+        yield [lane for lane in (part[0::2], part[1::2]) if lane]
     for row in starters:
         if row.alone:
             yield [[row]]
+
+
+def read_report(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError as error:
+        return f"it did not start: {error}"
 
 
 def record(batch, seconds):
@@ -71,14 +79,17 @@ def record(batch, seconds):
     folder = os.path.join(VICTIMS, "reports")
     os.makedirs(folder, exist_ok=True)
     for lane in batch:
+        for row in lane:
+            path = os.path.join(folder, row.name)
+            if os.path.exists(path):
+                os.unlink(path)
         steps = [f"{shlex.join(command_of(row, seconds))} >{shlex.quote(os.path.join(folder, row.name))} 2>&1" for row in lane]
         lanes.append("( " + "; ".join(steps) + " ) &")
     recording = Recording([], ["sh", "-c", " ".join(lanes) + " wait"], timeout=60 + 60 * VICTIMS_IN_A_ROW).wait()
     reports = {}
     for lane in batch:
         for row in lane:
-            with open(os.path.join(folder, row.name), encoding="utf-8", errors="replace") as file:
-                text = file.read()
+            text = read_report(os.path.join(folder, row.name))
             reports[row.name] = (victim_reports(text), text)
     return recording, reports
 

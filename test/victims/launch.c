@@ -116,6 +116,7 @@ static int run_namespace(char **argv)
 		die("/v-namespace");
 	}
 	status = wait_for(pid);
+	umount2(folder, MNT_DETACH);
 	rmdir(folder);
 	return status;
 }

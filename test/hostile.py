@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Does wick survive processes and files made to break a profiler?
+
+Each case is recorded at 997 Hz. wick must end with the command's status, write a profile that can be read, keep the
+samples, and stay below RSS_LIMIT in all its processes together. Its peak and what it said are kept in the log.
+"""
+import os
+import random
+import shutil
+import struct
+import sys
+import tempfile
+import threading
+import time
+
+from common import VICTIMS, WICK, Recording, Tap, privileged_or_skip
+
+SECONDS = 3
+RSS_LIMIT_MIB = 128
+HOSTILE = os.path.join(VICTIMS, "hostile")
+STATIC = os.path.join(VICTIMS, "v-static")
+BROKEN_FILES = 24
+SEED = 20260101
+
+
+class Peak(threading.Thread):
+    """The highest sum of resident memory over all processes that run the wick binary."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.mib = 0.0
+        self.stop = False
+
+    def run(self):
+        while not self.stop:
+            self.mib = max(self.mib, self.measure())
+            time.sleep(0.05)
+
+    @staticmethod
+    def measure():
+        total = 0
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink(f"/proc/{pid}/exe") != os.path.realpath(WICK):
+                    continue
+                with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+                    total += sum(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
+            except OSError:
+                pass
+        return total / 1024
+
+
+def survive(tap, name, command, executable, minimum=100, status=0):
+    """One case: at least `minimum` samples of the executable, whatever they look like."""
+    peak = Peak()
+    peak.start()
+    recording = Recording([], command, timeout=120).wait()
+    peak.stop = True
+    peak.join()
+    said = recording.stderr.decode(errors="replace").strip().replace("\n", "\n  ")
+    tap.note(f"{name}: peak {peak.mib:.0f} MiB\n  {said}")
+    try:
+        samples = recording.profile().of(executable)
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        tap.check(f"hostile {name}", False, f"status {recording.status}, no readable profile: {error}")
+        return None
+    count = sum(s.count for s in samples)
+    tap.check(f"hostile {name}", recording.status == status and count >= minimum and peak.mib <= RSS_LIMIT_MIB,
+              f"status {recording.status}, {count} samples, peak {peak.mib:.0f} MiB")
+    return samples
+
+
+def write(path, content, mode=0o755):
+    with open(path, "wb") as file:
+        file.write(content)
+    os.chmod(path, mode)
+    return path
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def sections_65535(content):
+    """The same program with 65,535 section headers of nonsense behind it; the kernel does not look at them."""
+    changed = bytearray(content)
+    struct.pack_into("<Q", changed, 40, len(content))
+    struct.pack_into("<HHH", changed, 58, 64, 65535, 65534)
+    pick = random.Random(SEED)
+    header = b"".join(struct.pack("<IIQQQQIIQQ", pick.randrange(1 << 16), pick.randrange(20), 2, pick.randrange(1 << 40),
+                                  pick.randrange(1 << 24), pick.randrange(1 << 30), pick.randrange(70000), 0, 1, 24)
+                      for _ in range(1000))
+    return bytes(changed) + header * 65 + header[:535 * 64]
+
+
+def section_ranges(content):
+    """{name: (offset, size)} of the parts that no running program needs."""
+    shoff = struct.unpack_from("<Q", content, 40)[0]
+    count, names_index = struct.unpack_from("<HH", content, 60)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", content, shoff + i * 64) for i in range(count)]
+    names_at = headers[names_index][4]
+    found = {"section headers": (shoff, count * 64)}
+    for header in headers:
+        end = content.index(b"\0", names_at + header[0])
+        name = content[names_at + header[0]:end].decode()
+        if name in (".eh_frame", ".symtab", ".strtab", ".shstrtab", ".note.gnu.build-id"):
+            found[name] = (header[4], header[5])
+    return found
+
+
+def broken_copies(content, pick):
+    ranges = list(section_ranges(content).values())
+    for number in range(BROKEN_FILES):
+        changed = bytearray(content)
+        offset, size = ranges[number % len(ranges)]
+        for _ in range(1 + number * 4):
+            changed[offset + pick.randrange(size)] = pick.choice((0, 0x7f, 0x80, 0xff, pick.randrange(256)))
+        yield bytes(changed)
+
+
+def junk_elf(pick):
+    """An ELF header whose numbers are huge or random, then noise."""
+    head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHI", 3, 62 if os.uname().machine == "x86_64" else 183, 1)
+    return head + pick.randbytes(3 * 4096)
+
+
+def case_broken(tap, folder):
+    pick = random.Random(SEED)
+    names = []
+    for number, content in enumerate(broken_copies(read(STATIC), pick)):
+        names.append(write(os.path.join(folder, f"v-broken-{number}"), content))
+    script = "; ".join(f"{path} 0.2 >/dev/null" for path in names)
+    samples = survive(tap, "broken sections", ["sh", "-c", script], r"^v-broken", minimum=BROKEN_FILES * 100)
+    if samples is not None:
+        seen = {s.executable for s in samples}
+        tap.check("hostile broken sections keep every program", len(seen) == BROKEN_FILES, f"{len(seen)} of {BROKEN_FILES} seen")
+
+
+def case_lines(tap):
+    """The kernel's own limit is below 100,000; it is raised meanwhile, where that is allowed."""
+    limit = "/proc/sys/vm/max_map_count"
+    before = read(limit)
+
+    def set_limit(text):
+        try:
+            with open(limit, "wb") as file:
+                file.write(text)
+        except OSError as error:
+            tap.note(f"max_map_count stays {before.decode().strip()}: {error}")
+
+    set_limit(b"262144")
+    try:
+        survive(tap, "100,000 lines of maps", [HOSTILE, "lines", str(SECONDS), "100000"], "^hostile$", minimum=1000)
+    finally:
+        set_limit(before)
+
+
+def replaced_by(folder, name, make_node):
+    """A command whose executable's path becomes something else while it runs."""
+    path = os.path.join(folder, name)
+    shutil.copy(STATIC, path)
+    make_node(path + ".new")
+    return ["sh", "-c", f"{path} {SECONDS} >/dev/null & sleep 0.3; mv {path}.new {path}; wait"]
+
+
+def main():
+    tap = Tap()
+    if not privileged_or_skip(tap, "hostile"):
+        tap.end()
+    pick = random.Random(SEED)
+    seconds = str(SECONDS)
+    with tempfile.TemporaryDirectory(prefix="wick-hostile-") as folder:
+        survive(tap, "maps and unmaps", [HOSTILE, "maps", seconds], "^hostile$", minimum=1000)
+        case_lines(tap)
+        survive(tap, "truncated while mapped", [HOSTILE, "truncate", seconds, os.path.join(VICTIMS, "libv-dl.so")], "^hostile$",
+                minimum=1000)
+        junk = write(os.path.join(folder, "junk"), junk_elf(pick))
+        survive(tap, "random bytes with ELF magic", [HOSTILE, "run", seconds, junk, "0x1000"], "^hostile$", minimum=1000)
+        survive(tap, "code in /dev/zero", [HOSTILE, "run", seconds, "/dev/zero", "0x1000"], "^hostile$", minimum=1000)
+        survive(tap, "path becomes a FIFO", replaced_by(folder, "v-fifo", os.mkfifo), "^v-fifo", minimum=1000)
+        survive(tap, "path becomes a device", replaced_by(folder, "v-device", lambda p: os.symlink("/dev/zero", p)), "^v-device",
+                minimum=1000)
+        newline = os.path.join(folder, "new\nline\t\\012")
+        os.mkdir(newline)
+        shutil.copy(STATIC, os.path.join(newline, "v-new\nline"))
+        survive(tap, "newlines in the path", [os.path.join(newline, "v-new\nline"), seconds], "^v-new", minimum=1000)
+        many = write(os.path.join(folder, "v-sections"), sections_65535(read(STATIC)))
+        survive(tap, "65,535 sections", [many, seconds], "^v-sections$", minimum=1000)
+        survive(tap, "500 processes at a time", [HOSTILE, "forks", seconds, "500"], "^hostile$", minimum=1000)
+        case_broken(tap, folder)
+    tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
