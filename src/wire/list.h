@@ -2,3 +2,4 @@
 /* The formats, in the order in which contents are tried. */
 FORMAT(otlp)
 FORMAT(pprof)
+FORMAT(folded)

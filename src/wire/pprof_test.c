@@ -25,21 +25,25 @@ static const struct profile_set *set_of(const struct profile *p, u32 resource, u
 	return &p->resources.at[resource].scopes[0].sets[set];
 }
 
-/* Without what pprof adds: the flags of mappings, which lie between " \"pprof.mapping" and the next attribute. */
+/* Without what pprof adds: the flags of mappings. */
 static char *dump_without_flags(const struct profile *p)
 {
-	char *text = profile_dump(p), *flag, *end;
+	static const char flag[] = " \"pprof.mapping.";
+	char *text = profile_dump(p), *to = text;
 
-	while ((flag = strstr(text, " \"pprof.mapping."))) {
-		end = flag + strcspn(flag + 1, " \n") + 1;
-		memmove(flag, end, strlen(end) + 1);
+	for (const char *from = text; *from;) {
+		if (*from == ' ' && !strncmp(from, flag, sizeof(flag) - 1))
+			from += 1 + strcspn(from + 1, " \n");
+		else
+			*to++ = *from++;
 	}
+	*to = '\0';
 	return text;
 }
 
 TEST(pprof_keeps_what_it_can_hold)
 {
-	for (unsigned int seed = 0; seed < 20; seed++) {
+	for (unsigned int seed = 0; seed < 10; seed++) {
 		struct profile *p = profile_random(seed, 1), *q, *again;
 		char *text_p, *text_q, *text_again;
 		struct buf first, second;

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/interner.h"
+#include "profile/any.h"
+#include "profile/profile.h"
+#include "profile/table.h"
+#include "wire/folded.h"
+
+#define SCRATCH_BYTES_MAX ((size_t)4 << 30)
+#define FRAME_TYPE "profile.frame.type"
+
+/*
+ * Samples are counted by (process, stack) first, so that a stack's text is
+ * made once, then by text, since different addresses have the same name.
+ */
+struct tally {
+	struct interner keys;
+	s64 *counts;
+	u32 cap;
+};
+
+struct encoder {
+	const struct profile *p;
+	struct arena arena;
+	struct interner processes;
+	struct tally pairs, lines;
+	struct buf line;
+	int err;
+};
+
+struct pair {
+	u32 process, stack;
+};
+
+static void encoder_init(struct encoder *e, const struct profile *profile)
+{
+	*e = (struct encoder){ .p = profile };
+	arena_init(&e->arena, SCRATCH_BYTES_MAX);
+	interner_init(&e->processes, &e->arena, PROFILE_TABLE_MAX);
+	interner_init(&e->pairs.keys, &e->arena, PROFILE_TABLE_MAX);
+	interner_init(&e->lines.keys, &e->arena, PROFILE_TABLE_MAX);
+	buf_init(&e->line, SCRATCH_BYTES_MAX);
+}
+
+static void encoder_done(struct encoder *e)
+{
+	interner_done(&e->processes);
+	interner_done(&e->pairs.keys);
+	interner_done(&e->lines.keys);
+	free(e->pairs.counts);
+	free(e->lines.counts);
+	arena_done(&e->arena);
+	buf_done(&e->line);
+}
+
+static int tally_add(struct tally *tally, const void *key, size_t len, s64 count)
+{
+	bool is_new;
+	u32 number = interner_add(&tally->keys, key, len, &is_new);
+	int r;
+
+	if (number == INTERNER_NONE)
+		return -ENOMEM;
+	if (is_new) {
+		r = array_grow((void **)&tally->counts, &tally->cap, number, PROFILE_TABLE_MAX, sizeof(*tally->counts));
+		if (r < 0)
+			return r;
+		tally->counts[number] = 0;
+	}
+	tally->counts[number] = (s64)((u64)tally->counts[number] + (u64)count);
+	return 0;
+}
+
+/* ---- Names ----------------------------------------------------------------- */
+
+static void put_name(struct buf *b, struct str name)
+{
+	size_t start = b->len;
+
+	buf_add(b, name.at, name.len);
+	for (size_t i = start; i < b->len; i++) {
+		if (b->data[i] == ';')
+			b->data[i] = ':';
+		else if ((unsigned char)b->data[i] < 0x20 || b->data[i] == 0x7f)
+			b->data[i] = ' ';
+	}
+}
+
+static bool starts_with(struct str s, const char *head)
+{
+	return s.len >= strlen(head) && !memcmp(s.at, head, strlen(head));
+}
+
+static bool is_kernel(const struct profile *p, const struct profile_location *l)
+{
+	const struct any *type = profile_attribute_find(p, l->attributes, FRAME_TYPE);
+
+	if (type && type->kind == ANY_STRING)
+		return str_equal(type->string, STR("kernel"));
+	return starts_with(p->strings.at[p->mappings.at[l->mapping].filename], "[kernel");
+}
+
+static struct str file_name(const struct profile *p, const struct profile_location *l)
+{
+	struct str path = p->strings.at[p->mappings.at[l->mapping].filename];
+	const char *slash = path.len ? memrchr(path.at, '/', path.len) : NULL;
+
+	return slash ? (struct str){ slash + 1, (u32)(path.at + path.len - slash - 1) } : path;
+}
+
+/* An address without a name: libfoo.so+0x1230. */
+static void put_address(struct buf *b, const struct profile *p, const struct profile_location *l)
+{
+	struct str file = file_name(p, l);
+
+	if (!file.len && !l->address) {
+		buf_addf(b, "[unknown]");
+		return;
+	}
+	put_name(b, file);
+	buf_addf(b, "%s0x%llx", file.len ? "+" : "", l->address);
+}
+
+static void put_frame(struct buf *b, const struct profile *p, const struct profile_location *l,
+		      const struct profile_line *line)
+{
+	const struct profile_function *f = &p->functions.at[line ? line->function : 0];
+	struct str name = p->strings.at[f->name ? f->name : f->system_name];
+
+	if (b->len)
+		buf_add(b, ";", 1);
+	if (name.len)
+		put_name(b, name);
+	else
+		put_address(b, p, l);
+	if (is_kernel(p, l))
+		buf_add(b, "_[k]", 4);
+}
+
+/* Outermost first: the last location, and of each its last line. */
+static void put_stack(struct buf *b, const struct profile *p, struct indices stack)
+{
+	for (u32 i = stack.count; i-- > 0;) {
+		const struct profile_location *l = &p->locations.at[stack.at[i]];
+
+		if (!l->line_count)
+			put_frame(b, p, l, NULL);
+		for (u32 k = l->line_count; k-- > 0;)
+			put_frame(b, p, l, &l->lines[k]);
+	}
+}
+
+/* ---- Samples --------------------------------------------------------------- */
+
+static struct str text_of(const struct any *value)
+{
+	return value && value->kind == ANY_STRING ? value->string : (struct str){ 0 };
+}
+
+static struct str process_name(const struct profile *p, const struct profile_resource *resource,
+			       const struct profile_sample *sample)
+{
+	struct str name = text_of(keyvalue_find(resource->attributes, resource->attribute_count,
+						"process.executable.name"));
+
+	return name.len ? name : text_of(profile_attribute_find(p, sample->attributes, "thread.name"));
+}
+
+static int count_sample(struct encoder *e, const struct profile_resource *resource,
+			const struct profile_sample *sample)
+{
+	struct str name = process_name(e->p, resource, sample);
+	struct pair pair = { interner_add(&e->processes, name.at, name.len, NULL), sample->stack };
+
+	if (pair.process == INTERNER_NONE)
+		return -ENOMEM;
+	return tally_add(&e->pairs, &pair, sizeof(pair), profile_sample_value(sample));
+}
+
+static const struct profile_set *first_set(const struct profile *p)
+{
+	for (u32 r = 0; r < p->resources.count; r++)
+		for (u32 s = 0; s < p->resources.at[r].scope_count; s++)
+			if (p->resources.at[r].scopes[s].set_count)
+				return &p->resources.at[r].scopes[s].sets[0];
+	return NULL;
+}
+
+static bool type_equal(const struct profile *p, struct profile_type a, struct profile_type b)
+{
+	return str_equal(p->strings.at[a.type], p->strings.at[b.type]) &&
+	       str_equal(p->strings.at[a.unit], p->strings.at[b.unit]);
+}
+
+static int count_set(struct encoder *e, const struct profile_resource *resource, const struct profile_set *set)
+{
+	int r = 0;
+
+	if (!type_equal(e->p, set->sample_type, first_set(e->p)->sample_type))
+		return 0;
+	for (u32 i = 0; i < set->sample_count && r == 0; i++)
+		r = count_sample(e, resource, &set->samples[i]);
+	return r;
+}
+
+static int count_resource(struct encoder *e, const struct profile_resource *resource)
+{
+	int r = 0;
+
+	for (u32 s = 0; s < resource->scope_count; s++)
+		for (u32 i = 0; i < resource->scopes[s].set_count && r == 0; i++)
+			r = count_set(e, resource, &resource->scopes[s].sets[i]);
+	return r;
+}
+
+/* Makes the text of each pair and counts again by it. */
+static int join_lines(struct encoder *e)
+{
+	for (u32 i = 0; i < e->pairs.keys.count; i++) {
+		const struct pair *pair = interner_get(&e->pairs.keys, i)->at;
+		const struct interner_entry *process = interner_get(&e->processes, pair->process);
+		int r;
+
+		e->line.len = 0;
+		put_name(&e->line, (struct str){ process->at, process->len });
+		put_stack(&e->line, e->p, e->p->stacks.at[pair->stack]);
+		if (!e->line.len)
+			buf_addf(&e->line, "[unknown]");
+		r = buf_err(&e->line);
+		if (r == 0)
+			r = tally_add(&e->lines, e->line.data, e->line.len, e->pairs.counts[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int folded_encode(const struct profile *profile, struct buf *out)
+{
+	_cleanup_(encoder_done) struct encoder e;
+	int r = 0;
+
+	encoder_init(&e, profile);
+	for (u32 i = 0; i < profile->resources.count && r == 0; i++)
+		r = count_resource(&e, &profile->resources.at[i]);
+	if (r == 0)
+		r = join_lines(&e);
+	if (r < 0)
+		return r;
+	for (u32 i = 0; i < e.lines.keys.count; i++) {
+		const struct interner_entry *line = interner_get(&e.lines.keys, i);
+
+		buf_add(out, line->at, line->len);
+		buf_addf(out, " %lld\n", e.lines.counts[i]);
+	}
+	return buf_err(out);
+}
