@@ -271,20 +271,16 @@ bool cfi_read(struct cfi *cfi, u64 offset, struct cfi_fde *ret_fde)
 /* Where PT_GNU_EH_FRAME says that .eh_frame begins; it then ends where its segment does. */
 static int find_by_header(struct cfi *cfi, const struct exe_phdr *phdr)
 {
-	struct cursor c = cursor_of(exe_bytes(cfi->exe, phdr->fo, 4), 4);
-	u8 version, encoding;
+	const u8 *at = exe_bytes(cfi->exe, phdr->fo, phdr->file_bytes);
+	struct cursor c;
 
-	if (!c.at)
+	/* version, encodings of the pointer to .eh_frame and of a table that we do not need, the pointer */
+	if (!at || phdr->file_bytes < 4 || at[0] != 1)
 		return -ENODATA;
-	version = cursor_u8(&c);
-	encoding = cursor_u8(&c);
-	c = cursor_of(exe_bytes(cfi->exe, phdr->fo, phdr->file_bytes), phdr->file_bytes);
-	if (!c.at || version != 1)
-		return -ENODATA;
-	cursor_skip(&c, 4);
+	c = cursor_of(at + 4, phdr->file_bytes - 4);
 	cfi->data_base_ea = phdr->ea;
 	cfi->ends_at_zero = true;
-	cfi->ea = read_address(cfi, &c, encoding, phdr->ea + 4);
+	cfi->ea = read_address(cfi, &c, at[1], phdr->ea + 4);
 	for (u32 i = 0; !c.bad && i < cfi->exe->load_count; i++) {
 		const struct exe_phdr *load = &cfi->exe->load[i];
 		u64 bytes;

@@ -95,11 +95,10 @@ bool known_signal_fde(const struct exe *exe, const struct cfi_fde *fde, u64 *ret
 /* Adds the trampolines of a stretch of code that no function covers. */
 static void scan_gap(const struct exe *exe, u64 start_ea, u64 end_ea, struct functions *ret)
 {
-	const u8 *at = exe_bytes_at(exe, start_ea, end_ea - start_ea);
-	const u8 *end = at + (end_ea - start_ea), *found;
+	const u8 *at = exe_bytes_at(exe, start_ea, end_ea - start_ea), *found;
 	size_t length;
 
-	while (at && (found = find_trampoline(exe->machine, at, end - at, &length))) {
+	while (at && (found = find_trampoline(exe->machine, at, end_ea - start_ea, &length))) {
 		start_ea += found - at;
 		functions_add(ret, start_ea - 1, start_ea + length, FUNCTION_KNOWN, KNOWN_SIGNAL);
 		start_ea += length;
