@@ -25,8 +25,15 @@ uint64_t cursor_uint(struct cursor *c, size_t bytes)
 	uint64_t value = 0;
 
 	assert(bytes >= 1 && bytes <= 8);
-	if (at)
-		memcpy(&value, at, bytes);	/* we run on little-endian machines only */
+	if (!at)
+		return 0;
+	/* We run on little-endian machines only. Two sizes are so frequent that a call would be felt. */
+	if (bytes == 4)
+		memcpy(&value, at, 4);
+	else if (bytes == 8)
+		memcpy(&value, at, 8);
+	else
+		memcpy(&value, at, bytes);
 	return value;
 }
 

@@ -11,6 +11,9 @@
 #define ENTRY_BYTES_MAX 256
 /* How much code without FDEs is searched for trampolines; libc needs none, musl 0.5 MB. */
 #define SCAN_BYTES_MAX (16u << 20)
+#define CODE_SECTIONS_MAX 64	/* each is compared with all functions */
+/* Smaller gaps are padding: looking at it would read in all the text of the file. */
+#define GAP_BYTES_MIN 16
 #define DYNAMIC_MAX 1024
 #define VDSO_BYTES_MAX 65536
 #define ARM64_PLT_HEADER 32
@@ -106,27 +109,40 @@ static void scan_gap(const struct exe *exe, u64 start_ea, u64 end_ea, struct fun
 	}
 }
 
+/* Adds the trampolines in gaps of a range; *left is how many bytes may still be looked at. */
+static void scan_range(const struct exe *exe, const struct functions *functions, u64 ea, u64 end_ea, u64 *left,
+		       struct functions *ret)
+{
+	for (u32 i = functions_from(functions, ea); ea < end_ea && *left; i++) {
+		bool last = i >= functions->count || functions->at[i].start_ea >= end_ea;
+		u64 to = last ? end_ea : functions->at[i].start_ea;
+
+		to = to > ea && to - ea > *left ? ea + *left : to;
+		if (to > ea && to - ea >= GAP_BYTES_MIN) {
+			*left -= to - ea;
+			scan_gap(exe, ea, to, ret);
+		}
+		ea = last ? end_ea : function_end(&functions->at[i]);
+	}
+}
+
+/* Code is in sections; where their headers were stripped, data may be mapped executable with it. */
 static void scan_gaps(const struct exe *exe, const struct functions *functions, struct functions *ret)
 {
 	u64 left = SCAN_BYTES_MAX;
+	struct exe_section s;
 
-	for (u32 n = 0; n < exe->load_count; n++) {
-		const struct exe_phdr *load = &exe->load[n];
-		u64 ea = load->ea, end = load->ea + load->file_bytes;
-
-		if (!(load->flags & PF_X) || end < ea)
+	for (u32 i = 1, count = 0; count < CODE_SECTIONS_MAX && exe_section(exe, i, &s); i++) {
+		if (!(s.flags & SHF_EXECINSTR) || s.type != SHT_PROGBITS || s.ea + s.bytes < s.ea)
 			continue;
-		for (u32 i = functions_from(functions, ea); ea < end && left; i++) {
-			bool last = i >= functions->count || functions->at[i].start_ea >= end;
-			u64 to = last ? end : functions->at[i].start_ea;
+		scan_range(exe, functions, s.ea, s.ea + s.bytes, &left, ret);
+		count++;
+	}
+	for (u32 i = 0; !exe->section_count && i < exe->load_count; i++) {
+		const struct exe_phdr *load = &exe->load[i];
 
-			to = to > ea && to - ea > left ? ea + left : to;
-			if (to > ea && to - ea >= sizeof(trampolines->code) - 2) {
-				left -= to - ea;
-				scan_gap(exe, ea, to, ret);
-			}
-			ea = last ? end : function_end(&functions->at[i]);
-		}
+		if (load->flags & PF_X && load->ea + load->file_bytes >= load->ea)
+			scan_range(exe, functions, load->ea, load->ea + load->file_bytes, &left, ret);
 	}
 	functions_settle(ret);
 }
