@@ -19,6 +19,7 @@
 #include "exe/lines.h"
 
 #define FILES_MAX 3		/* kept open */
+#define UNPACKED_MAX (64u << 20)	/* bytes of compressed sections, unpacked */
 #define HEAP_MAX (6u << 20)	/* bytes of malloc(), above which they are closed */
 
 /* A file that libdw reads. libelf maps it, so that the descriptor need not stay open. */
@@ -65,11 +66,28 @@ static void unmap(struct mapped *mapped)
 	*mapped = (struct mapped){ 0 };
 }
 
+/* What compressed sections take in memory. libdw unpacks all that it knows, at once. */
+static u64 unpacked_bytes(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Chdr header;
+	u64 sum = 0;
+
+	while ((scn = elf_nextscn(elf, scn)) && sum <= UNPACKED_MAX)
+		if (gelf_getchdr(scn, &header))
+			sum += header.ch_size < UNPACKED_MAX ? header.ch_size : UNPACKED_MAX + 1;
+	return sum;
+}
+
 static int map(int fd, struct mapped *ret_mapped)
 {
 	struct mapped mapped = { .elf = elf_begin(fd, ELF_C_READ_MMAP, NULL) };
 
 	if (mapped.elf && elf_kind(mapped.elf) == ELF_K_ELF) {
+		if (unpacked_bytes(mapped.elf) > UNPACKED_MAX) {
+			unmap(&mapped);
+			return -E2BIG;
+		}
 		mapped.at = elf_rawfile(mapped.elf, &mapped.bytes);
 		mapped.dwarf = dwarf_begin_elf(mapped.elf, DWARF_C_READ, NULL);
 	}
@@ -130,7 +148,7 @@ static int file_open(struct file *file, int fd, int debug_fd, int alt_fd)
 {
 	int r = debug_fd >= 0 ? map(debug_fd, &file->main) : -ENODATA;
 
-	if (r < 0)
+	if (r == -ENODATA)
 		r = map(fd, &file->main);
 	if (r < 0)
 		return r;

@@ -23,7 +23,7 @@ DEFINE_CLEANUP(struct inlines *, inlines_free)
 
 /*
  * Files as in reader_lines(); debug_fd and alt_fd may be -1. After budget_ns no further address is begun.
- * -ENODATA if there is no DWARF.
+ * -ENODATA if there is no DWARF, -E2BIG if it is compressed and too large to unpack.
  */
 int inlines_find(struct inlines *inlines, int fd, int debug_fd, int alt_fd, const u64 *ea, u32 count, u64 budget_ns,
 		 struct exe_lines **ret_lines);

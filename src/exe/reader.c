@@ -313,6 +313,7 @@ static int reader_call(struct reader *reader, struct reader_request *request, co
 		r = reader_ask(reader, request, fds);
 	if (r == 0)
 		r = reader_hear(reader, ret_at, ret_bytes);
+	reader->stats.too_large += r == -E2BIG;
 	pthread_mutex_unlock(&reader->lock);
 	return r;
 }

@@ -61,6 +61,7 @@ struct reader_stats {
 	u64 restarts;		/* it died, or was killed because of a timeout */
 	u64 timeouts;
 	u64 refused;		/* not a regular file, or too large to look at */
+	u64 too_large;		/* more than we are willing to unpack or to answer */
 	u64 unfiltered;		/* it was started on a kernel that cannot filter its system calls */
 };
 
@@ -92,7 +93,8 @@ int reader_symbols(struct reader *reader, int fd, int debug_fd, const u64 *ea, u
 
 /*
  * Inline chains with file and line from DWARF for up to LINES_MAX ELF addresses, checked (exe/lines.h); fastest
- * where they ascend. alt_fd is the dwz supplementary file or -1. -ENODATA if neither file has DWARF.
+ * where they ascend. alt_fd is the dwz supplementary file or -1. -ENODATA if neither file has DWARF; -E2BIG if it is
+ * compressed and takes too much memory to unpack.
  */
 int reader_lines(struct reader *reader, int fd, int debug_fd, int alt_fd, const u64 *ea, u32 count,
 		 struct exe_lines **ret_lines);

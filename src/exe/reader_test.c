@@ -89,25 +89,32 @@ TEST(reader_keeps_no_privilege)
 	}
 }
 
+/* Makes a file a copy of this program. */
+static void copy_self(int fd)
+{
+	_cleanup_(closep) int self = open_self();
+	char part[65536];
+	off_t at = 0;
+	ssize_t got;
+
+	while ((got = read(self, part, sizeof(part))) > 0) {
+		EQ(pwrite(fd, part, got, at), got);
+		at += got;
+	}
+	EQ(got, 0);
+}
+
 TEST(reader_reads_files_that_only_their_owner_may_open)
 {
 	_cleanup_(reader_freep) struct reader *reader = start();
 	char path[] = "/tmp/wick-reader-test-XXXXXX";
-	_cleanup_(closep) int self = open_self();
 	_cleanup_(closep) int fd = mkstemp(path);
 	struct exe_info info;
-	struct stat stat;
 
-	OK(fd >= 0 && fstat(self, &stat) == 0);
+	OK(fd >= 0);
 	unlink(path);
 	EQ(fchmod(fd, 0600), 0);
-	for (off_t left = stat.st_size; left;) {
-		char part[65536];
-		ssize_t got = read(self, part, sizeof(part));
-
-		OK(got > 0 && write(fd, part, got) == got);
-		left -= got;
-	}
+	copy_self(fd);
 	EQ(reader_identify(reader, fd, &info), 0);
 }
 
@@ -203,6 +210,42 @@ TEST(reader_blames_the_file_that_kills_it)
 	EQ(r, -EBADMSG);
 	EQ(reader_stats(reader).timeouts, 0);
 	OK(reader_stats(reader).restarts >= 1);
+	EQ(reader_identify(reader, fd, &info), 0);
+}
+
+static pid_t truncate_later(int fd, unsigned us)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		usleep(us);
+		_exit(ftruncate(fd, 4096) < 0);
+	}
+	return pid;
+}
+
+TEST(reader_survives_files_that_shrink_while_they_are_read)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = memfd_create("shrinks", MFD_CLOEXEC);
+	struct exe_info info;
+
+	for (int i = 0; i < 300 && !reader_stats(reader).restarts; i++) {
+		struct rows *rows = NULL;
+		pid_t child;
+		int r;
+
+		copy_self(fd);
+		child = truncate_later(fd, i * 50);
+		r = reader_rows(reader, fd, -1, &rows);
+		OK(r <= 0);
+		OK(r == -EBADMSG || !reader_stats(reader).restarts);
+		free(rows);
+		EQ(waitpid(child, NULL, 0), child);
+	}
+	if (!reader_stats(reader).restarts)
+		SKIP("the file was never caught while it was being read");
+	copy_self(fd);
 	EQ(reader_identify(reader, fd, &info), 0);
 }
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-O = os.environ.get('O', 'build')
+O = os.environ.get('WICK_BUILD', 'build')
 TOOL = f'{O}/test/tools/lines_dump'
 COUNT = int(os.environ.get('COUNT', 4000))
 AGREE = 0.999
@@ -112,7 +112,7 @@ def from_llvm(path, addresses):
 
 def plain(name):
     """What is left of a name when compilers and tools have had their way with it."""
-    for mark in ('.constprop.', '.isra.', '.part.', '.cold', '.lto_priv.', '.llvm.', '.localalias', '@@', '@plt'):
+    for mark in ('.constprop.', '.isra.', '.part.', '.cold', '.lto_priv.', '.llvm.', '.localalias', '.abi0', '@@', '@plt'):
         name = name.split(mark)[0]
     return name.replace('C4E', 'C2E').replace('C1E', 'C2E').replace('D4E', 'D2E').replace('D1E', 'D2E')
 
