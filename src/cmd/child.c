@@ -92,6 +92,21 @@ bool child_ended(struct child *child)
 	return child->pid == 0;
 }
 
+int child_wait(struct child *child)
+{
+	int status;
+
+	while (child->pid > 0) {
+		pid_t pid = waitpid(child->pid, &status, 0);
+
+		if (pid == child->pid)
+			set_status(child, status);
+		else if (pid < 0 && errno != EINTR)
+			child->pid = 0;
+	}
+	return child->status;
+}
+
 void child_signal(const struct child *child, int signal)
 {
 	if (child->pid > 0)

@@ -28,6 +28,9 @@ int child_go(struct child *child);
 /* True once it has ended; then status is set. Does not wait. */
 bool child_ended(struct child *child);
 
+/* Waits for it to end: its status. */
+int child_wait(struct child *child);
+
 /* Passes a signal on. */
 void child_signal(const struct child *child, int signal);
 

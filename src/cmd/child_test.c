@@ -29,8 +29,8 @@ TEST(child_returns_its_exit_status)
 	struct child child = start("exit 7");
 
 	EQ(child_go(&child), 0);
-	wait_end(&child);
-	EQ(child.status, 7);
+	EQ(child_wait(&child), 7);
+	OK(child_ended(&child));
 	child_done(&child);
 }
 

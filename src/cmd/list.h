@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every subcommand, in the order of `wick --help`. No include guard: it is included with COMMAND() defined. */
+COMMAND(record)
 COMMAND(report)
 COMMAND(top)
 COMMAND(diff)

@@ -10,12 +10,14 @@
 #include "base/cleanup.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "cmd/live.h"
 #include "cmd/screen.h"
 #include "cmd/source.h"
 #include "cmd/terminal.h"
 #include "cmd/view.h"
 #include "profile/profile.h"
 #include "profile/summary.h"
+#include "receivers/profiling.h"
 
 /* How long a key may wait for its effect. */
 #define KEY_DELAY_MS 50
@@ -26,6 +28,7 @@ struct top_values {
 	int by;
 	s64 count, limit, frequency;
 	double delay;
+	struct option_numbers pids;
 };
 
 #define AT(field) offsetof(struct top_values, field)
@@ -35,6 +38,7 @@ static const struct option_entry top_options[] = {
 	{ "count", 'n', OPTION_INTEGER, AT(count), "WINDOWS", NULL, 1, 1e9, NULL, "end after that many" },
 	{ "delay", 'd', OPTION_REAL, AT(delay), "SECONDS", "1", 0.1, 3600, NULL, "length of a window" },
 	{ "frequency", 'F', OPTION_INTEGER, AT(frequency), "HZ", "99", 1, 10000, NULL, "samples a second on each CPU" },
+	{ "pid", 'p', OPTION_NUMBERS, AT(pids), "PID,...", NULL, 1, 4194304, NULL, "only these processes" },
 	{ "by", 0, OPTION_CHOICE, AT(by), "WHAT", "function", 0, 0, view_by_names, "what a row is at first" },
 	{ "limit", 0, OPTION_INTEGER, AT(limit), "ROWS", "20", 1, 1e6, NULL, "rows of a window in batch mode" },
 	{ "inline", 0, OPTION_SWITCH, AT(inlines), NULL, "on", 0, 0, NULL, "count inlined functions as functions" },
@@ -270,6 +274,56 @@ static int file_next(void *context, int timeout_ms, struct profile **ret_profile
 	return 1;
 }
 
+/* ---- This machine as the source ---- */
+
+struct live_source {
+	struct profiling *profiling;
+	char text[64];
+};
+
+static int live_next(void *context, int timeout_ms, struct profile **ret_profile)
+{
+	struct live_source *live = context;
+
+	return profiling_next(live->profiling, timeout_ms, ret_profile);
+}
+
+static const char *live_text(void *context)
+{
+	struct live_source *live = context;
+	struct profiling_status status;
+
+	profiling_status(live->profiling, &status);
+	snprintf(live->text, sizeof(live->text), "%llu lost, %.1f %% whole stacks",
+		 (unsigned long long)live_lost(&status), live_whole_percent(&status));
+	return live->text;
+}
+
+static int run_live(struct top *top)
+{
+	const struct top_values *v = top->values;
+	struct live_options options = {
+		.frequency = v->frequency,
+		.pids = v->pids,
+		.inlines = v->inlines,
+		.version_check = true,
+		.interval_ms = (u32)(v->delay * 1000),
+	};
+	struct live_source live = { 0 };
+	struct source source = { .context = &live, .next = live_next, .status = live_text };
+	_cleanup_(buf_done) struct buf why;
+	int r;
+
+	buf_init(&why, 4096);
+	r = live_start(&options, &live.profiling, &why);
+	if (r < 0)
+		return command_fail(&command_top, "%s", why.len ? why.data : strerror(-r));
+	top->source = &source;
+	r = v->batch ? run_batch(top) : run_screen(top);
+	profiling_free(live.profiling);
+	return r < 0 ? command_fail(&command_top, "%s", strerror(-r)) : 0;
+}
+
 static int run_file(struct top *top, const char *path)
 {
 	struct file_source file = { .once = top->values->batch };
@@ -292,14 +346,13 @@ static int top_run(const void *values, int count, char **operands)
 	terminal_init(&top.terminal, STDOUT_FILENO);
 	v.batch |= !top.terminal.is_terminal || !isatty(STDIN_FILENO);
 	catch_signals();
-	return run_file(&top, operands[0]);
+	return count ? run_file(&top, operands[0]) : run_live(&top);
 }
 
 const struct command command_top = {
 	.name = "top",
 	.help = "show what the machine is busy with, live",
 	.operands = "[FILE]",
-	.operands_min = 1,
 	.operands_max = 1,
 	.about = "Shows functions, processes or threads by the time they took in the last window, as top(1)\n"
 		 "does, or browses a profile in a FILE. Keys: f p t e l choose what a row is, / filters, space\n"

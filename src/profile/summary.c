@@ -286,7 +286,8 @@ static int fold_set(void *context, const struct profile_resource *resource, cons
 	bool counts = scale_of(unit).kind == SUMMARY_COUNT;
 
 	if (!same_text(type, s->type) || (f->any && scale.kind != s->unit)) {
-		s->other_type_count++;
+		/* pprof files hold the time beside the count of its ticks: that is nothing else. */
+		s->other_type_count += set->sample_type.type != set->period_type.type;
 		return 0;
 	}
 	f->any = true;

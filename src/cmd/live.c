@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/live.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "cmd/privilege.h"
+#include "cmd/terminal.h"
+#include "receivers/profiling.h"
+#include "tracer/kernel_check.h"
+
+const char *const live_events[] = {
+	[SAMPLER_AUTO] = "auto", [SAMPLER_CYCLES] = "cycles", [SAMPLER_CLOCK] = "clock", NULL,
+};
+
+static int check_privileges(struct buf *why)
+{
+	char missing[128];
+	u64 caps = 0;
+	int r = privilege_read(&caps);
+
+	if (r < 0)
+		buf_addf(why, "cannot read /proc/self/status (%s); mount /proc", strerror(-r));
+	else if (*privilege_missing(caps, missing, sizeof(missing)))
+		buf_addf(why, "%s is missing; " PRIVILEGE_ADVICE, missing);
+	else
+		return 0;
+	return -EPERM;
+}
+
+/* The tracer refuses kernels that surely freeze; of those that may, the user hears here. */
+static void warn_of_kernel(void)
+{
+	struct kernel_names names;
+
+	if (kernel_names_read(&names) == 0 && kernel_check(&names, NULL) == KERNEL_UNSURE)
+		fprintf(stderr, "wick: %s\n", kernel_verdict_text(KERNEL_UNSURE));
+}
+
+int live_start(const struct live_options *options, struct profiling **ret_profiling, struct buf *why)
+{
+	pid_t pids[OPTION_NUMBERS_MAX];
+	struct profiling_options p = {
+		.tracer = {
+			.frequency_hz = (u32)options->frequency,
+			.event = (enum sampler_event)options->event,
+			.pids = pids,
+			.pid_count = options->pids.count,
+			.follow_children = options->children,
+			.cgroup_path = options->cgroup,
+			.cache_path = LIVE_CACHE_PATH,
+			.no_kernel_version_check = !options->version_check,
+		},
+		.symbolizer = {
+			.inlines = options->inlines,
+			.debuginfod_urls = options->debuginfod_urls,
+			.cache_path = LIVE_CACHE_PATH "/debuginfod",
+		},
+		.interval_ms = options->interval_ms,
+	};
+	int r = check_privileges(why);
+
+	if (r < 0)
+		return r;
+	for (u32 i = 0; i < options->pids.count; i++)
+		pids[i] = (pid_t)options->pids.at[i];
+	if (options->version_check)
+		warn_of_kernel();
+	/* Without it rows are compiled anew each time; that is all. */
+	(void)mkdir(LIVE_CACHE_PATH, 0700);
+	return profiling_start(&p, ret_profiling, why);
+}
+
+static const struct counter_value *find_counter(const struct profiling_status *status, const char *name)
+{
+	for (size_t i = 0; i < status->counter_count; i++) {
+		if (!strcmp(status->counters[i].name, name))
+			return &status->counters[i];
+	}
+	return NULL;
+}
+
+u64 live_lost(const struct profiling_status *status)
+{
+	static const char prefix[] = "samples_lost";
+	u64 lost = 0;
+
+	for (size_t i = 0; i < status->counter_count; i++) {
+		if (!strncmp(status->counters[i].name, prefix, sizeof(prefix) - 1))
+			lost += status->counters[i].value;
+	}
+	return lost;
+}
+
+double live_whole_percent(const struct profiling_status *status)
+{
+	const struct counter_value *whole = find_counter(status, "stack_complete");
+	u64 cut = 0;
+
+	for (size_t i = 0; i < status->counter_count; i++) {
+		const struct counter_value *c = &status->counters[i];
+
+		if (c->kind == COUNT_SHORT && !strncmp(c->text, "cut:", 4))
+			cut += c->value;
+	}
+	return whole && whole->value + cut ? 100.0 * (double)whole->value / (double)(whole->value + cut) : 100;
+}
+
+void live_print_counters(const struct profiling_status *status, const struct terminal *terminal, struct buf *out)
+{
+	static const enum terminal_style styles[] = {
+		[COUNT_NEUTRAL] = STYLE_NONE, [COUNT_SHORT] = STYLE_YELLOW, [COUNT_LOSS] = STYLE_RED,
+	};
+
+	for (size_t i = 0; i < status->counter_count; i++) {
+		const struct counter_value *c = &status->counters[i];
+
+		if (c->value)
+			buf_addf(out, "%s%12llu%s  %-28s %s%s%s\n", terminal_style(terminal, styles[c->kind]),
+				 (unsigned long long)c->value, terminal_style(terminal, STYLE_NONE), c->name,
+				 terminal_style(terminal, STYLE_DIM), c->text, terminal_style(terminal, STYLE_NONE));
+	}
+	if (status->windows_dropped)
+		buf_addf(out, "%12llu  %-28s %s\n", (unsigned long long)status->windows_dropped, "windows_dropped",
+			 "windows that nobody took in time");
+}
+
+void live_counters_json(const struct profiling_status *status, struct buf *out)
+{
+	buf_addf(out, "{");
+	for (size_t i = 0; i < status->counter_count; i++)
+		buf_addf(out, "\n  \"%s\": %llu,", status->counters[i].name,
+			 (unsigned long long)status->counters[i].value);
+	buf_addf(out, "\n  \"windows_dropped\": %llu\n}", (unsigned long long)status->windows_dropped);
+}

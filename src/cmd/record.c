@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cmd/child.h"
+#include "cmd/command.h"
+#include "cmd/input.h"
+#include "cmd/live.h"
+#include "cmd/terminal.h"
+#include "cmd/text.h"
+#include "profile/merge.h"
+#include "profile/profile.h"
+#include "receivers/profiling.h"
+#include "wire/format.h"
+
+/* How long the end of the command, or of the time, may go unnoticed. */
+#define WAIT_MS 50
+#define PROGRESS_NS 500000000ull
+/* A command that was told to end by Ctrl-C gets this long before sampling ends without it. */
+#define GRACE_NS 2000000000ull
+#define SUMMARY_MAX 65536
+
+struct record_values {
+	s64 frequency;
+	double duration;
+	struct option_numbers pids;
+	bool children, inlines, debuginfod, quiet, verbose, version_check;
+	const char *cgroup, *output, *format;
+	int event;
+};
+
+#define AT(field) offsetof(struct record_values, field)
+static const struct option_entry record_options[] = {
+	{ "frequency", 'F', OPTION_INTEGER, AT(frequency), "HZ", "20", 1, 10000, NULL, "samples a second on each CPU" },
+	{ "duration", 'd', OPTION_REAL, AT(duration), "SECONDS", NULL, 0.01, 1e7, NULL,
+	  "how long; without it until Ctrl-C or the command's end" },
+	{ "pid", 'p', OPTION_NUMBERS, AT(pids), "PID,...", NULL, 1, 4194304, NULL, "only these processes" },
+	{ "children", 0, OPTION_SWITCH, AT(children), NULL, NULL, 0, 0, NULL, "with -p: and those that they start" },
+	{ "cgroup", 0, OPTION_TEXT, AT(cgroup), "PATH", NULL, 0, 0, NULL, "only processes in this control group" },
+	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", "wick.pb.gz", 0, 0, NULL, "where to write, - is a pipe" },
+	{ "format", 'f', OPTION_TEXT, AT(format), "FORMAT", NULL, 0, 0, NULL,
+	  "write this format; without it the name of FILE decides" },
+	{ "inline", 0, OPTION_SWITCH, AT(inlines), NULL, "on", 0, 0, NULL, "find inlined functions and line numbers" },
+	{ "debuginfod", 0, OPTION_SWITCH, AT(debuginfod), NULL, NULL, 0, 0, NULL,
+	  "ask $DEBUGINFOD_URLS for missing debug information" },
+	{ "event", 'e', OPTION_CHOICE, AT(event), "CLOCK", "auto", 0, 0, live_events, "what ticks" },
+	{ "kernel-version-check", 0, OPTION_SWITCH, AT(version_check), NULL, "on", 0, 0, NULL,
+	  "refuse kernels that reading user memory from BPF can freeze" },
+	{ "verbose", 'v', OPTION_SWITCH, AT(verbose), NULL, NULL, 0, 0, NULL, "say when the first sample came" },
+	{ "quiet", 'q', OPTION_SWITCH, AT(quiet), NULL, NULL, 0, 0, NULL, "no progress, no summary" },
+	{ 0 },
+};
+
+struct record {
+	const struct record_values *values;
+	const struct format_ops *format;
+	struct profiling *profiling;
+	struct merger *merger;
+	struct child child;
+	struct terminal terminal;	/* standard error: progress and summary */
+	u64 begun_ns, started_ns, shown_ns, signalled_ns;
+	bool has_command, stopping;
+};
+
+static void record_done(struct record *r)
+{
+	profiling_free(r->profiling);
+	merger_free(r->merger);
+	child_done(&r->child);
+}
+
+static volatile sig_atomic_t caught_signal, caught_count;
+static volatile sig_atomic_t from_terminal;
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+	caught_signal = signal;
+	/* The terminal has told the command already. */
+	from_terminal = info->si_code == SI_KERNEL;
+	caught_count++;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigaction(SIGHUP, &action, NULL);
+}
+
+static u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
+}
+
+/* ---- What it says ---- */
+
+static void show_progress(struct record *r)
+{
+	struct profiling_status status;
+	u64 now = now_ns();
+
+	if (r->values->quiet || !r->terminal.is_terminal || now - r->shown_ns < PROGRESS_NS)
+		return;
+	r->shown_ns = now;
+	profiling_status(r->profiling, &status);
+	fprintf(stderr, "\r%.0f s, %llu samples, %llu lost\033[K", (double)(now - r->started_ns) / 1e9,
+		(unsigned long long)status.samples, (unsigned long long)live_lost(&status));
+}
+
+static void clear_progress(const struct record *r)
+{
+	if (r->shown_ns)
+		fprintf(stderr, "\r\033[K");
+}
+
+static void add_names(const struct symbolizer_stats *s, struct buf *out)
+{
+	u64 all = s->by_symbol + s->by_function_start + s->unnamed;
+
+	if (all)
+		buf_addf(
+			out,
+			"names: %.1f %% of %llu addresses by a symbol, %llu by the start of their function, %llu not\n",
+			100.0 * (double)s->by_symbol / (double)all, (unsigned long long)all,
+			(unsigned long long)s->by_function_start, (unsigned long long)s->unnamed);
+}
+
+static void print_summary(const struct record *r, const struct profile *profile)
+{
+	_cleanup_(buf_done) struct buf out;
+	struct profiling_status status;
+	u64 end_ns = now_ns();
+
+	buf_init(&out, SUMMARY_MAX);
+	profiling_status(r->profiling, &status);
+	buf_addf(&out,
+		 "%s: %llu samples of %u processes, %lld a second (%s), %.1f %% of user stacks whole, %llu lost\n",
+		 r->values->output, (unsigned long long)status.samples, profile->resources.count,
+		 (long long)r->values->frequency, status.event, live_whole_percent(&status),
+		 (unsigned long long)live_lost(&status));
+	add_names(&status.symbols, &out);
+	if (*status.kernel_problem)
+		buf_addf(&out, "%s\n", status.kernel_problem);
+	if (merger_times_dropped(r->merger))
+		buf_addf(&out, "too many samples to keep the time of each: the profile has counts only\n");
+	live_print_counters(&status, &r->terminal, &out);
+	if (r->values->verbose && status.first_sample_ns)
+		buf_addf(&out, "first sample after %.0f ms, ended after %.0f ms\n",
+			 (double)(status.first_sample_ns - r->begun_ns) / 1e6, (double)(end_ns - r->begun_ns) / 1e6);
+	fwrite(out.data, 1, out.len, stderr);
+}
+
+/* ---- When it ends ---- */
+
+static bool is_over(struct record *r)
+{
+	const struct record_values *v = r->values;
+	u64 now = now_ns();
+
+	if (caught_count && !r->signalled_ns) {
+		r->signalled_ns = now;
+		if (!from_terminal)
+			child_signal(&r->child, caught_signal);
+	}
+	if (r->has_command && child_ended(&r->child))
+		return true;
+	if (v->duration > 0 && (double)(now - r->started_ns) >= v->duration * 1e9)
+		return true;
+	return r->signalled_ns && (!r->child.pid || caught_count > 1 || now - r->signalled_ns > GRACE_NS);
+}
+
+static int wait_ms(const struct record *r)
+{
+	double left_ms = r->values->duration * 1e3 - (double)(now_ns() - r->started_ns) / 1e6;
+
+	return r->values->duration > 0 && left_ms < WAIT_MS ? (left_ms > 1 ? (int)left_ms : 1) : WAIT_MS;
+}
+
+/* Takes windows until sampling has ended and none is left. */
+static int take_windows(struct record *r)
+{
+	for (;;) {
+		_cleanup_(profile_freep) struct profile *window = NULL;
+		int got;
+
+		if (!r->stopping && is_over(r)) {
+			r->stopping = true;
+			profiling_stop(r->profiling);
+		}
+		got = profiling_next(r->profiling, wait_ms(r), &window);
+		if (got == -ENODATA)
+			return 0;
+		if (got == 1)
+			got = merger_add(r->merger, window);
+		if (got < 0)
+			return got;
+		show_progress(r);
+	}
+}
+
+/* ---- The run ---- */
+
+static int start(struct record *r, char **command)
+{
+	const struct record_values *v = r->values;
+	struct live_options options = {
+		.frequency = v->frequency,
+		.event = v->event,
+		.pids = v->pids,
+		.children = v->children,
+		.cgroup = v->cgroup,
+		.inlines = v->inlines,
+		.debuginfod_urls = v->debuginfod ? getenv("DEBUGINFOD_URLS") : NULL,
+		.version_check = v->version_check,
+	};
+	_cleanup_(buf_done) struct buf why;
+	int err = 0;
+
+	buf_init(&why, SUMMARY_MAX);
+	r->has_command = command[0] != NULL;
+	if (r->has_command) {
+		err = child_start(command, &r->child);
+		if (err < 0)
+			return command_fail(&command_record, "cannot start %s: %s", command[0], strerror(-err));
+		options.pids.at[0] = (u32)r->child.pid;
+		options.pids.count = 1;
+		options.children = true;
+	}
+	err = live_start(&options, &r->profiling, &why);
+	if (err < 0)
+		return command_fail(&command_record, "%s", why.len ? why.data : strerror(-err));
+	r->started_ns = now_ns();
+	err = r->has_command ? child_go(&r->child) : 0;
+	if (err < 0) {
+		(void)command_fail(&command_record, "cannot run %s: %s", command[0], strerror(-err));
+		return err == -ENOENT ? 127 : 126;
+	}
+	return 0;
+}
+
+/* Writes what there is; 0, or the exit status. */
+static int finish(struct record *r, int taken)
+{
+	_cleanup_(profile_freep) struct profile *profile = NULL;
+	int err = merger_finish(r->merger, &profile);
+
+	clear_progress(r);
+	if (taken < 0)
+		(void)command_fail(&command_record, "sampling ended early: %s; writing what was taken",
+				   strerror(-taken));
+	if (err < 0)
+		return command_fail(&command_record, "%s", strerror(-err));
+	err = format_write_file(r->values->output, r->format, profile);
+	if (err < 0)
+		return command_fail(&command_record, "%s: %s", r->values->output, strerror(-err));
+	if (!r->values->quiet)
+		print_summary(r, profile);
+	return taken < 0;
+}
+
+static int record_run(const void *values, int count, char **operands)
+{
+	const struct record_values *v = values;
+	_cleanup_(record_done) struct record r = { .values = v, .child = CHILD_NONE, .begun_ns = now_ns() };
+	int status, taken;
+
+	r.format = v->format ? input_format(&command_record, "format", v->format) : format_by_path(v->output);
+	if (v->format && !r.format)
+		return 1;
+	if (!r.format)
+		return command_fail(&command_record, "the name %s does not tell a format; choose one with --format",
+				    v->output);
+	if (count && v->pids.count)
+		return command_fail(&command_record, "-p and a command exclude each other");
+	if (v->debuginfod && !getenv("DEBUGINFOD_URLS"))
+		return command_fail(&command_record, "--debuginfod needs the environment variable DEBUGINFOD_URLS");
+	terminal_init(&r.terminal, STDERR_FILENO);
+	if (merger_new(&r.merger) < 0)
+		return command_fail(&command_record, "out of memory");
+	catch_signals();
+	status = start(&r, operands);
+	if (status)
+		return status;
+	taken = take_windows(&r);
+	status = finish(&r, taken);
+	if (r.has_command && !status)
+		status = child_wait(&r.child);
+	return status;
+}
+
+const struct command command_record = {
+	.name = "record",
+	.help = "sample every process, or a command, and write a profile",
+	.operands = "[-- COMMAND [ARGUMENTS]]",
+	.operands_max = -1,
+	.about = "Samples what runs on every CPU, with whole stacks of kernel and user code, until the time is\n"
+		 "over, the command has ended or Ctrl-C is pressed, and writes a profile. A COMMAND is run and\n"
+		 "sampled with all its descendants, nothing else is, and its exit status is returned.\n",
+	.examples = "  sudo wick record -d 10 -o out.pb.gz\n"
+		    "  sudo wick record -F 997 -- make -j4\n"
+		    "  sudo wick record -p 1234,1235 --children -o out.otlp\n"
+		    "  sudo wick record --cgroup /sys/fs/cgroup/system.slice -o - --format=folded | flamegraph.pl > "
+		    "out.svg\n",
+	.options = { record_options, true },
+	.values_bytes = sizeof(struct record_values),
+	.run = record_run,
+};
