@@ -16,7 +16,7 @@ static struct binary *make_binary(u32 id)
 static bool put(struct name_cache *cache, struct binary *binary, u64 ea, const char *function)
 {
 	struct symbol_line line = { .function = function, .system_name = "", .file = "x.c", .line = 7 };
-	struct symbol_name name = { SYMBOL_DWARF, ea & ~0xfull, 1, &line, "x" };
+	struct symbol_name name = { SYMBOL_DWARF, false, ea & ~0xfull, 1, &line, "x" };
 
 	return name_cache_put(cache, binary, ea, &name);
 }

@@ -17,12 +17,20 @@
 #include "symbol/kallsyms.h"
 #include "symbol/name_cache.h"
 #include "symbol/symbol_files.h"
+#include "symbol/work_budget.h"
 
 #define MEMORY_DEFAULT ((size_t)8 << 20)
 #define MEMORY_MIN ((size_t)256 << 10)
 #define WANTS_MAX (1u << 17)	/* new addresses of one round */
 #define WANTS_BYTES ((size_t)WANTS_MAX * 16)
 #define SLOW_ANSWERS_MAX 2	/* of one file in one round; then its names come without lines */
+
+/*
+ * Time of the reader for DWARF. Some debug files are compressed, and each question about one takes 50 ms: fine at the
+ * start, when many addresses are new, but not for the few that are new in each window later.
+ */
+#define LINES_FULL_NS ((s64)3 * 1000000000)
+#define LINES_REFILL_PPM 500
 
 struct want {
 	struct binary *binary;	/* a reference; NULL: the kernel */
@@ -38,11 +46,20 @@ struct symbolizer {
 	struct name_cache names;
 	struct arena wants_arena;
 	struct interner wants;		/* struct want, each once */
+	struct work_budget lines_budget;
 	bool in_round;			/* something was wanted since the last run */
 	struct symbolizer_stats stats;
 	u64 ea[SYMBOLS_MAX];		/* a request */
 	char text[DEMANGLE_MAX];
 };
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
 
 static int new_parts(struct symbolizer *s, const struct symbolizer_options *options)
 {
@@ -52,6 +69,8 @@ static int new_parts(struct symbolizer *s, const struct symbolizer_options *opti
 	name_cache_init(&s->names, max < MEMORY_MIN ? MEMORY_MIN : max);
 	arena_init(&s->wants_arena, WANTS_BYTES);
 	interner_init(&s->wants, &s->wants_arena, WANTS_MAX);
+	work_budget_init(&s->lines_budget, options->lines_us ? (s64)options->lines_us * 1000 : LINES_FULL_NS,
+			 LINES_REFILL_PPM, now_ns());
 	s->kallsyms = kallsyms_new(NULL);
 	if (!s->kallsyms)
 		return -ENOMEM;
@@ -109,6 +128,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 static void begin_round(struct symbolizer *s)
 {
 	s->in_round = true;
+	(void)work_budget_refill(&s->lines_budget, now_ns());
 	for (u32 i = 0; i < s->files.count; i++) {
 		struct symbol_files *files = &s->files.list[i];
 
@@ -121,12 +141,14 @@ static void begin_round(struct symbolizer *s)
 void symbolizer_want(struct symbolizer *symbolizer, struct binary *binary, u64 ea)
 {
 	struct want want = { binary, ea };
+	const struct symbol_name *known;
 	bool is_new = false;
 
 	if (!symbolizer->in_round)
 		begin_round(symbolizer);
 	symbolizer->stats.lookups++;
-	if (name_cache_keep(&symbolizer->names, binary, ea)) {
+	known = name_cache_keep(&symbolizer->names, binary, ea);
+	if (known && !(known->lacks_lines && work_budget_left(&symbolizer->lines_budget))) {
 		symbolizer->stats.hits++;
 		return;
 	}
@@ -189,6 +211,7 @@ static void name_kernel(struct symbolizer *s, u64 va, u64 now_ns)
 struct answers {
 	const struct symbols *symbols;		/* or NULL */
 	const struct exe_lines *lines;		/* or NULL */
+	bool lacks_lines;			/* for want of time */
 };
 
 static u32 set_chain(struct symbolizer *s, const struct exe_lines *lines, u32 i, struct symbol_line *ret_chain)
@@ -248,7 +271,7 @@ static u32 drop_nameless(struct symbol_line *chain, u32 count)
 static void name_address(struct symbolizer *s, struct binary *binary, u64 ea, const struct answers *answers, u32 i)
 {
 	struct symbol_line chain[LINES_DEPTH_MAX] = { { .file = "" } };
-	struct symbol_name name = { .lines = chain };
+	struct symbol_name name = { .lines = chain, .lacks_lines = answers->lacks_lines };
 
 	if (answers->lines)
 		name.line_count = drop_nameless(chain, set_chain(s, answers->lines, i, chain));
@@ -269,15 +292,31 @@ static void note_failure(struct symbolizer *s, struct symbol_files *files, int e
 	s->stats.unreadable_files++;
 }
 
+static bool may_ask_lines(const struct symbolizer *s, const struct symbol_files *files)
+{
+	return s->inlines && files && files->has_lines && !files->is_unreadable && files->slow_answers < SLOW_ANSWERS_MAX;
+}
+
+/* CPU time of the reader: its own, so that a busy machine does not count. */
+static u64 reader_time_ns(struct symbolizer *s)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(reader_pid(s->reader), &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 /* Lines of as many of the addresses as time allows; NULL if there are none to be had. */
 static struct exe_lines *ask_lines(struct symbolizer *s, struct symbol_files *files, const u64 *ea, u32 count)
 {
+	u64 before_ns = reader_time_ns(s), after_ns;
 	struct exe_lines *lines = NULL;
-	int r;
+	int r = reader_lines(s->reader, files->binary->fd, files->debug_fd, files->alt_fd, ea, count, &lines);
 
-	if (!s->inlines || !files->has_lines || files->is_unreadable || files->slow_answers >= SLOW_ANSWERS_MAX)
-		return NULL;
-	r = reader_lines(s->reader, files->binary->fd, files->debug_fd, files->alt_fd, ea, count, &lines);
+	after_ns = reader_time_ns(s);
+	work_budget_spend(&s->lines_budget, after_ns > before_ns ? after_ns - before_ns : after_ns);
 	if (r == -ENODATA)
 		files->has_lines = false;
 	if (r < 0) {
@@ -307,11 +346,18 @@ static void name_request(struct symbolizer *s, struct symbol_files *files, struc
 	}
 	for (u32 at = 0; at < count;) {
 		u32 some = count - at < LINES_MAX ? count - at : LINES_MAX;
-		_cleanup_(freep) struct exe_lines *lines = files ? ask_lines(s, files, s->ea + at, some) : NULL;
-		struct answers answers = { symbols, lines };
+		_cleanup_(freep) struct exe_lines *lines = NULL;
+		struct answers answers = { .symbols = symbols };
 
+		if (may_ask_lines(s, files)) {
+			answers.lacks_lines = !work_budget_left(&s->lines_budget);
+			if (!answers.lacks_lines)
+				lines = ask_lines(s, files, s->ea + at, some);
+		}
 		if (lines)
 			some = lines->address_count - lines->truncated;
+		answers.lines = lines;
+		s->stats.lines_put_off += answers.lacks_lines ? some : 0;
 		for (u32 i = 0; i < some; i++)
 			name_address(s, binary, s->ea[at + i], &answers, i);
 		at += some;
@@ -341,14 +387,6 @@ static int by_address(const void *a, const void *b)
 	if (x->binary != y->binary)
 		return x->binary < y->binary ? -1 : 1;
 	return (x->ea > y->ea) - (x->ea < y->ea);
-}
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 static void name_wants(struct symbolizer *s, const struct want *wants, u32 count)

@@ -26,6 +26,7 @@ struct symbolizer_options {
 	const char *debuginfod_urls;	/* space separated, NULL: never ask */
 	const char *cache_path;		/* for what debuginfod sent; NULL: none */
 	size_t memory_max_bytes;	/* 0: the default */
+	u64 lines_us;			/* CPU time for DWARF before it is rationed; 0: the default, 3 s */
 };
 
 struct symbol_line {
@@ -41,6 +42,7 @@ enum symbol_source { SYMBOL_NONE, SYMBOL_FDE, SYMBOL_TABLE, SYMBOL_DWARF, SYMBOL
 
 struct symbol_name {
 	enum symbol_source source;
+	bool lacks_lines;		/* there may be more in DWARF; it was put off */
 	u64 function_ea;		/* where the physical function starts, the address itself if unknown */
 	u32 line_count;			/* at least 1 */
 	const struct symbol_line *lines;	/* innermost first; all but the last are inlined */
@@ -51,6 +53,7 @@ struct symbolizer_stats {
 	u64 lookups, hits, evictions;
 	u64 dropped;		/* addresses left without a name: too many at once, or out of memory */
 	u64 by_symbol, by_function_start, unnamed;	/* distinct addresses */
+	u64 lines_put_off;	/* addresses whose lines and inlined functions had to wait for time */
 	u64 inline_timeouts, unreadable_files, debuginfod_hits, debuginfod_misses;
 };
 

@@ -126,6 +126,34 @@ TEST(symbolizer_shows_inlined_functions)
 	fixture_done(&f);
 }
 
+/* The first question about DWARF takes all the time there is; the next address has to do with its symbol. */
+TEST(symbolizer_rations_time_for_lines)
+{
+	struct symbolizer_options options = { .inlines = true, .lines_us = 1 };
+	const struct symbol_name *name;
+	struct fixture f;
+	u64 ea;
+
+	fixture_init(&f, &options);
+	if (!f.self->info.has_debug_info)
+		SKIP("this program was built without DWARF");
+	ea = ea_of((const void *)outer_where());
+	name = name_of(&f, f.self, ea_of((const void *)(uintptr_t)symbolizer_run));
+	EQ(name->source, SYMBOL_DWARF);
+	OK(!name->lacks_lines);
+	name = name_of(&f, f.self, ea);
+	EQ(name->source, SYMBOL_TABLE);
+	OK(name->lacks_lines);
+	EQ(name->line_count, 1);
+	STREQ(name->lines[0].function, "outer_where");
+	EQ(symbolizer_stats(f.symbolizer).lines_put_off, 1);
+
+	/* Not asked for again before there is time. */
+	symbolizer_want(f.symbolizer, f.self, ea);
+	EQ(symbolizer_stats(f.symbolizer).hits, 1);
+	fixture_done(&f);
+}
+
 TEST(symbolizer_names_what_has_no_symbol_by_its_place)
 {
 	struct symbolizer_options options = { .inlines = true };
