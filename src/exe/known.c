@@ -185,7 +185,7 @@ static void add_entry(const struct exe *exe, struct functions *functions, struct
 	struct function *function = functions_find(functions, ea);
 	bool program = is_program(exe);
 
-	if (!exe_executable(exe, ea))
+	if (!ea || !exe_executable(exe, ea))
 		return;
 	if (function && function->start_ea == ea && program) {
 		function->source = FUNCTION_KNOWN;

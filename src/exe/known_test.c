@@ -161,6 +161,20 @@ TEST(known_entry_of_a_library_is_a_function_like_others)
 	free(rows);
 }
 
+TEST(known_entry_at_0_is_none)
+{
+	_cleanup_(forge_done) struct forge f;
+	struct rows *rows;
+
+	forge_init(&f, EM_X86_64);
+	forge_section(&f, ".all", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, text, sizeof(text));
+	forge_function(&f, NULL, TEXT - 0x40, 0x40);
+	rows = compile_forge(&f);
+	EQ(kind_at(rows, 0), RULE_NONE);
+	EQ(kind_at(rows, TEXT - 0x40), RULE_CFA);
+	free(rows);
+}
+
 TEST(known_entry_without_fde_ends_before_the_next_function)
 {
 	/* ld.so has no PT_INTERP; its entry has no FDE. */
