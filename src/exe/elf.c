@@ -239,6 +239,12 @@ int exe_map(int fd, struct exe **ret_exe)
 	return r;
 }
 
+void exe_forget(const struct exe *exe)
+{
+	if (exe->mapped)
+		(void)madvise((void *)exe->at, exe->bytes, MADV_DONTNEED);
+}
+
 void exe_free(struct exe *exe)
 {
 	if (!exe)

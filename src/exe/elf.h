@@ -85,6 +85,12 @@ int exe_open_mem(const void *at, size_t bytes, struct exe **ret_exe);
 /* Maps a regular file (or memfd); the descriptor stays the caller's. -ENOEXEC as above. */
 int exe_map(int fd, struct exe **ret_exe);
 
+/*
+ * Gives back the pages of a mapped file that were read so far: they count as our memory, each with the 15 around it.
+ * What is read again comes from the page cache. For loops over much of a file, to be called now and then.
+ */
+void exe_forget(const struct exe *exe);
+
 void exe_free(struct exe *exe);
 DEFINE_CLEANUP(struct exe *, exe_free)
 

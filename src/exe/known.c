@@ -14,6 +14,7 @@
 #define CODE_SECTIONS_MAX 64	/* each is compared with all functions */
 /* Smaller gaps are padding: looking at it would read in all the text of the file. */
 #define GAP_BYTES_MIN 16
+#define GAPS_FORGET 64	/* scanned, after which the pages of the file are given back */
 #define DYNAMIC_MAX 1024
 #define VDSO_BYTES_MAX 65536
 #define ARM64_PLT_HEADER 32
@@ -113,6 +114,8 @@ static void scan_gap(const struct exe *exe, u64 start_ea, u64 end_ea, struct fun
 static void scan_range(const struct exe *exe, const struct functions *functions, u64 ea, u64 end_ea, u64 *left,
 		       struct functions *ret)
 {
+	u32 scanned = 0;
+
 	for (u32 i = functions_from(functions, ea); ea < end_ea && *left; i++) {
 		bool last = i >= functions->count || functions->at[i].start_ea >= end_ea;
 		u64 to = last ? end_ea : functions->at[i].start_ea;
@@ -121,6 +124,8 @@ static void scan_range(const struct exe *exe, const struct functions *functions,
 		if (to > ea && to - ea >= GAP_BYTES_MIN) {
 			*left -= to - ea;
 			scan_gap(exe, ea, to, ret);
+			if (++scanned % GAPS_FORGET == 0)
+				exe_forget(exe);
 		}
 		ea = last ? end_ea : function_end(&functions->at[i]);
 	}

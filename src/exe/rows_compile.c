@@ -12,6 +12,7 @@
 
 /* Functions are aligned to 16 bytes, so that a smaller gap between two is padding. */
 #define GAP_MAX 15
+#define FDES_FORGET 8192	/* read, after which the pages of the file are given back */
 
 struct compile {
 	const struct exe *exe;
@@ -141,8 +142,11 @@ static void collect(struct compile *compile, struct cfi *cfi, enum function_sour
 {
 	u64 offset = 0, fde_offset, start;
 	struct cfi_fde fde;
+	u32 count = 0;
 
 	while (cfi_next(cfi, &offset, &fde, &fde_offset, &compile->bad_count) > 0) {
+		if (++count % FDES_FORGET == 0)
+			exe_forget(compile->exe);
 		/* What the linker dropped keeps an FDE for address 0 or so. */
 		if (!exe_executable(compile->exe, fde.start_ea))
 			continue;
@@ -187,6 +191,8 @@ static u64 compile_functions(struct compile *compile)
 			compile_fde(compile, f->source == FUNCTION_EH ? &compile->eh : &compile->debug, f);
 		end = function_end(f);
 		text_bytes += f->bytes;
+		if (i % FDES_FORGET == 0)
+			exe_forget(compile->exe);
 	}
 	rows_build_add(compile->build, end, &rule_none);
 	return text_bytes;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/buf.h"
 #include "exe/cfi.h"
@@ -16,10 +15,7 @@
 #define STRINGS_MAX (64u << 20)
 /* A hostile table may let every symbol cover every address; a true one covers each a few times. */
 #define OFFERS_MAX (16u << 20)
-/*
- * Pages that were read count as our memory as long as they are mapped (and with each the 15 around it), unless we say
- * that we are done with them: after so many symbols, FDEs, or names, which lie anywhere.
- */
+/* Pages are given back (exe_forget()) after so many symbols or FDEs, and names, which lie anywhere. */
 #define FORGET_ENTRIES 16384
 #define FORGET_NAMES 32
 
@@ -59,10 +55,9 @@ static void forget_pages(struct build *build)
 	if (build->entries_read < FORGET_ENTRIES && build->names_read < FORGET_NAMES)
 		return;
 	build->entries_read = build->names_read = 0;
-	if (build->exe->mapped)
-		(void)madvise((void *)build->exe->at, build->exe->bytes, MADV_DONTNEED);
-	if (build->debug && build->debug->mapped)
-		(void)madvise((void *)build->debug->at, build->debug->bytes, MADV_DONTNEED);
+	exe_forget(build->exe);
+	if (build->debug)
+		exe_forget(build->debug);
 }
 
 static u64 min_u64(u64 a, u64 b)
