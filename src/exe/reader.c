@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,6 +21,7 @@
 
 /* Readers that were killed but sleep in the kernel (a file on a dead network mount) are waited for later. */
 #define GHOSTS_MAX 8
+#define READER_NICE_ROWS (-10)
 #define REAP_TRIES 20
 #define REAP_NS 1000000
 
@@ -29,6 +31,7 @@ struct reader {
 	int socket_fd;
 	bool greeted;		/* it said hello */
 	unsigned timeout_ms;
+	int nice;		/* how it runs now */
 	pid_t ghosts[GHOSTS_MAX];
 	struct reader_stats stats;
 };
@@ -116,6 +119,7 @@ static void reader_kill(struct reader *reader)
 	if (!reap(reader->pid, REAP_TRIES))
 		(void)add_ghost(reader, reader->pid);
 	reader->pid = 0;
+	reader->nice = 0;
 	reader->stats.restarts++;
 }
 
@@ -299,6 +303,18 @@ static int add_files(struct reader_request *request, const int files[READER_FILE
 	return 0;
 }
 
+/*
+ * The tracer waits for rows, and samples wait for the tracer; names can wait themselves. Without the privilege all
+ * requests run alike.
+ */
+static void reader_set_pace(struct reader *reader, u32 op)
+{
+	int nice = op == READER_IDENTIFY || op == READER_ROWS ? READER_NICE_ROWS : 0;
+
+	if (reader->pid && nice != reader->nice && setpriority(PRIO_PROCESS, (id_t)reader->pid, nice) == 0)
+		reader->nice = nice;
+}
+
 static int reader_call(struct reader *reader, struct reader_request *request, const int files[READER_FILES],
 		       void **ret_at, size_t *ret_bytes)
 {
@@ -309,6 +325,7 @@ static int reader_call(struct reader *reader, struct reader_request *request, co
 	r = add_files(request, files, fds);
 	if (r < 0)
 		reader->stats.refused++;
+	reader_set_pace(reader, request->op);
 	if (r == 0)
 		r = reader_ask(reader, request, fds);
 	if (r == 0)

@@ -28,8 +28,8 @@
 #include "abi.h"
 
 #define ROWS_MAGIC "wickrow1"
-#define ROWS_PAGE_SHIFT 16
-#define ROWS_PER_PAGE_MAX 16384
+#define ROWS_PAGE_SHIFT PAGE_ROWS_SHIFT
+#define ROWS_PER_PAGE_MAX PAGE_ROWS_MAX
 #define ROWS_MAX (16u << 20)	/* rows of one file; libLLVM has 0.8 million */
 
 struct rows_page {
