@@ -84,18 +84,19 @@ _Static_assert(sizeof(struct unwind_rule) == 16, "wire size of a rule");
  * only after a second, when no program can still be reading it.
  */
 #define PAGE_ROWS_SHIFT 16
-#define CHUNK_ROWS      16384
-#define CHUNKS_MAX      1024
+#define CHUNK_ROWS      131072	/* putting a chunk into place waits for all CPUs, 20 ms on busy ones: not too small */
+#define CHUNKS_MAX      128
+#define PAGE_ROWS_MAX   16384
 #define PAGES_MAX       65536
 #define MAPTAB_MAX      32768
 #define PROC_MAPS_MAX   4096	/* executable mappings of one process */
 #define PROC_MAPS_STEPS 13	/* a binary search of that many ends in so many steps */
-#define CHUNK_STEPS     15
+#define PAGE_STEPS      15
 
 _Static_assert(PROC_MAPS_MAX < 1 << PROC_MAPS_STEPS, "steps cover the mappings");
-_Static_assert(CHUNK_ROWS < 1 << CHUNK_STEPS, "steps cover the rows");
+_Static_assert(PAGE_ROWS_MAX < 1 << PAGE_STEPS, "steps cover the rows");
 
-/* 64 KiB of rows, of many files; apart, so that the search reads only low[]. */
+/* 512 KiB of rows, of many files; apart, so that the search reads only low[]. */
 struct rows_chunk {
 	u16 low[CHUNK_ROWS];
 	u16 rule[CHUNK_ROWS];
@@ -103,10 +104,9 @@ struct rows_chunk {
 
 /* The rows of 64 KiB of text. */
 struct page_entry {
-	u16 chunk;
-	u16 first;
+	u32 first;
 	u16 count;	/* 0: no row */
-	u16 pad;
+	u16 chunk;
 };
 _Static_assert(sizeof(struct page_entry) == 8, "array values are rounded up to 8 bytes");
 
@@ -152,8 +152,8 @@ struct target {
  */
 #define KERNEL_FRAMES_MAX  127
 #define USER_FRAMES_MAX    1024
-#define SLICE_BYTES_MAX    16384
-#define SLICE_STEP_BYTES   2048
+#define SLICE_BYTES_MAX    (14 * SLICE_STEP_BYTES)
+#define SLICE_STEP_BYTES   2048	/* divides a page: a step is there as a whole, or not */
 #define COMM_BYTES         16
 
 /*

@@ -18,7 +18,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 const volatile u64 period_ns = 0;	/* of the software clock, whose ticks lie on a grid; 0: not known */
 const volatile u32 ring_count = 1;
-const volatile u64 ring_wake_bytes = 1;	/* wake the reader when so much waits */
+const volatile u64 ring_bytes = 4096;
 const volatile u32 self_pid = 0;
 
 struct scratch_map {
@@ -73,20 +73,26 @@ static __always_inline struct unwind *scratch_take(void)
 	return u;
 }
 
+static __always_inline void *ring_of_cpu(const struct unwind *u)
+{
+	u32 which = u->trace.cpu % ring_count;
+
+	return bpf_map_lookup_elem(&rings, &which);
+}
+
 static __always_inline void emit(struct unwind *u)
 {
 	u64 words = (u64)u->trace.kernel_count + u->trace.user_count;
 	u64 bytes = sizeof(u->trace) + words * 8 + u->trace.slice_bytes;
-	u32 which = u->trace.cpu % ring_count;
-	void *ring = bpf_map_lookup_elem(&rings, &which);
 	u64 flags = BPF_RB_NO_WAKEUP;
+	void *ring = ring_of_cpu(u);
 
 	if (u->trace.end == END_SLICE)
 		bytes += sizeof(struct slice_regs);
 	if (!ring || bytes > sizeof(u->trace) + sizeof(u->words))
 		return;
 	/* A process without tables gets them the sooner, the sooner we are heard. */
-	if (u->trace.end == END_SLICE || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= ring_wake_bytes)
+	if (u->trace.end == END_SLICE || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= ring_bytes / 4)
 		flags = BPF_RB_FORCE_WAKEUP;
 	if (bpf_ringbuf_output(ring, &u->trace, bytes, flags))
 		count(COUNTER_RING_FULL);
@@ -94,10 +100,12 @@ static __always_inline void emit(struct unwind *u)
 		count(COUNTER_SENT);
 }
 
-/* A copy of the stack from its pointer on: as much as is there, in steps, up to its limit. */
+/* A copy of the stack from its pointer on: as much as is there, step by step, up to the limit or the stack's top. */
 static __always_inline void take_slice(struct unwind *u, struct task_struct *task)
 {
 	u64 top = BPF_CORE_READ(task, mm, start_stack), sp = u->regs.reg[REG_SP], at = u->trace.kernel_count;
+	u64 got = 0, step = SLICE_STEP_BYTES - (sp & (SLICE_STEP_BYTES - 1)), steps = SLICE_BYTES_MAX / SLICE_STEP_BYTES;
+	void *ring = ring_of_cpu(u);
 	struct slice_regs *regs;
 	char *to;
 
@@ -110,14 +118,26 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 	regs = (void *)&u->words[at];
 	*regs = u->regs;
 	to = (void *)(regs + 1);
+	/* Rather short slices than no room for other samples, and those of a process that sent one already. */
+	if (ring && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
+		steps = 2;
+	else if (u->slice_pid == u->trace.pid)
+		steps = 5;
+	u->slice_pid = u->trace.pid;
 	LOOP_NO_UNROLL
-	for (u64 got = 0; got < SLICE_BYTES_MAX; got += SLICE_STEP_BYTES) {
+	for (u64 i = 0; i < SLICE_BYTES_MAX / SLICE_STEP_BYTES; i++) {
+		if (i >= steps)
+			break;
 		if (sp <= top && sp + got > top)
 			break;
-		if (bpf_probe_read_user(to + got, SLICE_STEP_BYTES, (void *)(sp + got)))
+		if (got > SLICE_BYTES_MAX - SLICE_STEP_BYTES || step > SLICE_STEP_BYTES)
 			break;
-		u->trace.slice_bytes = got + SLICE_STEP_BYTES;
+		if (bpf_probe_read_user(to + got, step, (void *)(sp + got)))
+			break;
+		got += step;
+		step = SLICE_STEP_BYTES;
 	}
+	u->trace.slice_bytes = got;
 }
 
 /* Fills u->regs; 0 if there is a user stack to unwind. */

@@ -61,7 +61,7 @@ static inline const struct unwind_rule *native_find_rule(struct unwind *u)
 	u->lo = page->first;
 	u->hi = (u64)page->first + page->count;
 	LOOP_NO_UNROLL
-	for (u64 i = 0; i < CHUNK_STEPS; i++) {
+	for (u64 i = 0; i < PAGE_STEPS; i++) {
 		if (u->lo >= u->hi)
 			break;
 		u->mid = (u->lo + u->hi) >> 1;

@@ -25,7 +25,9 @@
 
 #include "abi.h"
 
-#define WORDS_MAX (KERNEL_FRAMES_MAX + 1 + USER_FRAMES_MAX + (SLICE_BYTES_MAX + sizeof(struct slice_regs)) / 8)
+/* Kernel addresses, then either frames or a slice, which is the larger. */
+#define WORDS_MAX (KERNEL_FRAMES_MAX + 1 + (SLICE_BYTES_MAX + sizeof(struct slice_regs)) / 8)
+_Static_assert(WORDS_MAX >= KERNEL_FRAMES_MAX + USER_FRAMES_MAX, "the frames fit");
 
 struct unwind {
 	struct slice_regs regs;	/* of the current frame; only pc, sp, fp are known outside the leaf */
@@ -39,7 +41,7 @@ struct unwind {
 	u8 is_return;		/* pc is a return address */
 	u8 is_guess;		/* found without a rule */
 	u8 busy;
-	u32 pad;
+	u32 slice_pid;		/* whose stack was copied last */
 	struct trace_record trace;
 	u64 words[WORDS_MAX];
 };

@@ -171,19 +171,19 @@ void processes_fork(struct processes *t, u32 parent_pid, u32 child_pid, u64 time
 	struct process *parent = processes_find(t, parent_pid), *child;
 	struct maps *maps;
 
-	/* An unknown parent's child is read from /proc when it is first sampled. */
-	if (!parent) {
-		processes_remove(t, child_pid);
-		return;
-	}
-	maps = maps_ref(parent->maps);
+	maps = parent ? maps_ref(parent->maps) : NULL;
 	child = processes_add(t, child_pid);
 	if (!child) {
 		(void)maps_unref(maps);
 		return;
 	}
-	process_set_maps(t, child, maps);
 	child->since_ns = time_ns;
+	/* An unknown parent's child is read from /proc when it is first sampled. */
+	if (!parent) {
+		child->parent_pid = parent_pid;
+		return;
+	}
+	process_set_maps(t, child, maps);
 	child->maps_known = parent->maps_known;
 	child->installed_ns = parent->installed_ns;
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
@@ -330,33 +330,63 @@ void processes_distrust(struct processes *t)
 	}
 }
 
-int processes_scan(struct processes *t, struct process *p, u32 tid)
+/* The number of executable mappings that /proc shows for a thread, or -errno. */
+static int processes_read_maps(struct processes *t, struct process *p, u32 tid)
 {
 	struct maps *maps = process_own_maps(t, p);
 	char path[64];
 	FILE *file;
 	int r;
 
-	t->stats.scans++;
-	/* The leader may have ended before its threads; any of them shows the same mappings. */
+	if (!maps)
+		return -ENOMEM;
 	snprintf(path, sizeof(path), "/proc/%u/maps", tid);
-	file = maps ? fopen(path, "re") : NULL;
-	if (!file) {
-		t->stats.scan_failures++;
-		p->is_gone = true;
-		return maps ? -errno : -ENOMEM;
-	}
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
 	r = maps_read(maps, file);
 	fclose(file);
-	p->maps_known = true;
-	p->maps_changed = true;
-	p->is_gone = maps->count == 0;
-	t->stats.scan_failures += p->is_gone;
 	t->stats.maps_dropped += maps->dropped_count;
-	process_read_exe(p, tid);
-	process_read_comm(p);
-	processes_describe(p, tid);
-	return r;
+	return r < 0 ? r : (int)maps->count;
+}
+
+/* The child of a process that we did not know has the mappings that this one has. */
+static int processes_read_parent(struct processes *t, struct process *p)
+{
+	struct process *parent = p->parent_pid ? processes_find(t, p->parent_pid) : NULL;
+	int r = -ESRCH;
+
+	if (!p->parent_pid)
+		return r;
+	if (!parent)
+		parent = processes_add(t, p->parent_pid);
+	if (!parent)
+		return -ENOMEM;
+	if (!parent->maps_known)
+		r = processes_scan(t, parent, parent->pid);
+	if (!parent->maps_known)
+		return r;
+	process_set_maps(t, p, maps_ref(parent->maps));
+	if (!p->exe_path)
+		p->exe_path = copy_string(parent->exe_path);
+	return (int)p->maps->count;
+}
+
+int processes_scan(struct processes *t, struct process *p, u32 tid)
+{
+	int r;
+
+	t->stats.scans++;
+	/* The leader may have ended before its threads; any of them shows the same mappings. */
+	r = processes_read_maps(t, p, tid);
+	if (r > 0)
+		processes_describe(p, tid);
+	else if (p->parent_pid)
+		r = processes_read_parent(t, p);
+	p->maps_known = p->maps_changed = r > 0;
+	p->is_gone = r <= 0;
+	t->stats.scan_failures += p->is_gone;
+	return r < 0 ? r : 0;
 }
 
 struct processes_stats processes_stats(const struct processes *t)

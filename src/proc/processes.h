@@ -27,6 +27,7 @@ struct processes;
 struct process {
 	u64 serial;		/* never used twice */
 	u32 pid;
+	u32 parent_pid;		/* who forked it, if nothing is known of that one; else 0 */
 	bool is_identified;
 	bool maps_known;	/* all mappings are known; else /proc must be read */
 	bool maps_changed;	/* since they were installed */
@@ -76,7 +77,10 @@ void processes_comm(struct processes *processes, u32 pid, const char *comm);
 void processes_mmap(struct processes *processes, u32 pid, const struct mapping *mapping);
 void processes_exit(struct processes *processes, u32 pid, u64 time_ns);
 
-/* Reads /proc for a process whose mappings are not known, by one of its threads. */
+/*
+ * Reads /proc for a process whose mappings are not known, by one of its threads. If it is gone, but has never called
+ * exec, its parent still shows what it had.
+ */
 int processes_scan(struct processes *processes, struct process *process, u32 tid);
 
 /* Reads what only /proc tells of a process, once, while it is there: its container. */

@@ -8,15 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "exe/reader.h"
 #include "profile/build.h"
 #include "trace/window.h"
 
 #define QUEUE_MAX 4		/* windows that wait to be named */
 #define POLL_MS 200
+#define TRACER_NICE (-10)
 #define STATUS_NS 200000000ull
 
 struct profiling {
@@ -40,14 +43,6 @@ struct profiling {
 	int error;
 	struct profiling_status status;
 };
-
-static u64 monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
-}
 
 /* The oldest window gives way: what is new matters more. */
 static void profiling_push(struct profiling *p, struct window *window)
@@ -88,6 +83,8 @@ static void *profiling_run(void *arg)
 	int r = 0;
 
 	(void)prctl(PR_SET_NAME, "wick: tracer");
+	/* On a busy machine the buffers would fill while it waits for its turn. Without the privilege it waits. */
+	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), TRACER_NICE);
 	while (r == 0 && !atomic_load(&p->stop)) {
 		u64 now;
 

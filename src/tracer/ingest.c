@@ -14,7 +14,7 @@
 #include "tracer/tables.h"
 #include "unwind.h"
 
-#define PENDING_BYTES_MAX (32u << 20)
+#define PENDING_BYTES_MAX (8u << 20)
 #define CHANGED_MAX 4096
 #define REINSTALL_NS 100000000ull	/* a process that maps code all the time is brought up to date this often */
 #define RESCAN_NS 1000000000ull
@@ -70,7 +70,12 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 	in->window = window_new(now_ns);
 	if (!in->window)
 		return -ENOMEM;
-	r = installer_new(options->tables, options->reader, options->cache_path, &in->installer);
+	r = installer_new(&(struct installer_options){ .tables = options->tables,
+						       .reader = options->reader,
+						       .cache_path = options->cache_path,
+						       .breathe = options->drain,
+						       .arg = options->arg },
+			  &in->installer);
 	if (r < 0)
 		return r;
 	r = processes_new(&ops, &in->processes);
@@ -126,28 +131,46 @@ static void ingest_fold(struct ingest *in, const struct process *p, const struct
 	in->sample_count++;
 }
 
+/* Makes room for one more. */
+static bool ingest_reserve_pending(struct ingest *in)
+{
+	u32 cap = in->pending_cap ? in->pending_cap * 2 : 64;
+	struct pending *grown;
+
+	if (in->pending_count < in->pending_cap)
+		return true;
+	grown = reallocarray(in->pending, cap, sizeof(*in->pending));
+	if (!grown)
+		return false;
+	in->pending = grown;
+	in->pending_cap = cap;
+	return true;
+}
+
+/* How much of a slice is kept: when many samples wait, rather short ones than none. */
+static u32 ingest_slice_bytes(const struct ingest *in, const struct trace_record *record)
+{
+	u32 max = record->slice_bytes;
+
+	if (in->pending_bytes > PENDING_BYTES_MAX / 4 && max > SLICE_STEP_BYTES)
+		max = SLICE_STEP_BYTES;
+	return in->pending_bytes > PENDING_BYTES_MAX / 2 ? 0 : max;
+}
+
 static void ingest_wait(struct ingest *in, const struct trace_record *record, size_t bytes)
 {
-	struct pending *grown;
-	void *copy;
+	u32 slice_bytes = ingest_slice_bytes(in, record);
+	struct trace_record *copy = NULL;
 
-	if (in->pending_count == in->pending_cap) {
-		u32 cap = in->pending_cap ? in->pending_cap * 2 : 64;
-
-		grown = reallocarray(in->pending, cap, sizeof(*in->pending));
-		if (!grown) {
-			in->pending_full++;
-			return;
-		}
-		in->pending = grown;
-		in->pending_cap = cap;
-	}
-	copy = in->pending_bytes + bytes <= PENDING_BYTES_MAX ? malloc(bytes) : NULL;
+	bytes -= record->slice_bytes - slice_bytes;
+	if (in->pending_bytes + bytes <= PENDING_BYTES_MAX && ingest_reserve_pending(in))
+		copy = malloc(bytes);
 	if (!copy) {
 		in->pending_full++;
 		return;
 	}
 	memcpy(copy, record, bytes);
+	copy->slice_bytes = slice_bytes;
 	in->pending_bytes += bytes;
 	in->pending[in->pending_count++] = (struct pending){ record->time_ns, copy };
 }
@@ -206,7 +229,7 @@ static void ingest_slice(struct ingest *in, struct process *p, const struct trac
 {
 	u8 end;
 
-	if (!p->maps_known)
+	if (!p->maps_known && !p->is_gone)
 		ingest_scan(in, p, record->tid);
 	ingest_unwind(in, p, record);
 	/* Code that no event told of: an event was lost, or it was mapped in an unusual way. */
@@ -317,25 +340,36 @@ static int compare_pending(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-void ingest_settle(struct ingest *in, u64 until_ns)
+static void ingest_release(struct ingest *in, struct trace_record *r)
+{
+	in->pending_bytes -= sizeof(*r) + ((size_t)r->kernel_count + r->user_count) * 8 + r->slice_bytes +
+			     (r->end == END_SLICE ? sizeof(struct slice_regs) : 0);
+	free(r);
+}
+
+/* The samples that wait, in order, each after the events before it. More may come to wait meanwhile. */
+static void ingest_settle_pending(struct ingest *in, u64 until_ns)
 {
 	u32 done = 0;
 
-	in->now_ns = until_ns;
-	qsort(in->pending, in->pending_count, sizeof(*in->pending), compare_pending);
+	if (in->pending_count)
+		qsort(in->pending, in->pending_count, sizeof(*in->pending), compare_pending);
 	while (done < in->pending_count && in->pending[done].time_ns <= until_ns) {
-		struct pending *next = &in->pending[done++];
-		const struct trace_record *r = next->record;
+		struct pending next = in->pending[done++];
 
-		sideband_dispatch(in->options.sideband, next->time_ns, on_event, in);
-		ingest_pending(in, r);
-		in->pending_bytes -= sizeof(*r) + ((size_t)r->kernel_count + r->user_count) * 8 + r->slice_bytes +
-				     (r->end == END_SLICE ? sizeof(struct slice_regs) : 0);
-		free(next->record);
+		sideband_dispatch(in->options.sideband, next.time_ns, on_event, in);
+		ingest_pending(in, next.record);
+		ingest_release(in, next.record);
 	}
 	in->pending_count -= done;
 	if (done)
 		memmove(in->pending, in->pending + done, in->pending_count * sizeof(*in->pending));
+}
+
+void ingest_settle(struct ingest *in, u64 until_ns)
+{
+	in->now_ns = until_ns;
+	ingest_settle_pending(in, until_ns);
 	sideband_dispatch(in->options.sideband, until_ns, on_event, in);
 	ingest_reinstall(in);
 	processes_sweep(in->processes, until_ns);

@@ -31,6 +31,8 @@ struct ingest_options {
 	struct reader *reader;
 	const char *cache_path;
 	u64 user_va_mask;
+	void (*drain)(void *arg);	/* hands what is in the kernel's buffers to ingest_record() */
+	void *arg;
 };
 
 int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest **ret_ingest);
@@ -40,7 +42,10 @@ DEFINE_CLEANUP(struct ingest *, ingest_free)
 /* A record of the kernel half. */
 void ingest_record(struct ingest *ingest, const void *record, size_t bytes);
 
-/* Applies events and the samples that waited for them, up to a time before which everything has arrived. */
+/*
+ * Applies events and the samples that waited for them, up to a time before which everything has arrived. Reading a
+ * program's files can take long: the kernel's buffers are drained in between.
+ */
 void ingest_settle(struct ingest *ingest, u64 until_ns);
 
 /* Do samples or events wait to be settled? */

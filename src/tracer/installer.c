@@ -2,16 +2,21 @@
 #include "tracer/installer.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "exe/reader.h"
 #include "exe/rows.h"
+#include "exe/rows_cache.h"
 #include "proc/binaries.h"
 #include "proc/binary.h"
 #include "proc/maps.h"
 #include "proc/processes.h"
 #include "tracer/tables.h"
+
+#define CACHE_BYTES_MAX (256ull << 20)
 
 /* What we know of a binary's rows, by its id. */
 struct module {
@@ -20,28 +25,41 @@ struct module {
 };
 
 struct installer {
-	struct tables *tables;
-	struct reader *reader;
+	struct installer_options options;
 	struct binaries *binaries;
+	struct rows_cache *cache;	/* or NULL */
 	struct module *modules;
 	u32 module_cap;
 	u64 now_ns;
 	struct installer_stats stats;
 };
 
-int installer_new(struct tables *tables, struct reader *reader, const char *cache_path,
-		  struct installer **ret_installer)
+/* Without it all is as before, only slower to start. */
+static void installer_open_cache(struct installer *in, const char *path)
+{
+	char *rows = NULL;
+
+	if (!path)
+		return;
+	(void)mkdir(path, 0700);
+	if (asprintf(&rows, "%s/rows", path) < 0)
+		return;
+	(void)rows_cache_open(rows, CACHE_BYTES_MAX, &in->cache);
+	free(rows);
+}
+
+int installer_new(const struct installer_options *options, struct installer **ret_installer)
 {
 	_cleanup_(installer_freep) struct installer *in = calloc(1, sizeof(*in));
 	int r;
 
 	if (!in)
 		return -ENOMEM;
-	in->tables = tables;
-	in->reader = reader;
-	r = binaries_new(reader, &in->binaries);
+	in->options = *options;
+	r = binaries_new(options->reader, &in->binaries);
 	if (r < 0)
 		return r;
+	installer_open_cache(in, options->cache_path);
 	*ret_installer = TAKE(in);
 	return 0;
 }
@@ -51,6 +69,7 @@ void installer_free(struct installer *in)
 	if (!in)
 		return;
 	binaries_free(in->binaries);
+	rows_cache_free(in->cache);
 	free(in->modules);
 	free(in);
 }
@@ -80,8 +99,18 @@ static struct module *installer_module(struct installer *in, u32 id)
 
 static int installer_rows(struct installer *in, struct binary *binary, struct rows **ret_rows)
 {
-	int r = reader_rows(in->reader, binary->fd, -1, ret_rows);
+	const struct exe_info *info = &binary->info;
+	int r = -ENOENT;
 
+	if (info->build_id_bytes)
+		r = rows_cache_get(in->cache, info->build_id, info->build_id_bytes, ret_rows);
+	if (r == 0) {
+		in->stats.rows_cached++;
+		return 0;
+	}
+	r = reader_rows(in->options.reader, binary->fd, -1, ret_rows);
+	if (r == 0 && info->build_id_bytes)
+		(void)rows_cache_put(in->cache, info->build_id, info->build_id_bytes, *ret_rows);	/* counted there */
 	in->stats.rows_none += r == -ENODATA;
 	in->stats.rows_failed += r < 0 && r != -ENODATA;
 	return r;
@@ -112,11 +141,12 @@ static const struct tables_rows *installer_load(struct installer *in, struct bin
 	if (!module || module->tried)
 		return module ? &module->rows : NULL;
 	module->tried = true;
+	in->options.breathe(in->options.arg);
 	if (binary->fd < 0 || installer_rows(in, binary, &rows) < 0)
 		return &module->rows;
 	in->stats.rows_cut += rows->dropped_count;
 	binary_text(binary, &start_ea, &end_ea);
-	(void)tables_add_rows(in->tables, rows, start_ea, end_ea, &module->rows);	/* counted there */
+	(void)tables_add_rows(in->options.tables, rows, start_ea, end_ea, &module->rows);	/* counted there */
 	free(rows);
 	return &module->rows;
 }
@@ -157,7 +187,7 @@ static int installer_put(struct installer *in, u32 pid, struct maps *maps, u64 n
 		return -ENOMEM;
 	for (u32 i = 0; i < maps->count; i++)
 		entries[i] = installer_entry(in, pid, &maps->at[i]);
-	r = tables_add_maps(in->tables, entries, maps->count, &first);
+	r = tables_add_maps(in->options.tables, entries, maps->count, &first);
 	free(entries);
 	if (r < 0)
 		return r;
@@ -169,7 +199,7 @@ static int installer_put(struct installer *in, u32 pid, struct maps *maps, u64 n
 
 void installer_remove(struct installer *in, struct maps *maps, u64 now_ns)
 {
-	tables_drop_maps(in->tables, maps->installed_first, maps->installed_count, now_ns);
+	tables_drop_maps(in->options.tables, maps->installed_first, maps->installed_count, now_ns);
 	maps->installed_count = 0;
 }
 
@@ -187,7 +217,7 @@ int installer_install(struct installer *in, struct process *process, u64 now_ns)
 		return r;
 	entry.map_first = maps->installed_first;
 	entry.map_count = maps->installed_count;
-	return tables_publish(in->tables, process->pid, &entry);
+	return tables_publish(in->options.tables, process->pid, &entry);
 }
 
 static void installer_forget(void *arg, struct binary *binary)
@@ -197,7 +227,7 @@ static void installer_forget(void *arg, struct binary *binary)
 
 	if (!module)
 		return;
-	tables_drop_rows(in->tables, &module->rows, in->now_ns);
+	tables_drop_rows(in->options.tables, &module->rows, in->now_ns);
 	module->rows = (struct tables_rows){ 0 };
 }
 

@@ -27,8 +27,15 @@ struct installer_stats {
 	u64 rows_none, rows_failed, rows_cut, rows_cached;
 };
 
-int installer_new(struct tables *tables, struct reader *reader, const char *cache_path,
-		  struct installer **ret_installer);
+struct installer_options {
+	struct tables *tables;
+	struct reader *reader;
+	const char *cache_path;
+	void (*breathe)(void *arg);	/* called between files, which can take long to read */
+	void *arg;
+};
+
+int installer_new(const struct installer_options *options, struct installer **ret_installer);
 void installer_free(struct installer *installer);
 DEFINE_CLEANUP(struct installer *, installer_free)
 

@@ -20,9 +20,9 @@
 
 #define RINGS_MAX 64
 #define CPUS_PER_RING 32
-#define RING_BYTES_MIN (512u << 10)
+#define RING_BYTES_MIN (1u << 20)
 #define RING_BYTES_MAX (16u << 20)
-#define RING_BYTES_PER_TICK 512		/* half a second of ticks fits */
+#define RING_BYTES_PER_TICK 4096		/* a second's fit, while the tracer opens a program's files */
 #define TARGETS_COUNT 16384
 #define ROWS_DEFAULT_BYTES (16u << 20)
 
@@ -56,7 +56,7 @@ static int libbpf_quiet(enum libbpf_print_level level, const char *format, va_li
 
 static u32 ring_bytes_for(u32 frequency_hz, int cpus)
 {
-	u64 want = (u64)frequency_hz * (u64)cpus * RING_BYTES_PER_TICK / 2;
+	u64 want = (u64)frequency_hz * (u64)cpus * RING_BYTES_PER_TICK;
 	u32 bytes = RING_BYTES_MIN;
 
 	while (bytes < want && bytes < RING_BYTES_MAX)
@@ -109,7 +109,7 @@ static void loader_set_switches(struct loader *l, const struct tracer_options *o
 		l->ring_count = RINGS_MAX;
 	l->ring_bytes = ring_bytes_for(options->frequency_hz, l->cpu_count / (int)l->ring_count);
 	l->skel->rodata->ring_count = l->ring_count;
-	l->skel->rodata->ring_wake_bytes = l->ring_bytes / 4;
+	l->skel->rodata->ring_bytes = l->ring_bytes;
 	l->skel->rodata->user_va_mask = user_va_mask();
 	if (l->event == SAMPLER_CLOCK)
 		l->skel->rodata->period_ns = 1000000000ull / options->frequency_hz;

@@ -111,7 +111,7 @@ void tables_free(struct tables *t)
 	free(t);
 }
 
-/* One more 64 KiB of rows. The map lives as long as it is in the outer map and mapped here. */
+/* One more chunk. The map lives as long as it is in the outer map and mapped here. */
 static int tables_add_chunk(struct tables *t)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
@@ -157,7 +157,7 @@ static int tables_take_rows(struct tables *t, u32 count, struct page_entry *ret_
 		first = ranges_take(&t->chunks[i].rows, count);
 		if (first < 0)
 			continue;
-		*ret_page = (struct page_entry){ .chunk = (u16)i, .first = (u16)first, .count = (u16)count };
+		*ret_page = (struct page_entry){ .chunk = (u16)i, .first = (u32)first, .count = (u16)count };
 		t->stats.rows_bytes += count * 4ull;
 		return 0;
 	}

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "exe/reader.h"
 #include "tracer/ingest.h"
 #include "tracer/loader.h"
@@ -36,22 +36,22 @@ struct tracer {
 	u64 first_sample_ns;
 };
 
-static u64 now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
-}
-
 static int on_record(void *arg, void *data, size_t bytes)
 {
 	struct tracer *t = arg;
 
 	if (!t->first_sample_ns)
-		t->first_sample_ns = now_ns(CLOCK_MONOTONIC);
+		t->first_sample_ns = monotonic_ns();
 	ingest_record(t->ingest, data, bytes);
 	return 0;
+}
+
+static void on_drain(void *arg)
+{
+	struct tracer *t = arg;
+
+	(void)ring_buffer__consume(t->ring);	/* an error is met again by the next poll */
+	sideband_read(t->sideband);
 }
 
 static int tracer_open_rings(struct tracer *t)
@@ -94,7 +94,9 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 	ingest.user_va_mask = loader_user_va_mask(t->loader);
 	ingest.sideband = t->sideband;
 	ingest.reader = t->reader;
-	r = ingest_new(&ingest, now_ns(CLOCK_MONOTONIC), &t->ingest);
+	ingest.drain = on_drain;
+	ingest.arg = t;
+	r = ingest_new(&ingest, monotonic_ns(), &t->ingest);
 	if (r < 0)
 		return r;
 	sampler.event = loader_event(t->loader);
@@ -183,7 +185,7 @@ int tracer_poll(struct tracer *t, int timeout_ms)
 	if (r < 0 && errno != EINTR)
 		return -errno;
 	(void)!read(t->wake_fd, &woken, sizeof(woken));
-	now = now_ns(CLOCK_MONOTONIC);
+	now = monotonic_ns();
 	r = ring_buffer__consume(t->ring);
 	if (r < 0 && r != -EINTR)
 		return r;
@@ -203,11 +205,11 @@ void tracer_wake(struct tracer *t)
 
 struct window *tracer_take_window(struct tracer *t)
 {
-	u64 mono = now_ns(CLOCK_MONOTONIC);
+	u64 mono = monotonic_ns();
 	struct window *w = ingest_take_window(t->ingest, mono);
 
 	if (w)
-		w->unix_offset_ns = (s64)(now_ns(CLOCK_REALTIME) - mono);
+		w->unix_offset_ns = (s64)(clock_ns(CLOCK_REALTIME) - mono);
 	return w;
 }
 
