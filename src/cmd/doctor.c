@@ -1,46 +1,192 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cmd/command.h"
 #include "cmd/findings.h"
+#include "cmd/live.h"
 #include "cmd/probe.h"
+#include "profile/profile.h"
+#include "receivers/profiling.h"
 
 #define DOCTOR_OUTPUT_MAX (1u << 20)
+#define WINDOW_MS 1000
+#define WAIT_MS 100
+/* Below these the profile is still right, but something is worth a look. */
+#define WHOLE_PERCENT_GOOD 95.0
+#define LOST_PERCENT_GOOD 0.1
 
 struct doctor_values {
 	bool json;
+	double duration;
+	s64 frequency;
 };
 
+#define AT(field) offsetof(struct doctor_values, field)
 static const struct option_entry doctor_options[] = {
-	{ "json", 0, OPTION_SWITCH, offsetof(struct doctor_values, json), NULL, NULL, 0, 0, NULL, "print JSON" },
+	{ "duration", 'd', OPTION_REAL, AT(duration), "SECONDS", "2", 0, 3600, NULL,
+	  "sample for so long, 0 for not at all" },
+	{ "frequency", 'F', OPTION_INTEGER, AT(frequency), "HZ", "99", 1, 10000, NULL, "samples a second on each CPU" },
+	{ "json", 0, OPTION_SWITCH, AT(json), NULL, NULL, 0, 0, NULL, "print JSON" },
 	{ 0 },
 };
+
+struct doctor {
+	struct findings findings;
+	struct profiling_status status;	/* of the sampling, if it could be done */
+	bool has_status;
+};
+
+static u64 now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
+}
+
+/* Takes windows, and throws them away, until the time is over. */
+static int sample(struct profiling *profiling, double seconds)
+{
+	u64 start = now_ns(CLOCK_MONOTONIC);
+	bool stopped = false;
+
+	for (;;) {
+		struct profile *window = NULL;
+		int r = profiling_next(profiling, WAIT_MS, &window);
+
+		profile_free(window);
+		if (r < 0)
+			return r == -ENODATA ? 0 : r;
+		if (!stopped && (double)(now_ns(CLOCK_MONOTONIC) - start) >= seconds * 1e9) {
+			stopped = true;
+			profiling_stop(profiling);
+		}
+	}
+}
+
+static void judge(struct doctor *d, u64 begun_ns)
+{
+	const struct profiling_status *s = &d->status;
+	u64 lost = live_lost(s);
+	double whole = live_whole_percent(s),
+	       lost_percent = 100.0 * (double)lost / (double)(lost + s->samples + !s->samples);
+	const struct symbolizer_stats *names = &s->symbols;
+	u64 addresses = names->by_symbol + names->by_function_start + names->unnamed;
+
+	findings_add(&d->findings, "sampling", FINDING_OK, "", "%llu samples by %s, the first after %.0f ms",
+		     (unsigned long long)s->samples, s->event,
+		     s->first_sample_ns > begun_ns ? (double)(s->first_sample_ns - begun_ns) / 1e6 : 0);
+	findings_add(&d->findings, "stacks", whole >= WHOLE_PERCENT_GOOD ? FINDING_OK : FINDING_WARN,
+		     whole >= WHOLE_PERCENT_GOOD ? "" : "see the counters below for why the others were cut",
+		     "%.1f %% of user stacks are whole", whole);
+	findings_add(&d->findings, "losses", lost_percent <= LOST_PERCENT_GOOD ? FINDING_OK : FINDING_WARN,
+		     lost_percent <= LOST_PERCENT_GOOD ? "" : "sample less often (-F)", "%llu samples lost (%.2f %%)",
+		     (unsigned long long)lost, lost_percent);
+	if (addresses)
+		findings_add(&d->findings, "names", FINDING_OK, "",
+			     "%.1f %% of %llu addresses have a symbol, %llu the start of their function",
+			     100.0 * (double)names->by_symbol / (double)addresses, (unsigned long long)addresses,
+			     (unsigned long long)names->by_function_start);
+	if (*s->kernel_problem)
+		findings_add(&d->findings, "names", FINDING_WARN, "", "%s", s->kernel_problem);
+}
+
+static long milliseconds(struct timeval t)
+{
+	return t.tv_sec * 1000 + t.tv_usec / 1000;
+}
+
+/* Ours and the reader's, which has ended by now. */
+static void judge_self(struct findings *findings, double seconds)
+{
+	struct rusage self, reader;
+
+	if (getrusage(RUSAGE_SELF, &self) < 0 || getrusage(RUSAGE_CHILDREN, &reader) < 0)
+		return;
+	findings_add(
+		findings, "wick", FINDING_OK, "",
+		"version %s: memory %ld + %ld KiB at most (agent, reader), CPU %ld + %ld ms in %.1f s, start included",
+		WICK_VERSION, self.ru_maxrss, reader.ru_maxrss,
+		milliseconds(self.ru_utime) + milliseconds(self.ru_stime),
+		milliseconds(reader.ru_utime) + milliseconds(reader.ru_stime), seconds);
+}
+
+static void try_sampling(struct doctor *d, const struct doctor_values *v)
+{
+	struct live_options options = {
+		.frequency = v->frequency, .inlines = true, .version_check = true, .interval_ms = WINDOW_MS
+	};
+	struct profiling *profiling = NULL;
+	_cleanup_(buf_done) struct buf why;
+	u64 begun = now_ns(CLOCK_MONOTONIC);
+	int r;
+
+	buf_init(&why, 4096);
+	r = live_start(&options, &profiling, &why);
+	if (r == 0)
+		r = sample(profiling, v->duration);
+	if (r < 0) {
+		findings_add(&d->findings, "sampling", FINDING_BAD, "", "%s", why.len ? why.data : strerror(-r));
+	} else {
+		profiling_status(profiling, &d->status);
+		d->has_status = true;
+		judge(d, begun);
+	}
+	/* What is borrowed from the receiver goes with it. */
+	d->status.kernel_problem = d->status.event = "";
+	profiling_free(profiling);
+	judge_self(&d->findings, (double)(now_ns(CLOCK_MONOTONIC) - begun) / 1e9);
+}
+
+static void print(const struct doctor *d, const struct terminal *terminal, struct buf *out)
+{
+	findings_print(&d->findings, terminal, out);
+	if (!d->has_status)
+		return;
+	buf_addf(out, "\n%sCounters that are not 0%s\n", terminal_style(terminal, STYLE_BOLD),
+		 terminal_style(terminal, STYLE_NONE));
+	live_print_counters(&d->status, terminal, out);
+}
+
+static void print_json(const struct doctor *d, struct buf *out)
+{
+	buf_addf(out, "{\"findings\": ");
+	findings_json(&d->findings, out);
+	if (d->has_status) {
+		buf_addf(out, ",\n\"counters\": ");
+		live_counters_json(&d->status, out);
+	}
+	buf_addf(out, "}\n");
+}
 
 static int doctor_run(const void *values, int count, char **operands)
 {
 	const struct doctor_values *v = values;
-	_cleanup_(freep) struct findings *findings = calloc(1, sizeof(*findings));
+	_cleanup_(freep) struct doctor *doctor = calloc(1, sizeof(*doctor));
 	_cleanup_(buf_done) struct buf out;
 	struct terminal terminal;
 
 	buf_init(&out, DOCTOR_OUTPUT_MAX);
-	if (!findings)
+	if (!doctor)
 		return command_fail(&command_doctor, "out of memory");
 	terminal_init(&terminal, STDOUT_FILENO);
-	probe_machine(findings);
-	if (v->json) {
-		buf_addf(&out, "{\"findings\": ");
-		findings_json(findings, &out);
-		buf_addf(&out, "}\n");
-	} else {
-		findings_print(findings, &terminal, &out);
-	}
+	probe_machine(&doctor->findings);
+	if (v->duration > 0 && findings_worst(&doctor->findings) != FINDING_BAD)
+		try_sampling(doctor, v);
+	if (v->json)
+		print_json(doctor, &out);
+	else
+		print(doctor, &terminal, &out);
 	if (buf_err(&out) < 0)
 		return command_fail(&command_doctor, "out of memory");
 	fwrite(out.data, 1, out.len, stdout);
-	return findings_worst(findings) == FINDING_BAD;
+	return findings_worst(&doctor->findings) == FINDING_BAD;
 }
 
 const struct command command_doctor = {
@@ -48,7 +194,9 @@ const struct command command_doctor = {
 	.help = "say what works on this machine, what does not, and why",
 	.operands = "",
 	.about = "Looks at the kernel, its BPF features and settings, and at the privileges that wick has, and\n"
-		 "says what each missing one costs. The exit status is 1 if wick record cannot run here.\n",
+		 "says what each missing one costs; then samples for a moment and says how complete that was,\n"
+		 "with every counter of what was lost or cut, and what it took. The exit status is 1 if wick\n"
+		 "record cannot run here.\n",
 	.examples = "  sudo wick doctor\n"
 		    "  sudo wick doctor --json | jq '.findings[] | select(.status != \"ok\")'\n",
 	.options = { doctor_options, false },

@@ -25,7 +25,7 @@ static int check_privileges(struct buf *why)
 	if (r < 0)
 		buf_addf(why, "cannot read /proc/self/status (%s); mount /proc", strerror(-r));
 	else if (*privilege_missing(caps, missing, sizeof(missing)))
-		buf_addf(why, "%s is missing; " PRIVILEGE_ADVICE, missing);
+		buf_addf(why, "no %s; " PRIVILEGE_ADVICE, missing);
 	else
 		return 0;
 	return -EPERM;

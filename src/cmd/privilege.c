@@ -69,7 +69,7 @@ const char *privilege_missing(u64 caps, char *text, size_t bytes)
 		size_t used = strlen(text);
 
 		if (p->required && !privilege_held(p, caps))
-			snprintf(text + used, bytes - used, "%s%s", used ? " and " : "", p->name);
+			snprintf(text + used, bytes - used, "%s%s", used ? " and no " : "", p->name);
 	}
 	return text;
 }

@@ -36,7 +36,7 @@ int privilege_parse(const char *status, u64 *ret_caps);
 
 bool privilege_held(const struct privilege *privilege, u64 caps);
 
-/* The required ones that are missing, "CAP_BPF and CAP_PERFMON"; "" if none is. Returns text. */
+/* The required ones that are missing, "CAP_BPF and no CAP_PERFMON"; "" if none is. Returns text. */
 const char *privilege_missing(u64 caps, char *text, size_t bytes);
 
 #endif

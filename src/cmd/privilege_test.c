@@ -22,7 +22,7 @@ TEST(privilege_names_what_is_missing)
 {
 	char text[64];
 
-	STREQ(privilege_missing(0, text, sizeof(text)), "CAP_BPF and CAP_PERFMON");
+	STREQ(privilege_missing(0, text, sizeof(text)), "CAP_BPF and no CAP_PERFMON");
 	STREQ(privilege_missing(1ull << CAP_BPF, text, sizeof(text)), "CAP_PERFMON");
 	STREQ(privilege_missing(1ull << CAP_SYS_ADMIN, text, sizeof(text)), "");
 	OK(strlen(privilege_missing(0, text, 10)) == 9);

@@ -110,6 +110,14 @@ static void add_feature(struct findings *f, int there, const char *what, enum fi
 
 static void probe_bpf(struct findings *f)
 {
+	u64 caps = 0;
+
+	/* Without the privilege every question is answered by no. */
+	if (privilege_read(&caps) < 0 || !privilege_held(&privileges[0], caps)) {
+		findings_add(f, "BPF", FINDING_WARN, "run wick doctor with sudo", "features: cannot tell without %s",
+			     privileges[0].name);
+		return;
+	}
 	libbpf_set_print(NULL);
 	add_feature(f, libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL), "programs on clock ticks",
 		    FINDING_BAD, "the kernel lacks CONFIG_BPF_EVENTS, nothing can be sampled");
@@ -139,7 +147,7 @@ static void probe_privileges(struct findings *f, struct kernel_version v)
 			continue;
 		missing++;
 		findings_add(f, "privileges", p->required ? FINDING_BAD : FINDING_WARN,
-			     p->required ? PRIVILEGE_ADVICE : "", "no %s: %s", p->name, p->cost);
+			     missing == 1 ? PRIVILEGE_ADVICE : "", "no %s: %s", p->name, p->cost);
 	}
 	if (!missing)
 		findings_add(f, "privileges", FINDING_OK, "", "every capability that wick needs here");
@@ -237,17 +245,6 @@ static void probe_security(struct findings *f)
 			     "enforcing: a service needs the permission bpf { prog_load prog_run }");
 }
 
-static void probe_self(struct findings *f)
-{
-	struct rusage usage;
-
-	if (getrusage(RUSAGE_SELF, &usage) == 0)
-		findings_add(f, "wick", FINDING_OK, "", "version %s, %ld KiB at most, %ld ms of CPU", WICK_VERSION,
-			     usage.ru_maxrss,
-			     usage.ru_utime.tv_sec * 1000 + usage.ru_utime.tv_usec / 1000 +
-				     usage.ru_stime.tv_sec * 1000 + usage.ru_stime.tv_usec / 1000);
-}
-
 void probe_machine(struct findings *findings)
 {
 	struct kernel_version version;
@@ -261,5 +258,4 @@ void probe_machine(struct findings *findings)
 	probe_memlock(findings, version);
 	probe_cgroup(findings);
 	probe_security(findings);
-	probe_self(findings);
 }
