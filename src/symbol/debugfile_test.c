@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <seccomp.h>
 #include <zlib.h>
 
 #include "test.h"
@@ -226,5 +227,44 @@ TEST(debugfile_never_leaves_its_root)
 	fd = debugfile_open(t.root_fd, "/inside/good");
 	OK(fd >= 0);
 	close(fd);
+	tree_done(&t);
+}
+
+/* Some containers' filters do not know openat2(). */
+static void forbid_openat2(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	OK(filter);
+	EQ(seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0), 0);
+	EQ(seccomp_load(filter), 0);
+	seccomp_release(filter);
+}
+
+TEST(debugfile_follows_no_links_without_openat2)
+{
+	char full[128];
+	struct tree t;
+	int fd;
+
+	tree_init(&t);
+	put_copy(&t, "/inside/file", "");
+	snprintf(full, sizeof(full), "%s/inside/link", t.dir);
+	EQ(symlink("file", full), 0);
+	snprintf(full, sizeof(full), "%s/dir", t.dir);
+	EQ(symlink("inside", full), 0);
+	fd = debugfile_open(t.root_fd, "/dir/link");
+	OK(fd >= 0);
+	close(fd);
+
+	forbid_openat2();
+	fd = debugfile_open(t.root_fd, "/inside//file");
+	OK(fd >= 0);
+	close(fd);
+	EQ(debugfile_open(t.root_fd, "/inside/link"), -ENOENT);
+	EQ(debugfile_open(t.root_fd, "/dir/file"), -ENOTDIR);
+	EQ(debugfile_open(t.root_fd, "/inside/../inside/file"), -ENOENT);
+	EQ(debugfile_open(t.root_fd, "/inside/"), -ENOENT);
+	EQ(debugfile_open(t.root_fd, ""), -ENOENT);
 	tree_done(&t);
 }

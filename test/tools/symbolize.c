@@ -77,7 +77,7 @@ static u32 read_questions(struct reader *reader)
 
 int main(int argc, char **argv)
 {
-	struct symbolizer_options options = { .inlines = true, .memory_max_bytes = (size_t)1 << 30 };
+	struct symbolizer_options options = { .inlines = true, .memory_max_bytes = (size_t)1 << 30, .lines_us = 1000000000 };
 	_cleanup_(symbolizer_freep) struct symbolizer *symbolizer = NULL;
 	_cleanup_(reader_freep) struct reader *reader = NULL;
 	struct symbolizer_stats stats;
