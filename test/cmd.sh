@@ -46,7 +46,7 @@ golden unknown-option 1 report --tre before.json
 golden bad-value 1 report --min-percent 101 before.json
 golden bad-choice 1 report --by proces before.json
 golden bad-format 1 convert --format=pprf before.json out
-golden no-format 1 convert before.json out.txt
+golden no-format 1 convert before.json out.xyz
 golden missing-operand 1 diff before.json
 golden missing-file 1 report nowhere.pb.gz
 golden not-a-profile 1 report no-profile.bin

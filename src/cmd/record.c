@@ -42,9 +42,9 @@ static const struct option_entry record_options[] = {
 	{ "pid", 'p', OPTION_NUMBERS, AT(pids), "PID,...", NULL, 1, 4194304, NULL, "only these processes" },
 	{ "children", 0, OPTION_SWITCH, AT(children), NULL, NULL, 0, 0, NULL, "with -p: and those that they start" },
 	{ "cgroup", 0, OPTION_TEXT, AT(cgroup), "PATH", NULL, 0, 0, NULL, "only processes in this control group" },
-	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", "wick.pb.gz", 0, 0, NULL, "where to write, - is a pipe" },
+	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", "wick.pb.gz", 0, 0, NULL, "where to write; - is standard output" },
 	{ "format", 'f', OPTION_TEXT, AT(format), "FORMAT", NULL, 0, 0, NULL,
-	  "write this format; without it the name of FILE decides" },
+	  "write this format; without it the name of FILE decides, pprof for -" },
 	{ "inline", 0, OPTION_SWITCH, AT(inlines), NULL, "on", 0, 0, NULL, "find inlined functions and line numbers" },
 	{ "debuginfod", 0, OPTION_SWITCH, AT(debuginfod), NULL, NULL, 0, 0, NULL,
 	  "ask $DEBUGINFOD_URLS for missing debug information" },
@@ -274,7 +274,10 @@ static int record_run(const void *values, int count, char **operands)
 	_cleanup_(record_done) struct record r = { .values = v, .child = CHILD_NONE, .begun_ns = now_ns() };
 	int status, taken;
 
-	r.format = v->format ? input_format(&command_record, "format", v->format) : format_by_path(v->output);
+	if (v->format)
+		r.format = input_format(&command_record, "format", v->format);
+	else
+		r.format = strcmp(v->output, "-") ? format_by_path(v->output) : format_by_name("pprof");
 	if (v->format && !r.format)
 		return 1;
 	if (!r.format)

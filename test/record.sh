@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# How `wick record` starts, ends and reports: commands and their status, signals, filters, where it writes.
+. "$(dirname "$0")/lib.sh"
+cd "$WORK" || exit 1
+unset SUDO_UID SUDO_GID
+
+if ! is_root; then
+	skip 'record' 'not root'
+	finish
+fi
+
+# status WANT COMMAND...: the exit status is as wanted.
+status() {
+	status_want=$1
+	shift
+	"$@" >/dev/null 2>"$WORK/err"
+	status_got=$?
+	[ $status_got = "$status_want" ] || { echo "status $status_got"; cat "$WORK/err"; return 1; }
+}
+
+# rows FILE [OPTIONS]: what the report lists.
+rows() {
+	"$WICK" report --json "$@" | python3 -c 'import json, sys; [print(r["name"]) for r in json.load(sys.stdin)["rows"]]'
+}
+
+cat >burn.sh <<'END'
+i=0
+while [ $i -lt ${1:-200000} ]; do i=$((i + 1)); done
+exit ${2:-0}
+END
+
+check 'a recording ends with its time' status 0 "$WICK" record -d 1 -o time.otlp
+check 'it has samples' sh -c "[ -n \"\$('$WICK' report --json time.otlp | grep -o '\"name\"' | head -n 1)\" ]"
+check 'the file is private' test "$(stat -c %a time.otlp)" = 600
+SUDO_UID=65534 SUDO_GID=65534 "$WICK" record -q -d 0.1 -o owned.otlp
+check 'the file belongs to the user of sudo' test "$(stat -c %u:%g owned.otlp)" = 65534:65534
+
+check "a command's status is returned" status 7 "$WICK" record -F 997 -o command.pb.gz -- sh burn.sh 200000 7
+check 'a signal is a status, too' status 143 "$WICK" record -q -o signal.pb.gz -- sh -c 'kill -TERM $$'
+check 'a command that does not exist: 127' status 127 "$WICK" record -o none.pb.gz -- /nonexistent/command
+check '... and nothing is written' test ! -e none.pb.gz
+check 'only the command is sampled' test "$(rows command.pb.gz --by process | sort -u)" = "$(basename "$(readlink -f /bin/sh)")"
+check 'options after the command are its own' status 3 "$WICK" record -q -o own.pb.gz sh -c 'exit 3' -d
+"$WICK" record -q -F 997 -o children.pb.gz -- sh -c 'sh burn.sh & perl -e "1 for 1..5e6" & wait'
+check 'descendants are sampled' sh -c "'$WICK' report --by process children.pb.gz | grep -q perl"
+
+"$WICK" record -d 100 -o interrupted.pb.gz 2>interrupted.err &
+pid=$!
+sleep 1.5
+kill -INT $pid
+wait $pid
+check 'Ctrl-C is a normal end' test $? = 0
+check 'Ctrl-C keeps what was taken' sh -c "'$WICK' report -n 1 interrupted.pb.gz"
+check 'counters are shown by name' grep -q 'ticks  *clock ticks' interrupted.err
+
+"$WICK" record -d 100 -o forwarded.pb.gz -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.1; done' 2>/dev/null &
+pid=$!
+sleep 1
+kill -TERM $pid
+wait $pid
+check 'a signal is passed on to the command' test $? = 9
+check '... and the profile is written' test -s forwarded.pb.gz
+
+sh burn.sh 100000000 &
+burn=$!
+"$WICK" record -q -F 199 -d 1 -p $burn -o pid.pb.gz
+check '-p samples that process only' test "$("$WICK" report --json --by process pid.pb.gz | grep -c '"pid"')" = 1
+check '-p and a command exclude each other' status 1 "$WICK" record -p $burn -o x.pb.gz -- true
+kill $burn
+
+"$WICK" record -q -F 199 -o - --format=folded -- sh burn.sh >pipe.folded
+check '-o - writes to a pipe' grep -q ' [0-9][0-9]*$' pipe.folded
+"$WICK" record -q -F 199 -o - -- sh burn.sh >pipe.pb.gz
+check '-o - is pprof unless told otherwise' "$WICK" report --from=pprof pipe.pb.gz
+for suffix in otlp pb.gz folded; do
+	"$WICK" record -q -F 199 -o format.$suffix -- sh burn.sh
+	check "record writes .$suffix" sh -c "[ \"\$('$WICK' report -n 1 format.$suffix | wc -l)\" -ge 4 ]"
+done
+check 'a name without a format is refused' status 1 "$WICK" record -d 1 -o out.xyz
+check 'a frequency out of range is refused' status 1 "$WICK" record -F 10001
+check '-q says nothing' sh -c "[ -z \"\$('$WICK' record -q -d 0.1 -o quiet.otlp 2>&1)\" ]"
+check '-v tells when the first sample came' sh -c "'$WICK' record -v -F 997 -o v.otlp -- sh burn.sh 2>&1 | grep -q 'first sample after'"
+
+# Several at once do not disturb each other.
+"$WICK" record -q -d 1 -F 99 -o one.otlp &
+one=$!
+"$WICK" record -q -d 1 -F 199 -o two.otlp
+two=$?
+wait $one
+check 'several wicks run at once' test "$?$two" = 00
+
+nobody="setpriv --reuid 65534 --clear-groups --inh-caps=-all --bounding-set=-all"
+chmod 755 "$WORK"
+$nobody "$WICK" record -d 1 -o /tmp/never.otlp 2>denied.err
+check 'without privilege: status 1' test $? = 1
+check '... and one sentence with what to do' grep -q 'CAP_BPF.*setcap' denied.err
+check '... of one line' test "$(wc -l <denied.err)" = 1
+finish
