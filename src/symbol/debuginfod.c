@@ -23,6 +23,7 @@ struct debuginfod {
 	int dir_fd;
 	CURL *curl;
 	u64 round_end_ms;
+	u64 quiet_until_ms;
 	struct debuginfod_stats stats;
 };
 
@@ -218,7 +219,7 @@ static int request(struct debuginfod *debuginfod, const char *url, struct downlo
 	CURLcode code;
 	long status = 0;
 
-	if (!left_ms)
+	if (!left_ms || now < debuginfod->quiet_until_ms)
 		return -EAGAIN;
 	if (ftruncate(download->fd, 0) < 0 || lseek(download->fd, 0, SEEK_SET) < 0)
 		return -EAGAIN;
@@ -229,7 +230,10 @@ static int request(struct debuginfod *debuginfod, const char *url, struct downlo
 	if (code != CURLE_OK) {
 		debuginfod->stats.failures++;
 		/* A file beyond the limit will not get smaller. */
-		return code == CURLE_FILESIZE_EXCEEDED || download->bytes > DEBUGINFOD_FILE_BYTES ? -ENOENT : -EAGAIN;
+		if (code == CURLE_FILESIZE_EXCEEDED || download->bytes > DEBUGINFOD_FILE_BYTES)
+			return -ENOENT;
+		debuginfod->quiet_until_ms = now_ms() + DEBUGINFOD_QUIET_MS;
+		return -EAGAIN;
 	}
 	(void)curl_easy_getinfo(debuginfod->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status == 200 && download->bytes)

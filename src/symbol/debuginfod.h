@@ -5,8 +5,9 @@
  * runs here, and never on the sampling path: a request may take seconds.
  *
  *  - What servers said they do not have is not asked for again for an hour.
- *  - Time is bounded by a budget per round (debuginfod_begin()); what did not
- *    fit is -EAGAIN, and comes in a later round.
+ *  - Time is bounded by a budget per round (debuginfod_begin()), and after a
+ *    request that failed there is none for a while; what has to wait for that
+ *    is -EAGAIN.
  *  - The directory holds at most DEBUGINFOD_CACHE_BYTES; the files that were
  *    not used for longest go first.
  *  - What comes back is as foreign as any other file: the reader looks at it.
@@ -27,6 +28,7 @@ struct debuginfod;
 #define DEBUGINFOD_CONNECT_MS 5000
 #define DEBUGINFOD_REQUEST_MS 30000
 #define DEBUGINFOD_ROUND_MS 30000
+#define DEBUGINFOD_QUIET_MS 60000	/* after a request that failed: the network or a server is down */
 
 struct debuginfod_stats {
 	u64 hits, misses, failures;	/* files had; files no server has; requests that failed otherwise */

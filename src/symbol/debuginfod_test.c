@@ -95,6 +95,8 @@ TEST(debuginfod_does_not_blame_the_file_for_a_dead_server)
 	EQ(debuginfod_new("  http://127.0.0.1:1/ ", dir, &d), 0);
 	EQ(debuginfod_get(d, id, sizeof(id)), -EAGAIN);
 	EQ(debuginfod_stats(d).failures, 1);
+	EQ(debuginfod_get(d, id, sizeof(id)), -EAGAIN);
+	EQ(debuginfod_stats(d).failures, 1);		/* left alone for a while */
 	EQ(age_of(dir, HEX), -1);
 	remove_dir(dir);
 }

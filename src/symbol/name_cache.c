@@ -4,14 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proc/binary.h"
-
 #define COUNT_MAX (1u << 22)
 #define CHAIN_MAX 64u		/* lines of a name; longer chains lose their inner ones */
 
 struct name_key {
 	u64 ea;
-	u32 binary;	/* its number, 0: the kernel */
+	u32 binary;
 	u32 pad;
 };
 
@@ -23,22 +21,14 @@ static void generation_init(struct name_generation *g, size_t max_bytes)
 	interner_init(&g->chains, &g->arena, COUNT_MAX);
 	interner_init(&g->names, &g->arena, COUNT_MAX);
 	interner_init(&g->keys, &g->arena, COUNT_MAX);
-	interner_init(&g->binaries, &g->arena, COUNT_MAX);
 }
 
 static void generation_done(struct name_generation *g)
 {
-	for (u32 i = 0; i < g->binaries.count; i++) {
-		struct binary *binary;
-
-		memcpy(&binary, interner_get(&g->binaries, i)->at, sizeof(binary));
-		binary_unref(binary);
-	}
 	interner_done(&g->strings);
 	interner_done(&g->chains);
 	interner_done(&g->names);
 	interner_done(&g->keys);
-	interner_done(&g->binaries);
 	arena_done(&g->arena);
 	free(g->of_key);
 }
@@ -51,7 +41,7 @@ static size_t interner_bytes(const struct interner *interner)
 static size_t generation_bytes(const struct name_generation *g)
 {
 	return g->arena.held + interner_bytes(&g->strings) + interner_bytes(&g->chains) + interner_bytes(&g->names) +
-	       interner_bytes(&g->keys) + interner_bytes(&g->binaries) + g->of_key_cap * sizeof(*g->of_key);
+	       interner_bytes(&g->keys) + g->of_key_cap * sizeof(*g->of_key);
 }
 
 void name_cache_init(struct name_cache *cache, size_t max_bytes)
@@ -74,34 +64,33 @@ size_t name_cache_bytes(const struct name_cache *cache)
 
 void name_cache_turn(struct name_cache *cache)
 {
-	if (generation_bytes(&cache->young) < cache->max_bytes / 4 &&
-	    cache->young.binaries.count < NAME_CACHE_BINARIES_MAX)
+	if (generation_bytes(&cache->young) < cache->max_bytes / 4)
 		return;
 	cache->evictions += cache->old.keys.count;
 	generation_done(&cache->old);
 	cache->old = cache->young;
 	/* The arena has moved with its generation. */
-	cache->old.strings.arena = cache->old.chains.arena = cache->old.names.arena = &cache->old.arena;
-	cache->old.keys.arena = cache->old.binaries.arena = &cache->old.arena;
+	cache->old.strings.arena = cache->old.chains.arena = &cache->old.arena;
+	cache->old.names.arena = cache->old.keys.arena = &cache->old.arena;
 	generation_init(&cache->young, cache->max_bytes / 2);
 }
 
-static const struct symbol_name *generation_find(const struct name_generation *g, const struct binary *binary, u64 ea)
+static const struct symbol_name *generation_find(const struct name_generation *g, u32 binary, u64 ea)
 {
-	struct name_key key = { .ea = ea, .binary = binary ? binary->id : 0 };
+	struct name_key key = { .ea = ea, .binary = binary };
 	u32 number = interner_find(&g->keys, &key, sizeof(key));
 
 	return number != INTERNER_NONE ? g->of_key[number] : NULL;
 }
 
-const struct symbol_name *name_cache_find(const struct name_cache *cache, const struct binary *binary, u64 ea)
+const struct symbol_name *name_cache_find(const struct name_cache *cache, u32 binary, u64 ea)
 {
 	const struct symbol_name *name = generation_find(&cache->young, binary, ea);
 
 	return name ? name : generation_find(&cache->old, binary, ea);
 }
 
-const struct symbol_name *name_cache_keep(struct name_cache *cache, struct binary *binary, u64 ea)
+const struct symbol_name *name_cache_keep(struct name_cache *cache, u32 binary, u64 ea)
 {
 	const struct symbol_name *name = generation_find(&cache->young, binary, ea);
 
@@ -164,23 +153,10 @@ static const struct symbol_name *intern_name(struct name_generation *g, const st
 	return name.lines && name.module ? intern(&g->names, &name, sizeof(name)) : NULL;
 }
 
-static bool hold_binary(struct name_generation *g, struct binary *binary)
-{
-	bool is_new;
-
-	if (!binary)
-		return true;
-	if (interner_add(&g->binaries, &binary, sizeof(binary), &is_new) == INTERNER_NONE)
-		return false;
-	if (is_new)
-		binary_ref(binary);
-	return true;
-}
-
 /* Where the name of a key is kept, or NULL. */
-static const struct symbol_name **key_slot(struct name_generation *g, const struct binary *binary, u64 ea)
+static const struct symbol_name **key_slot(struct name_generation *g, u32 binary, u64 ea)
 {
-	struct name_key key = { .ea = ea, .binary = binary ? binary->id : 0 };
+	struct name_key key = { .ea = ea, .binary = binary };
 	u32 number, cap = g->of_key_cap ? g->of_key_cap * 2 : 64;
 	const struct symbol_name **of_key;
 	bool is_new;
@@ -200,12 +176,12 @@ static const struct symbol_name **key_slot(struct name_generation *g, const stru
 	return &g->of_key[number];
 }
 
-bool name_cache_put(struct name_cache *cache, struct binary *binary, u64 ea, const struct symbol_name *name)
+bool name_cache_put(struct name_cache *cache, u32 binary, u64 ea, const struct symbol_name *name)
 {
 	struct name_generation *g = &cache->young;
 	const struct symbol_name *copy = NULL, **slot = NULL;
 
-	if (generation_bytes(g) < cache->max_bytes / 2 && hold_binary(g, binary))
+	if (generation_bytes(g) < cache->max_bytes / 2)
 		copy = intern_name(g, name);
 	if (copy)
 		slot = key_slot(g, binary, ea);
@@ -227,8 +203,8 @@ static void generation_forget(struct name_generation *g, u32 binary, u64 from_ea
 	}
 }
 
-void name_cache_forget(struct name_cache *cache, const struct binary *binary, u64 from_ea, u64 bytes)
+void name_cache_forget(struct name_cache *cache, u32 binary, u64 from_ea, u64 bytes)
 {
-	generation_forget(&cache->young, binary ? binary->id : 0, from_ea, bytes);
-	generation_forget(&cache->old, binary ? binary->id : 0, from_ea, bytes);
+	generation_forget(&cache->young, binary, from_ea, bytes);
+	generation_forget(&cache->old, binary, from_ea, bytes);
 }

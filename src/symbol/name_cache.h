@@ -9,8 +9,8 @@
  *    have the same lines cost 50 bytes each.
  *  - A generation ends at a quarter of max_bytes, and takes no more than half
  *    of it within one round, give or take one step of growth.
- *  - Holds a reference to each binary whose names it has: numbers of binaries
- *    are not given anew while it does.
+ *  - Binaries are known by their id, which is never given twice, so that the
+ *    names of a binary do not keep its file open.
  *
  * One thread owns a cache. Names are borrowed until name_cache_turn().
  */
@@ -23,11 +23,11 @@
 #include "base/interner.h"
 #include "symbol/symbolizer.h"
 
-#define NAME_CACHE_BINARIES_MAX 512u	/* of a generation; each holds a file open */
+#define NAME_CACHE_KERNEL 0u	/* in place of the id of a binary */
 
 struct name_generation {
 	struct arena arena;
-	struct interner strings, chains, names, keys, binaries;
+	struct interner strings, chains, names, keys;
 	const struct symbol_name **of_key;	/* by number of key; NULL: asked for, not named */
 	u32 of_key_cap;
 };
@@ -45,20 +45,20 @@ void name_cache_done(struct name_cache *cache);
 /* To be called before a round of new names; frees the old generation if the young one is full. */
 void name_cache_turn(struct name_cache *cache);
 
-/* binary is NULL for the kernel. NULL if the address has no name here. */
-const struct symbol_name *name_cache_find(const struct name_cache *cache, const struct binary *binary, u64 ea);
+/* NULL if the address has no name here. */
+const struct symbol_name *name_cache_find(const struct name_cache *cache, u32 binary, u64 ea);
 
 /* As name_cache_find(), for a name that must outlive the next turn. */
-const struct symbol_name *name_cache_keep(struct name_cache *cache, struct binary *binary, u64 ea);
+const struct symbol_name *name_cache_keep(struct name_cache *cache, u32 binary, u64 ea);
 
 /* A copy of the text to build a name with, or NULL if there is no room. */
 const char *name_cache_text(struct name_cache *cache, const char *text);
 
 /* Copies the name, its lines and strings, of which one may be NULL for want of room. False if there was no room, which is counted. */
-bool name_cache_put(struct name_cache *cache, struct binary *binary, u64 ea, const struct symbol_name *name);
+bool name_cache_put(struct name_cache *cache, u32 binary, u64 ea, const struct symbol_name *name);
 
 /* Names of this range have changed. */
-void name_cache_forget(struct name_cache *cache, const struct binary *binary, u64 from_ea, u64 bytes);
+void name_cache_forget(struct name_cache *cache, u32 binary, u64 from_ea, u64 bytes);
 
 size_t name_cache_bytes(const struct name_cache *cache);
 

@@ -98,28 +98,27 @@ static struct symbol_files *make_room(struct symbol_files_set *set)
 		return &set->list[set->count++];
 	oldest = &set->list[0];
 	for (u32 i = 1; i < set->count; i++) {
-		if (set->list[i].used < oldest->used)
+		if (set->list[i].used_ns < oldest->used_ns)
 			oldest = &set->list[i];
 	}
 	files_done(oldest);
 	return oldest;
 }
 
-struct symbol_files *symbol_files_get(struct symbol_files_set *set, struct binary *binary)
+struct symbol_files *symbol_files_get(struct symbol_files_set *set, struct binary *binary, u64 now_ns)
 {
 	struct symbol_files *files;
 
-	set->clock++;
 	for (u32 i = 0; i < set->count; i++) {
 		if (set->list[i].binary == binary) {
-			set->list[i].used = set->clock;
+			set->list[i].used_ns = now_ns;
 			return &set->list[i];
 		}
 	}
 	files = make_room(set);
 	if (!files)
 		return NULL;
-	*files = (struct symbol_files){ .binary = binary_ref(binary), .debug_fd = -1, .alt_fd = -1, .used = set->clock };
+	*files = (struct symbol_files){ .binary = binary_ref(binary), .debug_fd = -1, .alt_fd = -1, .used_ns = now_ns };
 	if (binary->fd >= 0)
 		find_files(set, files);
 	return files;
@@ -130,5 +129,15 @@ void symbol_files_retry(struct symbol_files_set *set)
 	for (u32 i = 0; i < set->count; i++) {
 		if (set->list[i].is_waiting)
 			ask_debuginfod(set, &set->list[i]);
+	}
+}
+
+void symbol_files_close_idle(struct symbol_files_set *set, u64 now_ns)
+{
+	for (u32 i = set->count; i-- > 0;) {
+		if (now_ns - set->list[i].used_ns < SYMBOL_FILES_IDLE_NS)
+			continue;
+		files_done(&set->list[i]);
+		set->list[i] = set->list[--set->count];
 	}
 }

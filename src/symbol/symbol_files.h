@@ -2,7 +2,8 @@
 /*
  * The files that the names of a binary come from: itself, its separate debug
  * file, and the one that dwz moved common parts to. Looked for once per
- * binary and kept open; the least recently used are closed.
+ * binary and kept open while new addresses of it come, so that a program that
+ * has ended and was deleted does not take its place on the disk for long.
  *
  * If debuginfod may be asked, a file that did not come in time is asked for
  * again later, and is_fresh says when it came: the names known so far are
@@ -22,6 +23,7 @@ struct debuginfod;
 struct reader;
 
 #define SYMBOL_FILES_MAX 256u
+#define SYMBOL_FILES_IDLE_NS 60000000000ull
 
 struct symbol_files {
 	struct binary *binary;	/* a reference */
@@ -31,7 +33,7 @@ struct symbol_files {
 	bool is_fresh;
 	bool is_waiting;	/* for debuginfod */
 	u32 slow_answers;	/* of this round, for its user to count */
-	u64 used;
+	u64 used_ns;
 };
 
 struct symbol_files_set {
@@ -40,14 +42,16 @@ struct symbol_files_set {
 	int host_root_fd;
 	struct symbol_files *list;
 	u32 count;
-	u64 clock;
 };
 
 int symbol_files_init(struct symbol_files_set *set, struct reader *reader, struct debuginfod *debuginfod);
 void symbol_files_done(struct symbol_files_set *set);
 
 /* The files of a binary; borrowed until the next call. NULL without memory. */
-struct symbol_files *symbol_files_get(struct symbol_files_set *set, struct binary *binary);
+struct symbol_files *symbol_files_get(struct symbol_files_set *set, struct binary *binary, u64 now_ns);
+
+/* Lets go of what was not asked for within SYMBOL_FILES_IDLE_NS. */
+void symbol_files_close_idle(struct symbol_files_set *set, u64 now_ns);
 
 /* Asks again for what debuginfod did not send in time. */
 void symbol_files_retry(struct symbol_files_set *set);

@@ -124,6 +124,11 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	free(symbolizer);
 }
 
+static u32 id_of(const struct binary *binary)
+{
+	return binary ? binary->id : NAME_CACHE_KERNEL;
+}
+
 /* Where a debug file came late, all names of its binary are looked up anew. */
 static void begin_round(struct symbolizer *s)
 {
@@ -133,7 +138,7 @@ static void begin_round(struct symbolizer *s)
 		struct symbol_files *files = &s->files.list[i];
 
 		if (files->is_fresh)
-			name_cache_forget(&s->names, files->binary, 0, UINT64_MAX);
+			name_cache_forget(&s->names, files->binary->id, 0, UINT64_MAX);
 		files->is_fresh = false;
 	}
 }
@@ -147,7 +152,7 @@ void symbolizer_want(struct symbolizer *symbolizer, struct binary *binary, u64 e
 	if (!symbolizer->in_round)
 		begin_round(symbolizer);
 	symbolizer->stats.lookups++;
-	known = name_cache_keep(&symbolizer->names, binary, ea);
+	known = name_cache_keep(&symbolizer->names, id_of(binary), ea);
 	if (known && !(known->lacks_lines && work_budget_left(&symbolizer->lines_budget))) {
 		symbolizer->stats.hits++;
 		return;
@@ -204,7 +209,7 @@ static void name_kernel(struct symbolizer *s, u64 va, u64 now_ns)
 		line.function = add_place(s, "[kernel]", va);
 		s->stats.unnamed++;
 	}
-	(void)name_cache_put(&s->names, NULL, va, &name);
+	(void)name_cache_put(&s->names, NAME_CACHE_KERNEL, va, &name);
 }
 
 /* The reader's answers for some addresses of one binary. */
@@ -280,7 +285,7 @@ static void name_address(struct symbolizer *s, struct binary *binary, u64 ea, co
 		name.line_count = 1;
 	set_physical(s, binary, answers->symbols, ea, &chain[name.line_count - 1], &name);
 	name.module = add_text(s, binary_name(binary));
-	(void)name_cache_put(&s->names, binary, ea, &name);
+	(void)name_cache_put(&s->names, binary->id, ea, &name);
 }
 
 /* The file is set aside after a request that the reader did not survive. */
@@ -364,10 +369,10 @@ static void name_request(struct symbolizer *s, struct symbol_files *files, struc
 	}
 }
 
-static void name_binary(struct symbolizer *s, const struct want *wants, u32 count)
+static void name_binary(struct symbolizer *s, const struct want *wants, u32 count, u64 now)
 {
 	struct binary *binary = wants->binary;
-	struct symbol_files *files = symbol_files_get(&s->files, binary);
+	struct symbol_files *files = symbol_files_get(&s->files, binary, now);
 
 	if (files)
 		files->slow_answers = 0;
@@ -400,7 +405,7 @@ static void name_wants(struct symbolizer *s, const struct want *wants, u32 count
 				name_kernel(s, wants[next].ea, now);
 		}
 		if (wants[at].binary)
-			name_binary(s, &wants[at], next - at);
+			name_binary(s, &wants[at], next - at, now);
 	}
 }
 
@@ -427,17 +432,18 @@ int symbolizer_run(struct symbolizer *symbolizer)
 		drop_wants(symbolizer);
 	}
 	symbol_files_retry(&symbolizer->files);
+	symbol_files_close_idle(&symbolizer->files, now_ns());
 	return 0;
 }
 
 const struct symbol_name *symbolizer_find(struct symbolizer *symbolizer, const struct binary *binary, u64 ea)
 {
-	return name_cache_find(&symbolizer->names, binary, ea);
+	return name_cache_find(&symbolizer->names, id_of(binary), ea);
 }
 
 const struct symbol_name *symbolizer_find_kernel(struct symbolizer *symbolizer, u64 va)
 {
-	return name_cache_find(&symbolizer->names, NULL, va);
+	return name_cache_find(&symbolizer->names, NAME_CACHE_KERNEL, va);
 }
 
 void symbolizer_kernel_symbol(struct symbolizer *symbolizer, u64 va, u32 bytes, const char *name, bool registered)
@@ -445,7 +451,7 @@ void symbolizer_kernel_symbol(struct symbolizer *symbolizer, u64 va, u32 bytes, 
 	kallsyms_program(symbolizer->kallsyms, va, bytes, name, registered);
 	/* What goes keeps its name for the samples that are still to be named. */
 	if (registered)
-		name_cache_forget(&symbolizer->names, NULL, va, bytes);
+		name_cache_forget(&symbolizer->names, NAME_CACHE_KERNEL, va, bytes);
 }
 
 const char *symbolizer_kernel_problem(const struct symbolizer *symbolizer)

@@ -61,7 +61,7 @@ int symbolizer_new(const struct symbolizer_options *options, struct reader *read
 void symbolizer_free(struct symbolizer *symbolizer);
 DEFINE_CLEANUP(struct symbolizer *, symbolizer_free)
 
-/* Takes a reference to the binary for as long as its names are cached. */
+/* Takes a reference to the binary, which is given back some time after its last new address. */
 void symbolizer_want(struct symbolizer *symbolizer, struct binary *binary, u64 ea);
 void symbolizer_want_kernel(struct symbolizer *symbolizer, u64 va);
 int symbolizer_run(struct symbolizer *symbolizer);

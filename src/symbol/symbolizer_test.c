@@ -172,7 +172,7 @@ TEST(symbolizer_names_what_has_no_symbol_by_its_place)
 	STREQ(name->lines[0].function, "lib?foo.so+0x1230");
 	STREQ(name->module, "lib?foo.so");
 	EQ(symbolizer_stats(f.symbolizer).unnamed, 2);
-	EQ(gone->refs, 3);	/* ours, the names', the files' */
+	EQ(gone->refs, 2);	/* ours, and for its files */
 	symbolizer_free(TAKE(f.symbolizer));
 	EQ(gone->refs, 1);
 	binary_unref(gone);
