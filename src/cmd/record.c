@@ -24,6 +24,8 @@
 /* A command that was told to end by Ctrl-C gets this long before sampling ends without it. */
 #define GRACE_NS 2000000000ull
 #define SUMMARY_MAX 65536
+/* elfutils' own, which asks those of the distributions. */
+#define DEBUGINFOD_STANDARD "https://debuginfod.elfutils.org/"
 
 struct record_values {
 	s64 frequency;
@@ -42,12 +44,13 @@ static const struct option_entry record_options[] = {
 	{ "pid", 'p', OPTION_NUMBERS, AT(pids), "PID,...", NULL, 1, 4194304, NULL, "only these processes" },
 	{ "children", 0, OPTION_SWITCH, AT(children), NULL, NULL, 0, 0, NULL, "with -p: and those that they start" },
 	{ "cgroup", 0, OPTION_TEXT, AT(cgroup), "PATH", NULL, 0, 0, NULL, "only processes in this control group" },
-	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", "wick.pb.gz", 0, 0, NULL, "where to write; - is standard output" },
+	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", "wick.pb.gz", 0, 0, NULL,
+	  "where to write; - is standard output" },
 	{ "format", 'f', OPTION_TEXT, AT(format), "FORMAT", NULL, 0, 0, NULL,
 	  "write this format; without it the name of FILE decides, pprof for -" },
 	{ "inline", 0, OPTION_SWITCH, AT(inlines), NULL, "on", 0, 0, NULL, "find inlined functions and line numbers" },
 	{ "debuginfod", 0, OPTION_SWITCH, AT(debuginfod), NULL, NULL, 0, 0, NULL,
-	  "ask $DEBUGINFOD_URLS for missing debug information" },
+	  "fetch missing debug information; on if $DEBUGINFOD_URLS names servers" },
 	{ "event", 'e', OPTION_CHOICE, AT(event), "CLOCK", "auto", 0, 0, live_events, "what ticks" },
 	{ "kernel-version-check", 0, OPTION_SWITCH, AT(version_check), NULL, "on", 0, 0, NULL,
 	  "refuse kernels that reading user memory from BPF can freeze" },
@@ -210,6 +213,16 @@ static int take_windows(struct record *r)
 
 /* ---- The run ---- */
 
+/* Only those who ask for it tell a server what runs here. */
+static const char *debuginfod_urls(const struct record_values *v)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	if (urls && *urls)
+		return urls;
+	return v->debuginfod ? DEBUGINFOD_STANDARD : NULL;
+}
+
 static int start(struct record *r, char **command)
 {
 	const struct record_values *v = r->values;
@@ -220,7 +233,7 @@ static int start(struct record *r, char **command)
 		.children = v->children,
 		.cgroup = v->cgroup,
 		.inlines = v->inlines,
-		.debuginfod_urls = v->debuginfod ? getenv("DEBUGINFOD_URLS") : NULL,
+		.debuginfod_urls = debuginfod_urls(v),
 		.version_check = v->version_check,
 	};
 	_cleanup_(buf_done) struct buf why;
@@ -285,8 +298,6 @@ static int record_run(const void *values, int count, char **operands)
 				    v->output);
 	if (count && v->pids.count)
 		return command_fail(&command_record, "-p and a command exclude each other");
-	if (v->debuginfod && !getenv("DEBUGINFOD_URLS"))
-		return command_fail(&command_record, "--debuginfod needs the environment variable DEBUGINFOD_URLS");
 	terminal_init(&r.terminal, STDERR_FILENO);
 	if (merger_new(&r.merger) < 0)
 		return command_fail(&command_record, "out of memory");
