@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# initramfs.sh ARCH FILE: all that a guest has: busybox, wick and its unit tests with their shared
-# libraries, the victims, init and jobs.
+# initramfs.sh ARCH FILE: all that a guest has: busybox, wick with its shared libraries, the victims, init and jobs.
 set -eu
 cd "$(dirname "$0")/../.."
 arch=$1 file=$2
@@ -20,12 +19,13 @@ arm64)
 esac
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
-mkdir -p "$stage/bin" "$stage/proc" "$stage/sys" "$stage/dev" "$stage/tmp" "$stage/root" "$stage/var/cache" "$stage/etc"
+mkdir -p "$stage/bin" "$stage/proc" "$stage/sys" "$stage/dev" "$stage/tmp" "$stage/root" \
+	"$stage/var/cache" "$stage/etc" "$stage/bpf"
 cp "$busybox" "$stage/bin/busybox"
 cp test/vm/init "$stage/init"
 cp test/vm/jobs "$stage/jobs"
 "$triple-strip" -o "$stage/wick" "$build/wick"
-cp "$build/unit" "$stage/unit"
+find "$build/bpf" "$build/lang" -name '*.bpf.o' -exec cp {} "$stage/bpf" \; 2>/dev/null || true
 
 # No frame pointers, and every call a call.
 flags='-O2 -g -Wall -Wextra -Werror -fomit-frame-pointer -fno-optimize-sibling-calls'
@@ -37,7 +37,17 @@ victim() {
 }
 victim victim
 victim victim-static -static
-[ "$arch" != arm64 ] || victim victim-pac -mbranch-protection=standard
+
+# What this machine cannot run by itself: signed return addresses, and the unit tests.
+if [ "$arch" = arm64 ]; then
+	victim victim-pac -mbranch-protection=standard
+	cp "$build/unit" "$stage/unit"
+	mkdir "$stage/test"
+	cp -r test/golden test/corpus "$stage/test"
+fi
+
+# shellcheck disable=SC2086
+$cc -O2 -Wall -Wextra -Werror test/vm/programs.c -lbpf -o "$stage/programs"
 
 # Shared libraries, followed from file to file, and the loader that they all name.
 add_library() {
@@ -57,7 +67,8 @@ add_needed() {
 	done
 }
 add_needed "$stage/wick"
-add_needed "$stage/unit"
+[ ! -e "$stage/unit" ] || add_needed "$stage/unit"
+add_needed "$stage/programs"
 add_needed "$stage/victim"
 interpreter=$(LC_ALL=C readelf -l "$stage/wick" | sed -n 's/.*program interpreter: \(.*\)\]/\1/p')
 mkdir -p "$stage${interpreter%/*}"
