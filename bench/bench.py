@@ -7,6 +7,7 @@ Needs root. It says whether a target is met and never fails because of one. benc
     WICK=build/wick  ROUNDS=3  WARM=20  WINDOW=60  QUICK=1 (one round of 3 + 10 s)
 """
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -71,7 +72,8 @@ def steady_wick(work, result):
     result.add("cpu_us", run.cpu_ns / samples / 1e3)
     result.add("rss_mib", run.rss_bytes / MIB)
     result.add("maps_mib", run.map_bytes / MIB)
-    result.add("lost_percent", 100 * max(0, 1 - profile.sample_count / run.entries) if run.entries else None)
+    ticks = re.search(r"(\d+)\s+ticks\s", run.stderr)
+    result.add("lost_percent", 100 * max(0, 1 - profile.sample_count / int(ticks.group(1))) if ticks else None)
     named, covered = profile.native_names()
     result.add("named_percent", 100 * named / covered if covered else None)
     result.add("output_mib", os.path.getsize(output) / MIB)
@@ -105,18 +107,17 @@ def steady_bpftrace(work, result):
 
 def starts(work, result, name):
     """From execve to the first sample that wick read."""
+    loading = measure.seconds_of([WICK, "--version"])  # wick's own clock starts in main()
     for _ in range(STARTS):
         seconds, cpu_seconds = measure.start(wick_record(os.path.join(work, "start.json"), "-v", "-d", "1"))
-        result.add("start_%s_s" % name, seconds)
+        result.add("start_%s_s" % name, seconds and seconds + loading)
         result.add("start_%s_cpu_s" % name, cpu_seconds)
 
 
 def cold_start(work, result):
     """What start-up costs when no rows are cached on disk."""
-    cache = os.path.join(work, "cache")
-    shutil.rmtree(cache, ignore_errors=True)
-    command = wick_record(os.path.join(work, "start.json"), "-v", "-d", "1", "--cache", cache)
-    result.add("start_cold_cpu_s", measure.start(command)[1])
+    hidden = ["unshare", "-m", "sh", "-c", "mount -t tmpfs cache /var/cache && exec \"$@\"", "sh"]
+    result.add("start_cold_cpu_s", measure.start(hidden + wick_record(os.path.join(work, "start.json"), "-d", "1"))[1])
 
 
 def idle(work, result):

@@ -32,7 +32,7 @@ class Result:
 
 class Run:
     """One profiler, seen over one window."""
-    status = cpu_ns = bpf_ns = entries = window_entries = rss_bytes = map_bytes = 0
+    status = cpu_ns = bpf_ns = window_entries = rss_bytes = map_bytes = 0
     start_unix_ns = end_unix_ns = start_mono_ns = end_mono_ns = 0
     stderr = ""
 
@@ -111,9 +111,8 @@ def watch(process, seconds, run):
     while time.monotonic() < end and process.poll() is None:
         pids = family(process.pid)
         run.rss_bytes = max(run.rss_bytes, rss_bytes(pids))
-        programs, maps = bpf_objects(pids)
+        _, maps = bpf_objects(pids)
         run.map_bytes = max(run.map_bytes, sum(maps.values()))
-        run.entries = max([run.entries] + [count for _, count in programs.values()])
         time.sleep(max(0, min(POLL_SECONDS, end - time.monotonic())))
 
 
@@ -142,6 +141,12 @@ def run(command, warm_seconds, window_seconds, stop=False):
     result.start_unix_ns, result.start_mono_ns = before[3:]
     result.end_unix_ns, result.end_mono_ns = after[3:]
     return result
+
+
+def seconds_of(command):
+    begun = time.monotonic()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return time.monotonic() - begun
 
 
 def start(command):
