@@ -77,6 +77,7 @@ for suffix in otlp pb.gz folded; do
 	"$WICK" record -q -F 199 -o format.$suffix -- sh burn.sh
 	check "record writes .$suffix" sh -c "[ \"\$('$WICK' report -n 1 format.$suffix | wc -l)\" -ge 4 ]"
 done
+check 'a file that cannot be written is refused at once' status 1 timeout 5 "$WICK" record -o /nonexistent/x.pb.gz
 check 'a name without a format is refused' status 1 "$WICK" record -d 1 -o out.xyz
 check 'a frequency out of range is refused' status 1 "$WICK" record -F 10001
 check '-q says nothing' sh -c "[ -z \"\$('$WICK' record -q -d 0.1 -o quiet.otlp 2>&1)\" ]"

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
+#include "cmd/files.h"
 #include "profile/profile.h"
 #include "wire/format.h"
 
@@ -22,17 +22,13 @@ static const struct option_entry convert_options[] = {
 static int convert_run(const void *values, int count, char **operands)
 {
 	const struct convert_values *v = values;
-	const struct format_ops *format = v->format ? input_format(&command_convert, "format", v->format) :
-						      format_by_path(operands[1]);
+	const struct format_ops *format = files_output(&command_convert, operands[1], v->format, NULL);
 	_cleanup_(profile_freep) struct profile *profile = NULL;
 	int r;
 
-	if (v->format && !format)
-		return 1;
 	if (!format)
-		return command_fail(&command_convert, "the name %s does not tell a format; choose one with --format",
-				    operands[1]);
-	r = input_read(&command_convert, operands[0], v->from, &profile);
+		return 1;
+	r = files_read(&command_convert, operands[0], v->from, &profile);
 	if (r)
 		return r;
 	r = format_write_file(operands[1], format, profile);

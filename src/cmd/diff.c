@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
+#include "cmd/files.h"
 #include "cmd/view.h"
 #include "profile/difference.h"
 #include "profile/profile.h"
@@ -37,7 +37,7 @@ static int read_side(const struct diff_values *v, const char *path, struct profi
 		     struct summary **ret_summary)
 {
 	struct summary_options options = { .by = (enum summary_by)v->by, .type = v->type, .physical = !v->inlines };
-	int r = input_read(&command_diff, path, v->from, ret_profile);
+	int r = files_read(&command_diff, path, v->from, ret_profile);
 
 	if (r)
 		return r;

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "cmd/child.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
+#include "cmd/files.h"
 #include "cmd/live.h"
 #include "cmd/terminal.h"
 #include "cmd/text.h"
@@ -287,15 +287,9 @@ static int record_run(const void *values, int count, char **operands)
 	_cleanup_(record_done) struct record r = { .values = v, .child = CHILD_NONE, .begun_ns = now_ns() };
 	int status, taken;
 
-	if (v->format)
-		r.format = input_format(&command_record, "format", v->format);
-	else
-		r.format = strcmp(v->output, "-") ? format_by_path(v->output) : format_by_name("pprof");
-	if (v->format && !r.format)
-		return 1;
+	r.format = files_output(&command_record, v->output, v->format, "pprof");
 	if (!r.format)
-		return command_fail(&command_record, "the name %s does not tell a format; choose one with --format",
-				    v->output);
+		return 1;
 	if (count && v->pids.count)
 		return command_fail(&command_record, "-p and a command exclude each other");
 	terminal_init(&r.terminal, STDERR_FILENO);

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
+#include "cmd/files.h"
 #include "cmd/view.h"
 #include "profile/calltree.h"
 #include "profile/profile.h"
@@ -173,7 +173,7 @@ static int report_run(const void *values, int count, char **operands)
 
 	buf_init(&out, VIEW_OUTPUT_MAX);
 	terminal_init(&terminal, STDOUT_FILENO);
-	r = input_read(&command_report, operands[0], v->from, &profile);
+	r = files_read(&command_report, operands[0], v->from, &profile);
 	if (r)
 		return r;
 	r = summary_new(profile, &options, &summary);

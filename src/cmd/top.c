@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cmd/command.h"
-#include "cmd/input.h"
+#include "cmd/files.h"
 #include "cmd/live.h"
 #include "cmd/screen.h"
 #include "cmd/source.h"
@@ -328,7 +328,7 @@ static int run_file(struct top *top, const char *path)
 {
 	struct file_source file = { .once = top->values->batch };
 	struct source source = { .context = &file, .next = file_next };
-	int r = input_read(&command_top, path, NULL, &file.profile);
+	int r = files_read(&command_top, path, NULL, &file.profile);
 
 	if (r)
 		return r;
