@@ -82,10 +82,10 @@ static int drop_privileges(void)
  * killing, since libraries probe: libdw looks for .dwo files by names that come from the file.
  */
 static const unsigned allowed[] = {
-	SYS_recvmsg, SYS_sendmsg, SYS_read,	SYS_pread64,	   SYS_write,	      SYS_lseek,	SYS_fstat,
-	SYS_close,   SYS_fcntl,	  SYS_mmap,	SYS_munmap,	   SYS_mremap,	      SYS_madvise,	SYS_brk,
-	SYS_futex,   SYS_mprotect, SYS_getrandom, SYS_memfd_create, SYS_clock_gettime, SYS_setitimer,	SYS_rt_sigreturn,
-	SYS_exit,    SYS_exit_group, SYS_restart_syscall, SYS_newfstatat,
+	SYS_brk, SYS_clock_gettime, SYS_close, SYS_exit, SYS_exit_group, SYS_fcntl, SYS_fstat, SYS_futex,
+	SYS_getrandom, SYS_lseek, SYS_madvise, SYS_memfd_create, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_munmap,
+	SYS_newfstatat, SYS_pread64, SYS_read, SYS_recvmsg, SYS_restart_syscall, SYS_rt_sigreturn, SYS_sendmsg,
+	SYS_setitimer, SYS_write,
 };
 #define ALLOWED_COUNT (sizeof(allowed) / sizeof(allowed[0]))
 

@@ -83,14 +83,14 @@ static const struct dwarf_range *list_find(const struct dwarf_ranges_list *list,
 int dwarf_index_init(struct dwarf_index *index, Dwarf *dwarf, void *map, size_t map_bytes)
 {
 	Dwarf_CU *unit = NULL;
-	Dwarf_Die die, split;
+	Dwarf_Die die;
 	u8 type;
 	u32 count = 0;
 
 	*index = (struct dwarf_index){ .dwarf = dwarf };
 	list_clear(&index->units);
 	list_clear(&index->functions);
-	while (dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, &split) == 0) {
+	while (dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, NULL) == 0) {
 		if (type == DW_UT_compile || type == DW_UT_skeleton)
 			list_add(&index->units, &die);
 		if (++count % FORGET_UNITS == 0)

@@ -126,7 +126,7 @@ TEST(line_table_runs_dwarf_4)
 	const char *directory = NULL, *name = NULL;
 
 	begin(&p, 4);
-	buf_add(&p.b, "/include\0\0a.c\0\0\0\0b.h\0\1\0\0", 26);
+	buf_add(&p.b, "/include\0\0a.c\0\0\0\0b.h\0\1\0\0", 25);
 	begin_code(&p);
 	add_code(&p);
 	sections = finish(&p);

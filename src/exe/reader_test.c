@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -213,40 +215,43 @@ TEST(reader_blames_the_file_that_kills_it)
 	EQ(reader_identify(reader, fd, &info), 0);
 }
 
-static pid_t truncate_later(int fd, unsigned us)
+/*
+ * A file that raises SIGBUS like one that was truncated while it is mapped, but always: a hole in a file system that is
+ * full, so that no page can be had for it. Returns -1 where nobody may mount.
+ */
+static int open_broken(void)
 {
-	pid_t pid = fork();
+	char page[4096] = { 0 };
+	int fd;
 
-	if (pid == 0) {
-		usleep(us);
-		_exit(ftruncate(fd, 4096) < 0);
-	}
-	return pid;
+	if (unshare(CLONE_NEWNS) < 0)
+		return -1;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount("none", "/mnt", "tmpfs", 0, "size=8k") < 0)
+		return -1;
+	fd = open("/mnt/broken", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -1;
+	memcpy(page, &(Elf64_Ehdr){ .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB } },
+	       sizeof(Elf64_Ehdr));
+	OK(write(fd, page, sizeof(page)) == sizeof(page) && write(fd, page, sizeof(page)) == sizeof(page));
+	EQ(ftruncate(fd, 1 << 20), 0);
+	return fd;
 }
 
-TEST(reader_survives_files_that_shrink_while_they_are_read)
+TEST(reader_survives_files_that_were_truncated_while_mapped)
 {
 	_cleanup_(reader_freep) struct reader *reader = start();
-	_cleanup_(closep) int fd = memfd_create("shrinks", MFD_CLOEXEC);
+	_cleanup_(closep) int fd = open_self(), broken = -1;
 	struct exe_info info;
 
-	for (int i = 0; i < 300 && !reader_stats(reader).restarts; i++) {
-		struct rows *rows = NULL;
-		pid_t child;
-		int r;
-
-		copy_self(fd);
-		child = truncate_later(fd, i * 50);
-		r = reader_rows(reader, fd, -1, &rows);
-		OK(r <= 0);
-		OK(r == -EBADMSG || !reader_stats(reader).restarts);
-		free(rows);
-		EQ(waitpid(child, NULL, 0), child);
-	}
-	if (!reader_stats(reader).restarts)
-		SKIP("the file was never caught while it was being read");
-	copy_self(fd);
 	EQ(reader_identify(reader, fd, &info), 0);
+	broken = open_broken();
+	if (broken < 0)
+		SKIP("may not mount a file system");
+	EQ(reader_identify(reader, broken, &info), -EBADMSG);
+	EQ(reader_stats(reader).restarts, 1);
+	EQ(reader_identify(reader, fd, &info), 0);
+	EQ(reader_stats(reader).restarts, 1);
 }
 
 TEST(reader_start_fails_without_memory)
