@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python tests share: TAP lines, running `wick record`, and reading the OTLP JSON that it writes.
+"""What the Python tests share: TAP lines, running `wick record`, and reading the OTLP that it writes.
 
 Standard library only. Every test prints `ok - NAME`, `not ok - NAME` or `ok - NAME # SKIP REASON`, one line a check, and
 ends with status 1 if one failed.
@@ -12,6 +12,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+
+import otlp
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("WICK_BUILD", os.path.join(ROOT, "build"))
@@ -85,11 +87,10 @@ class Sample:
 
 
 class Profile:
-    """An OTLP JSON file, with stacks spelt out."""
+    """An OTLP file, with stacks spelt out."""
 
     def __init__(self, path):
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            data = json.load(file)
+        data = otlp.read(path)
         self.data = data
         self.tables = data["dictionary"]
         self.strings = self.tables["stringTable"]
@@ -167,7 +168,7 @@ class Profile:
 class Recording:
     """One run of `wick record`: its status, what it said, and what it wrote."""
 
-    def __init__(self, arguments, command=None, timeout=300, name="out.json", rate=RATE_HZ):
+    def __init__(self, arguments, command=None, timeout=300, name="out.otlp", rate=RATE_HZ):
         self.folder = tempfile.TemporaryDirectory(prefix="wick-test-")
         self.path = os.path.join(self.folder.name, name)
         self.arguments = [WICK, "record", "-F", str(rate), "-o", self.path, *arguments]

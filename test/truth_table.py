@@ -15,7 +15,10 @@ LEAF_NAMES = ("leaf_a", "leaf_b", "leaf_c")
 LIBC = r"\{lib(?:c|pthread)[.-][^;]*"
 START = r"_start;(?:" + LIBC + r";|__libc_start_[^;]*;)+main;"
 MAIN = START + "victim_main;outer;"
-LEAF = "leaf_[abc]"
+# Between the leaves a victim reads its CPU clock: also a true stack, a tick in a thousand, more on a busy machine, where a
+# thread that gives way in that system call goes on in it.
+CLOCK = r"victim_cpu_ns(?:;[^;]*){0,3}"
+LEAF = f"(?:leaf_[abc]|{CLOCK})"
 # glibc's signal trampoline; arm64's is in the vDSO.
 TRAMPOLINE = r"(?:\{libc[^;]*|__restore_rt|\{[^;]*vdso[^;]*);"
 
@@ -57,7 +60,8 @@ def stripped_chain():
 
     leaves = {leaf: of(leaf) for leaf in LEAF_NAMES}
     chain = of("_start") + r";(?:" + LIBC + ";)+" + ";".join(of(f) for f in ("main", "victim_main", "outer", "middle"))
-    return chain + ";(?:" + "|".join(leaves.values()) + ")", leaves
+    clock = of("victim_cpu_ns") + r"(?:;[^;]*){0,3}"
+    return chain + ";(?:" + "|".join([*leaves.values(), clock]) + ")", leaves
 
 
 def plain(name, needs="gcc"):
@@ -76,8 +80,11 @@ FLAVOURS += [plain(f"v-{name}", needs="clang") for name in "clang-O0 clang-O2 ll
 MUSL = r"(?:[^;]*;){1,3}main;victim_main;outer;middle;" + LEAF
 
 RUST = r"(?:::h[0-9a-f]{16})?"
+# The C++ runtime, and what it calls; it may be called by a jump, too.
+CXX = r"\{lib(?:stdc\+\+|gcc_s)[^;]*(?:;\{[^;]*)*"
 BARE = "_start;bare_start;bare_main;bare_outer;middle;bare_leaf_[abc]"
 BARE_LEAVES = {leaf: "bare_" + leaf for leaf in LEAF_NAMES}
+CALLS = f"(?:{CLOCK}|calls_pushes(?:;tiny_pushes)?|calls_room(?:;tiny_room)?|calls_nested(?:;tiny_nested(?:;tiny_pushes)?)?)"
 FRAMES = "(?:frame_alloca|frame_vla|frame_realigned|frame_aligned|frame_large);"
 
 
@@ -88,18 +95,19 @@ def scenarios():
         Row("v-musl", MUSL, needs="musl-gcc"),
         Row("v-musl-static", MUSL, needs="musl-gcc"),
         Row("v-rust", r"_start;(?:" + LIBC + r";)+main;(?:(?:<|std::|core::|__rust|chain::main)[^;]*;)+" +
-            ";".join(f"chain::{f}{RUST}" for f in ("victim_main", "outer", "middle", "leaf_[abc]")), needs="rustc",
+            ";".join(f"chain::{f}{RUST}" for f in ("victim_main", "outer", "middle")) +
+            rf";(?:chain::leaf_[abc]{RUST}|{LIBC}(?:;[^;]*)*)", needs="rustc",
             leaves={leaf: f"chain::{leaf}{RUST}" for leaf in LEAF_NAMES}),
         Row("v-bare", BARE, leaves=BARE_LEAVES),
         Row("v-32bit", r"(?:[^;]*;)*\[32-bit\](?:;[^;]*)*", leaves={}, machine="x86_64"),
-        Row("v-exceptions", MAIN + r"(?:handles[^;]*;(?:leaf_b|thrower[^;]*;guard::~guard[^;]*;leaf_a)"
+        Row("v-exceptions", MAIN + "(?:" + CXX + f"|handles[^;]*;(?:leaf_b|{CLOCK}|{CXX}|thrower[^;]*;(?:{CXX}|guard::~guard[^;]*;{LEAF}))"
             r"|throws_often[^;]*(?:;throws_one[^;]*)?(?:;\{[^;]*)*)", leaves=frames(leaf_a="leaf_a", leaf_b="leaf_b", leaf_c=r"throws_often\b.*"),
             needs="g++"),
-        Row("v-calls", MAIN + "(?:calls_pushes(?:;tiny_pushes)?|calls_room(?:;tiny_room)?|calls_nested(?:;tiny_nested(?:;tiny_pushes)?)?)",
+        Row("v-calls", MAIN + CALLS,
             leaves=frames(leaf_a="calls_pushes", leaf_b="calls_room", leaf_c="calls_nested")),
-        Row("v-calls-fp", MAIN + "(?:calls_pushes(?:;tiny_pushes)?|calls_room(?:;tiny_room)?|calls_nested(?:;tiny_nested(?:;tiny_pushes)?)?)",
+        Row("v-calls-fp", MAIN + CALLS,
             leaves=frames(leaf_a="calls_pushes", leaf_b="calls_room", leaf_c="calls_nested")),
-        Row("v-inline", MAIN + "middle;(?:inl_a;inl_a_inner|inl_b|inl_c;leaf_c)",
+        Row("v-inline", MAIN + f"middle;(?:{CLOCK}|inl_a;inl_a_inner|inl_b|inl_c;leaf_c)",
             leaves=frames(leaf_a="inl_a", leaf_b="inl_b", leaf_c="inl_c")),
         Row("v-tailcall", MAIN + LEAF),
         Row("v-recursion", MAIN + "(?:recurse;){1000}" + LEAF),
@@ -113,16 +121,16 @@ def scenarios():
             leaves=frames(leaf_a="clocks_a", leaf_b="clocks_b", leaf_c="clocks_c")),
         Row("v-syscalls", MAIN + r"reads_[abc](?:;v-syscalls\+0x[0-9a-f]+|;[^;]*@plt)?(?:;\{[^;]*)*",
             leaves=frames(leaf_a="reads_a", leaf_b="reads_b", leaf_c="reads_c")),
-        Row("v-asm", MAIN + r"(?:asm_pushes|asm_frame|copies(?:;v-asm\+0x[0-9a-f]+|;[^;]*@plt)?(?:;\{libc[^;]*)*)",
+        Row("v-asm", MAIN + rf"(?:{CLOCK}|asm_pushes|asm_frame|copies(?:;v-asm\+0x[0-9a-f]+|;[^;]*@plt)?(?:;\{libc[^;]*)*)",
             leaves=frames(leaf_a="asm_pushes", leaf_b="asm_frame", leaf_c="copies")),
-        Row("v-plt", MAIN + r"calls_[abc](?:;plt_one|;plt_two|;v-plt\+0x[0-9a-f]+|;[^;]*@plt)?",
+        Row("v-plt", MAIN + rf"(?:{CLOCK}|calls_[abc](?:;plt_one|;plt_two|;v-plt\+0x[0-9a-f]+|;[^;]*@plt)?)",
             leaves=frames(leaf_a="calls_a", leaf_b="calls_b", leaf_c="calls_c")),
         Row("v-fork", MAIN + "middle;" + LEAF),
         Row("v-vfork", START + "victim_setup;vfork_round;" + LEAF),
         Row("v-threads", r"(?:" + LIBC + r";){1,3}thread_body;victim_main;outer;middle;" + LEAF, threads=True, alone=True),
         Row("v-comm", START + "victim_setup;victim_main;outer;middle;" + LEAF, threads=True),
-        Row("v-dlopen", MAIN + "dl_outer;dl_middle;dl_leaf_[abc]", leaves={leaf: "dl_" + leaf for leaf in LEAF_NAMES}),
-        Row("v-replaced", MAIN + "dl_outer;dl_middle;dl_leaf_[abc]", leaves={leaf: "dl_" + leaf for leaf in LEAF_NAMES},
+        Row("v-dlopen", MAIN + f"dl_outer;dl_middle;(?:dl_leaf_[abc]|{CLOCK})", leaves={leaf: "dl_" + leaf for leaf in LEAF_NAMES}),
+        Row("v-replaced", MAIN + f"dl_outer;dl_middle;(?:dl_leaf_[abc]|{CLOCK})", leaves={leaf: "dl_" + leaf for leaf in LEAF_NAMES},
             forbidden="wrong_.*"),
         launched("deleted", "v-deleted", "v-gcc-O2"),
         launched("memfd", "v-memfd", "v-gcc-O2"),
