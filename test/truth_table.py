@@ -121,7 +121,7 @@ def scenarios():
             leaves=frames(leaf_a="clocks_a", leaf_b="clocks_b", leaf_c="clocks_c")),
         Row("v-syscalls", MAIN + r"reads_[abc](?:;v-syscalls\+0x[0-9a-f]+|;[^;]*@plt)?(?:;\{[^;]*)*",
             leaves=frames(leaf_a="reads_a", leaf_b="reads_b", leaf_c="reads_c")),
-        Row("v-asm", MAIN + rf"(?:{CLOCK}|asm_pushes|asm_frame|copies(?:;v-asm\+0x[0-9a-f]+|;[^;]*@plt)?(?:;\{libc[^;]*)*)",
+        Row("v-asm", MAIN + "(?:" + CLOCK + r"|asm_pushes|asm_frame|copies(?:;v-asm\+0x[0-9a-f]+|;[^;]*@plt)?(?:;\{libc[^;]*)*)",
             leaves=frames(leaf_a="asm_pushes", leaf_b="asm_frame", leaf_c="copies")),
         Row("v-plt", MAIN + rf"(?:{CLOCK}|calls_[abc](?:;plt_one|;plt_two|;v-plt\+0x[0-9a-f]+|;[^;]*@plt)?)",
             leaves=frames(leaf_a="calls_a", leaf_b="calls_b", leaf_c="calls_c")),
