@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "profile/any.h"
 #include "profile/calltree.h"
 #include "profile/difference.h"
 
@@ -33,14 +34,6 @@ static double percent(s64 part, s64 whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static struct str base_name(struct str path)
-{
-	const char *slash = path.len ? memrchr(path.at, '/', path.len) : NULL;
-	u32 skip = slash ? (u32)(slash + 1 - path.at) : 0;
-
-	return skip < path.len ? (struct str){ path.at + skip, path.len - skip } : path;
-}
-
 /* Columns left on the line, TEXT_UNLIMITED where nobody counts them. */
 static unsigned room_after(const struct view *view, unsigned used)
 {
@@ -59,7 +52,7 @@ static void add_name(const struct view *view, const struct summary_row *row, uns
 {
 	const char *dim = terminal_style(view->terminal, STYLE_DIM),
 		   *plain = terminal_style(view->terminal, STYLE_NONE);
-	struct str module = base_name(row->module);
+	struct str module = str_base_name(row->module);
 	char number[32];
 
 	room = room_less(room, text_add(out, row->name, room));
@@ -68,7 +61,7 @@ static void add_name(const struct view *view, const struct summary_row *row, uns
 
 		buf_addf(out, "  %s", dim);
 		room = room_less(room, 2 + (unsigned)len);
-		room = room_less(room, text_add(out, base_name(row->file), room));
+		room = room_less(room, text_add(out, str_base_name(row->file), room));
 		buf_addf(out, "%s%s", room ? number : "", plain);
 	}
 	/* "libx.so+0x1230" has said it already. */

@@ -10,6 +10,14 @@ bool str_equal(struct str a, struct str b)
 	return a.len == b.len && (!a.len || !memcmp(a.at, b.at, a.len));
 }
 
+struct str str_base_name(struct str path)
+{
+	const char *slash = path.len ? memrchr(path.at, '/', path.len) : NULL;
+	u32 skip = slash ? (u32)(slash + 1 - path.at) : 0;
+
+	return skip < path.len ? (struct str){ path.at + skip, path.len - skip } : path;
+}
+
 bool keyvalues_equal(const struct keyvalue *a, u32 a_count, const struct keyvalue *b, u32 b_count)
 {
 	if (a_count != b_count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values and attribute lists, compared by content. Reals are equal if their
+ * Strings, values and attribute lists, compared by content. Reals are equal if their
  * bits are. Values are at most ANY_DEPTH_MAX deep: readers see to that.
  */
 #ifndef PROFILE_ANY_H
@@ -11,6 +11,10 @@
 #define ANY_DEPTH_MAX 32
 
 bool str_equal(struct str a, struct str b);
+
+/* What follows the last slash; all of it if there is none, or nothing follows. */
+struct str str_base_name(struct str path);
+
 bool any_equal(const struct any *a, const struct any *b);
 bool keyvalues_equal(const struct keyvalue *a, u32 a_count, const struct keyvalue *b, u32 b_count);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/any.h"
 #include "profile/rowtable.h"
 
 /* What an attribute says about the owner. */
@@ -107,14 +108,9 @@ static struct str text_of(const struct any *value)
 
 static struct str process_name(const struct owner *owner)
 {
-	struct str name = text_of(owner->at[ROLE_PROCESS]), path = text_of(owner->at[ROLE_PROCESS_PATH]);
-	const char *slash = path.len ? memrchr(path.at, '/', path.len) : NULL;
+	struct str name = text_of(owner->at[ROLE_PROCESS]);
 
-	if (name.len)
-		return name;
-	if (!slash)
-		return path;
-	return (struct str){ slash + 1, (u32)(path.at + path.len - (slash + 1)) };
+	return name.len ? name : str_base_name(text_of(owner->at[ROLE_PROCESS_PATH]));
 }
 
 u32 owner_finder_row(struct owner_finder *finder, const struct profile_sample *sample)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/any.h"
+
 /* Rows are at most as many as the lines of all locations, which the profile bounds; this bounds their bytes. */
 #define ROWTABLE_BYTES_MAX ((size_t)2 << 30)
 #define ROWTABLE_ROWS_MAX (64u << 20)
@@ -80,19 +82,11 @@ u32 rowtable_add_owner(struct rowtable *table, s64 pid, s64 tid, struct str name
 	return rowtable_add(table, &row);
 }
 
-static struct str base_name(struct str path)
-{
-	const char *slash = path.len ? memrchr(path.at, '/', path.len) : NULL;
-	u32 skip = slash ? (u32)(slash + 1 - path.at) : 0;
-
-	return skip < path.len ? (struct str){ path.at + skip, path.len - skip } : path;
-}
-
 /* Code without a name: "libx.so+0x1230", or the bare address. */
 static struct str address_name(struct rowtable *table, struct str module, u64 address)
 {
 	char number[24];
-	struct str base = base_name(module);
+	struct str base = str_base_name(module);
 	u32 len = (u32)snprintf(number, sizeof(number), "%s0x%llx", base.len ? "+" : "", (unsigned long long)address);
 	char *text;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/saturate.h"
+#include "profile/any.h"
 #include "profile/owner.h"
 #include "profile/rowtable.h"
 
@@ -137,11 +138,6 @@ struct choice {
 	bool found;
 };
 
-static bool same_text(struct str a, struct str b)
-{
-	return a.len == b.len && (!a.len || !memcmp(a.at, b.at, a.len));
-}
-
 /* pprof's default sample type if a set has it, else the first (OTLP's rule). */
 static int choose_default(void *context, const struct profile_resource *resource, const struct profile_scope *scope,
 			  const struct profile_set *set)
@@ -150,7 +146,7 @@ static int choose_default(void *context, const struct profile_resource *resource
 	struct str type = c->profile->strings.at[set->sample_type.type];
 	const struct any *preferred =
 		keyvalue_find(scope->attributes, scope->attribute_count, "pprof.scope.default_sample_type");
-	bool is_preferred = preferred && preferred->kind == ANY_STRING && same_text(preferred->string, type);
+	bool is_preferred = preferred && preferred->kind == ANY_STRING && str_equal(preferred->string, type);
 
 	if (!c->found || is_preferred)
 		c->type = type;
@@ -163,7 +159,7 @@ static int choose_named(void *context, const struct profile_resource *resource, 
 {
 	struct choice *c = context;
 
-	c->found = same_text(c->profile->strings.at[set->sample_type.type], c->type);
+	c->found = str_equal(c->profile->strings.at[set->sample_type.type], c->type);
 	return c->found;
 }
 
@@ -285,7 +281,7 @@ static int fold_set(void *context, const struct profile_resource *resource, cons
 	struct scale scale = set_scale(f->profile, set);
 	bool counts = scale_of(unit).kind == SUMMARY_COUNT;
 
-	if (!same_text(type, s->type) || (f->any && scale.kind != s->unit)) {
+	if (!str_equal(type, s->type) || (f->any && scale.kind != s->unit)) {
 		/* pprof files hold the time beside the count of its ticks: that is nothing else. */
 		s->other_type_count += set->sample_type.type != set->period_type.type;
 		return 0;
