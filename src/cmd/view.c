@@ -232,15 +232,15 @@ int view_tree(const struct view *view, const struct summary *summary, const stru
 	while (lines < view->limit && walk_next(&walk, &closed)) {
 		const struct calltree_node *node = &tree->nodes[walk.at];
 		char total[TEXT_VALUE_MAX];
-		u32 indent;
+		bool is_branch = has_siblings(&walk);
+		u32 indent = indents[node->parent] < TREE_INDENT_MAX ? indents[node->parent] : TREE_INDENT_MAX;
 
 		/* Only branches move to the right: a chain of calls stays in its column. */
-		indents[walk.at] = indents[node->parent] + (walk.depth > 1 && has_siblings(&walk) ? 2 : 0);
-		indent = indents[walk.at] < TREE_INDENT_MAX ? indents[walk.at] : TREE_INDENT_MAX;
-		buf_addf(out, "%6.2f%% %6.2f%% %10s  %*s", percent(node->total, summary->total),
+		indents[walk.at] = indents[node->parent] + (is_branch ? 2 : 0);
+		buf_addf(out, "%6.2f%% %6.2f%% %10s  %*s%s", percent(node->total, summary->total),
 			 percent(node->self, summary->total), text_value(total, node->total, unit_of(summary)),
-			 (int)indent, "");
-		add_name(view, node->row, room_after(view, 28 + indent), out);
+			 (int)indent, "", is_branch ? "- " : "");
+		add_name(view, node->row, room_after(view, 28 + indent + 2 * is_branch), out);
 		if (node->row->pid >= 0)
 			buf_addf(out, " (%lld)", (long long)(node->row->tid >= 0 ? node->row->tid : node->row->pid));
 		buf_addf(out, "\n");
