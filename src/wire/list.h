@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The formats, in the order in which contents are tried. */
 FORMAT(otlp)
+FORMAT(json)
 FORMAT(pprof)
 FORMAT(folded)

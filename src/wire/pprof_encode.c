@@ -13,7 +13,7 @@
 #include "base/interner.h"
 #include "profile/any.h"
 #include "profile/profile.h"
-#include "wire/json_out.h"
+#include "wire/jsontext.h"
 #include "wire/pb.h"
 #include "wire/pprof.h"
 
@@ -115,7 +115,7 @@ static u64 label_text(struct encoder *e, const struct any *value)
 	if (value->kind == ANY_STRING)
 		return extra_string(e, value->string.at, value->string.len);
 	buf_init(&text, SCRATCH_BYTES_MAX);
-	json_put_any(&text, value);
+	jsontext_put_any(&text, value);
 	if (buf_err(&text))
 		fail(e, buf_err(&text));
 	return extra_string(e, text.data, text.len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/json_out.h"
+#include "wire/jsontext.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void put_escape(struct buf *b, unsigned char c)
 	}
 }
 
-void json_put_string(struct buf *b, const char *at, size_t len)
+void jsontext_put_string(struct buf *b, const char *at, size_t len)
 {
 	size_t i = 0;
 
@@ -65,7 +65,7 @@ void json_put_string(struct buf *b, const char *at, size_t len)
 	put_text(b, "\"");
 }
 
-void json_put_base64(struct buf *b, const void *at, size_t len)
+void jsontext_put_base64(struct buf *b, const void *at, size_t len)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const unsigned char *in = at;
@@ -83,7 +83,7 @@ void json_put_base64(struct buf *b, const void *at, size_t len)
 	put_text(b, "\"");
 }
 
-void json_put_hex(struct buf *b, const void *at, size_t len)
+void jsontext_put_hex(struct buf *b, const void *at, size_t len)
 {
 	static const char digits[] = "0123456789abcdef";
 	const unsigned char *in = at;
@@ -94,7 +94,7 @@ void json_put_hex(struct buf *b, const void *at, size_t len)
 	put_text(b, "\"");
 }
 
-void json_put_double(struct buf *b, double value)
+void jsontext_put_double(struct buf *b, double value)
 {
 	char text[32];
 
@@ -123,22 +123,22 @@ static void put_list(struct buf *b, const struct any *value)
 		if (i)
 			put_text(b, ",");
 		if (map) {
-			json_put_string(b, value->map[i].key.at, value->map[i].key.len);
+			jsontext_put_string(b, value->map[i].key.at, value->map[i].key.len);
 			put_text(b, ":");
 		}
-		json_put_any(b, map ? &value->map[i].value : &value->array[i]);
+		jsontext_put_any(b, map ? &value->map[i].value : &value->array[i]);
 	}
 	put_text(b, map ? "}" : "]");
 }
 
-void json_put_any(struct buf *b, const struct any *value)
+void jsontext_put_any(struct buf *b, const struct any *value)
 {
 	switch (value->kind) {
 	case ANY_NONE:
 		put_text(b, "null");
 		break;
 	case ANY_STRING:
-		json_put_string(b, value->string.at, value->string.len);
+		jsontext_put_string(b, value->string.at, value->string.len);
 		break;
 	case ANY_BOOL:
 		put_text(b, value->boolean ? "true" : "false");
@@ -147,14 +147,115 @@ void json_put_any(struct buf *b, const struct any *value)
 		buf_addf(b, "%lld", value->integer);
 		break;
 	case ANY_DOUBLE:
-		json_put_double(b, value->real);
+		jsontext_put_double(b, value->real);
 		break;
 	case ANY_BYTES:
-		json_put_base64(b, value->string.at, value->string.len);
+		jsontext_put_base64(b, value->string.at, value->string.len);
 		break;
 	case ANY_ARRAY:
 	case ANY_MAP:
 		put_list(b, value);
 		break;
 	}
+}
+
+/* ---- With commas ----------------------------------------------------------- */
+
+static void jsontext_next(struct jsontext *j)
+{
+	if (j->comma)
+		buf_add(j->b, ",", 1);
+	j->comma = true;
+}
+
+void jsontext_open(struct jsontext *j, char bracket)
+{
+	jsontext_next(j);
+	buf_add(j->b, &bracket, 1);
+	j->comma = false;
+}
+
+void jsontext_close(struct jsontext *j, char bracket)
+{
+	buf_add(j->b, &bracket, 1);
+	j->comma = true;
+}
+
+void jsontext_key(struct jsontext *j, const char *key)
+{
+	jsontext_next(j);
+	buf_add(j->b, "\"", 1);
+	put_text(j->b, key);
+	buf_add(j->b, "\":", 2);
+	j->comma = false;
+}
+
+void jsontext_string(struct jsontext *j, const char *at, size_t len)
+{
+	jsontext_next(j);
+	jsontext_put_string(j->b, at, len);
+}
+
+void jsontext_base64(struct jsontext *j, const void *at, size_t len)
+{
+	jsontext_next(j);
+	jsontext_put_base64(j->b, at, len);
+}
+
+void jsontext_hex(struct jsontext *j, const void *at, size_t len)
+{
+	jsontext_next(j);
+	jsontext_put_hex(j->b, at, len);
+}
+
+void jsontext_double(struct jsontext *j, double value)
+{
+	jsontext_next(j);
+	jsontext_put_double(j->b, value);
+}
+
+void jsontext_bool(struct jsontext *j, bool value)
+{
+	jsontext_next(j);
+	put_text(j->b, value ? "true" : "false");
+}
+
+/* Digits from the end of text; printf is too slow for millions of them. */
+static char *digits_before(char *end, u64 value)
+{
+	do
+		*--end = (char)('0' + value % 10);
+	while (value /= 10);
+	return end;
+}
+
+void jsontext_u32(struct jsontext *j, u32 value)
+{
+	char text[16], *end = text + sizeof(text), *at = digits_before(end, value);
+
+	jsontext_next(j);
+	buf_add(j->b, at, (size_t)(end - at));
+}
+
+static void put_quoted(struct jsontext *j, u64 value, bool minus)
+{
+	char text[32], *end = text + sizeof(text), *at;
+
+	*--end = '"';
+	at = digits_before(end, value);
+	if (minus)
+		*--at = '-';
+	*--at = '"';
+	jsontext_next(j);
+	buf_add(j->b, at, (size_t)(end + 1 - at));
+}
+
+void jsontext_u64(struct jsontext *j, u64 value)
+{
+	put_quoted(j, value, false);
+}
+
+void jsontext_s64(struct jsontext *j, s64 value)
+{
+	put_quoted(j, value < 0 ? -(u64)value : (u64)value, value < 0);
 }
