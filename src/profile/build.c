@@ -20,6 +20,20 @@ static const char *const end_names[] = {
 #undef X
 };
 
+/* What stands at the root of a stack that is not whole, lest its last frame look like one. */
+static const char *const end_marks[END_COUNT] = {
+	[END_COMPAT] = "[32-bit]",
+	[END_TRUNCATED] = "[truncated]",
+	[END_SLICE_SHORT] = "[truncated]",
+	[END_NO_REGISTERS] = "[incomplete]",
+	[END_UNREADABLE] = "[incomplete]",
+	[END_NO_MAPPING] = "[incomplete]",
+	[END_NO_RULE] = "[incomplete]",
+	[END_NO_REGISTER] = "[incomplete]",
+	[END_NO_PROGRESS] = "[incomplete]",
+	[END_GONE] = "[incomplete]",
+};
+
 struct build {
 	const struct window *window;
 	const struct build_options *options;
@@ -111,10 +125,8 @@ static u32 build_stack(struct build *b, const struct window_stack *stack)
 		locations[count++] = build_location_kernel(b->locations, stack->words[i]);
 	for (u32 i = 0; i < stack->user_count; i++)
 		locations[count++] = build_location_user(b->locations, stack->words[stack->kernel_count + i]);
-	if (stack->end == END_TRUNCATED)
-		locations[count++] = build_location_mark(b->locations, "[truncated]");
-	if (stack->end == END_COMPAT)
-		locations[count++] = build_location_mark(b->locations, "[32-bit]");
+	if (end_marks[stack->end])
+		locations[count++] = build_location_mark(b->locations, end_marks[stack->end]);
 	return profile_add_stack(b->profile, locations, count);
 }
 
