@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proc/binaries.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "proc/binary.h"
+#include "proc/maps.h"
+#include "test.h"
+
+static struct binaries *new_table(struct reader **ret_reader)
+{
+	struct binaries *b;
+
+	EQ(reader_start(ret_reader), 0);
+	EQ(binaries_new(*ret_reader, &b), 0);
+	return b;
+}
+
+/* Our own mappings, as /proc shows them. */
+static struct maps *own_maps(void)
+{
+	struct maps *maps = maps_new();
+	FILE *file = fopen("/proc/self/maps", "r");
+
+	EQ(maps_read(maps, file), 0);
+	fclose(file);
+	return maps;
+}
+
+TEST(binaries_opens_a_mapped_file_once)
+{
+	struct reader *reader;
+	struct binaries *b = new_table(&reader);
+	struct maps *maps = own_maps();
+	struct mapping m = *maps_find(maps, (u64)(unsigned long)own_maps);
+	struct binary *one = binaries_resolve(b, (u32)getpid(), &m), *two, *three;
+	u64 bias, start, end;
+
+	OK(one && one->fd >= 0);
+	OK(one->info.build_id_bytes > 0);
+	two = binaries_resolve(b, (u32)getpid(), &m);
+	OK(one == two);
+	/* The same file known by its build id. */
+	m.build_id_bytes = one->info.build_id_bytes;
+	memcpy(m.build_id, one->info.build_id, m.build_id_bytes);
+	three = binaries_resolve(b, (u32)getpid(), &m);
+	OK(one == three);
+	EQ(binaries_stats(b).opened, 1);
+	OK(binary_place(one, &m, &bias, &start, &end));
+	OK(start <= (u64)(unsigned long)own_maps && (u64)(unsigned long)own_maps < end);
+	binary_unref(one);
+	binary_unref(two);
+	binary_unref(three);
+	maps_free(maps);
+	binaries_free(b);
+	reader_free(reader);
+}
+
+TEST(binaries_copies_the_vdso)
+{
+	struct reader *reader;
+	struct binaries *b = new_table(&reader);
+	struct mapping m = { .kind = MAPPING_VDSO, .path = "[vdso]", .start_va = 0x1000, .end_va = 0x3000 };
+	struct binary *vdso = binaries_resolve(b, (u32)getpid(), &m);
+
+	OK(vdso && vdso->fd >= 0);
+	STREQ(binary_name(vdso), "[vdso]");
+	OK(vdso->info.segment_count > 0);
+	binary_unref(vdso);
+	binaries_free(b);
+	reader_free(reader);
+}
+
+TEST(binaries_refuses_pipes_and_devices)
+{
+	struct reader *reader;
+	struct binaries *b = new_table(&reader);
+	struct mapping m = { .kind = MAPPING_FILE, .path = "/dev/zero", .start_va = 0x1000, .end_va = 0x3000, .inode = 1 };
+	struct binary *device = binaries_resolve(b, (u32)getpid(), &m);
+
+	OK(device && device->fd < 0);
+	EQ(binaries_stats(b).unreadable, 1);
+	binary_unref(device);
+	binaries_free(b);
+	reader_free(reader);
+}
+
+static void forget(void *arg, struct binary *binary)
+{
+	(*(int *)arg)++;
+}
+
+TEST(binaries_lets_go_of_what_nobody_uses)
+{
+	struct reader *reader;
+	struct binaries *b = new_table(&reader);
+	struct mapping m = { .kind = MAPPING_VDSO, .path = "[vdso]", .start_va = 0x1000, .end_va = 0x3000 };
+	struct binary *vdso = binaries_resolve(b, (u32)getpid(), &m);
+	u32 id = vdso->id;
+	int forgotten = 0;
+
+	binaries_sweep(b, forget, &forgotten);
+	binaries_sweep(b, forget, &forgotten);
+	EQ(forgotten, 0);
+	binary_unref(vdso);
+	binaries_sweep(b, forget, &forgotten);
+	EQ(forgotten, 0);
+	binaries_sweep(b, forget, &forgotten);
+	EQ(forgotten, 1);
+	OK(!binaries_get(b, id));
+	binaries_free(b);
+	reader_free(reader);
+}
+
+TEST(binary_place_uses_the_segment_of_the_offset)
+{
+	struct binary binary = { .info = { .segment_count = 2,
+					   .segment = { { 0x1000, 0x401000, 0x800 }, { 0x3000, 0x405000, 0x1000 } } } };
+	struct mapping m = { .start_va = 0x7000, .end_va = 0x9000, .file_offset = 0x3000 };
+	u64 bias, start, end;
+
+	OK(binary_place(&binary, &m, &bias, &start, &end));
+	EQ(start, 0x7000);
+	EQ(end, 0x8000);
+	EQ(start - bias, 0x405000);
+	m.file_offset = 0x8000;
+	OK(!binary_place(&binary, &m, &bias, &start, &end));
+}

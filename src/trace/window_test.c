@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/window.h"
+
+#include <stdlib.h>
+
+#include "proc/binary.h"
+#include "test.h"
+
+static struct binary *no_binary(void *arg, u32 id)
+{
+	return NULL;
+}
+
+static u32 process(struct window *w, u64 serial)
+{
+	return window_process(w, serial, &(struct window_process){ 42, "comm", "/bin/x", "" });
+}
+
+static void add(struct window *w, u32 index, u64 leaf, u32 tid, u64 time_ns)
+{
+	struct trace_record trace = { .time_ns = time_ns, .tid = tid, .kernel_count = 1, .comm = "thread" };
+	u64 kernel[1] = { 0xffff800000000000ull }, user[2] = { leaf, 0x2000 };
+
+	window_add(w, index, &trace, kernel, user, 2, END_COMPLETE, no_binary, NULL);
+}
+
+TEST(window_keeps_equal_stacks_once)
+{
+	struct window *w = window_new(0);
+	u32 index = process(w, 1);
+
+	add(w, index, 0x1000, 5, 100);
+	add(w, index, 0x1000, 5, 200);
+	add(w, index, 0x1000, 6, 300);
+	add(w, index, 0x1001, 5, 400);
+	EQ(w->stack_keys.count, 2);
+	EQ(w->sample_keys.count, 3);
+	EQ(w->time_count, 4);
+	EQ(w->times[1].sample, 0);
+	EQ(w->times[1].time_ns, 200);
+	EQ(window_stack(w, 1)->words[1], 0x1001);
+	EQ(window_stack(w, 0)->kernel_count, 1);
+	EQ(w->ends[END_COMPLETE], 4);
+	STREQ(window_sample(w, 0)->comm, "thread");
+	window_free(w);
+}
+
+TEST(window_never_mixes_processes)
+{
+	struct window *w = window_new(0);
+	u32 one = process(w, 1), two = process(w, 2);
+
+	EQ(process(w, 1), one);
+	add(w, one, 0x1000, 5, 100);
+	add(w, two, 0x1000, 5, 100);
+	EQ(w->stack_keys.count, 2);
+	EQ(w->process_count, 2);
+	STREQ(w->processes[two].exe_path, "/bin/x");
+	window_free(w);
+}
+
+static struct binary *find_binary(void *arg, u32 id)
+{
+	return arg;
+}
+
+TEST(window_holds_the_binaries_of_its_frames)
+{
+	struct binary *binary = calloc(1, sizeof(*binary));
+	struct window *w = window_new(0);
+	struct trace_record trace = { .comm = "x" };
+	u64 frame = (u64)FRAME_EXE << FRAME_KIND_SHIFT | 9ull << FRAME_BINARY_SHIFT | 0x10;
+
+	binary->id = 9;
+	binary->fd = binary->root_fd = -1;
+	atomic_init(&binary->refs, 1);
+	window_add(w, process(w, 1), &trace, NULL, &frame, 1, END_COMPLETE, find_binary, binary);
+	window_add(w, process(w, 1), &trace, NULL, &frame, 1, END_COMPLETE, find_binary, binary);
+	EQ(atomic_load(&binary->refs), 2);
+	OK(window_binary(w, 9) == binary);
+	OK(!window_binary(w, 8));
+	window_free(w);
+	EQ(atomic_load(&binary->refs), 1);
+	binary_unref(binary);
+}
+
+static void fill(void)
+{
+	struct window *w = window_new(0);
+
+	if (!w)
+		return;
+	for (u64 i = 0; i < 100; i++)
+		add(w, process(w, i / 10), i, 1, i);
+	EQ(w->time_count + w->lost, 100);
+	window_free(w);
+}
+
+TEST(window_counts_what_it_has_no_memory_for)
+{
+	long asked;
+
+	test_alloc_fail(-1);
+	fill();
+	asked = test_alloc_reset();
+	for (long i = 0; i < asked; i++) {
+		test_alloc_fail(i);
+		fill();
+		test_alloc_reset();
+	}
+}

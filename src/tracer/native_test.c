@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
+/*
+ * The unwinder of the kernel half, compiled for this machine: tables and
+ * memory are arrays. The code is at 0x10000, its ELF addresses at 0.
+ */
+#include "test.h"
+#include "unwind.h"
+
+#define CODE_VA 0x10000ull
+#define STACK_VA 0x7000ull
+
+static struct map_entry maps[4];
+static struct page_entry the_page;
+static struct rows_chunk the_chunk;
+static struct unwind_rule rules[16];
+static u64 stack[64];
+static u64 stack_words;
+static u64 pac_mask = ~0ull;
+
+#define LOOP_NO_UNROLL
+
+static const struct map_entry *table_map(u32 index)
+{
+	return index < 4 ? &maps[index] : NULL;
+}
+
+static const struct page_entry *table_page(u32 index)
+{
+	return index == 0 ? &the_page : NULL;
+}
+
+static const struct rows_chunk *table_chunk(u32 index)
+{
+	return index == 0 ? &the_chunk : NULL;
+}
+
+static const struct unwind_rule *table_rule(u32 index)
+{
+	return index < 16 ? &rules[index] : NULL;
+}
+
+static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
+{
+	if (va < STACK_VA || va + bytes > STACK_VA + stack_words * 8)
+		return -1;
+	memcpy(to, (const char *)stack + (va - STACK_VA), bytes);
+	return 0;
+}
+
+static u64 strip_pac(u64 va)
+{
+	return va & pac_mask;
+}
+
+#include "native.h"
+
+static struct unwind u;
+
+/* One mapping of 64 KiB with a row every 0x100 bytes: rule i from 0x100 * i on. */
+static void setup(void)
+{
+	memset(&u, 0, sizeof(u));
+	memset(stack, 0, sizeof(stack));
+	maps[0] = (struct map_entry){ CODE_VA, CODE_VA + 0x10000, CODE_VA, 0, 7 };
+	the_page = (struct page_entry){ .count = 16 };
+	for (u16 i = 0; i < 16; i++) {
+		the_chunk.low[i] = (u16)(0x100 * i);
+		the_chunk.rule[i] = i;
+		rules[i] = (struct unwind_rule){ .kind = RULE_END };
+	}
+	stack_words = 64;
+	u.map_count = 1;
+	u.is_leaf = 1;
+	u.regs.pc = CODE_VA + 0x110;
+	u.regs.reg[REG_SP] = STACK_VA;
+}
+
+static void walk(void)
+{
+	while (!native_step(&u))
+		;
+}
+
+static u64 frame_ea(u32 i)
+{
+	EQ(u.words[i] >> FRAME_KIND_SHIFT, FRAME_EXE);
+	EQ(u.words[i] >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK, 7);
+	return u.words[i] & FRAME_EA_MASK;
+}
+
+/* The rule of a function that keeps `bytes` on the stack below its return address. */
+static struct unwind_rule frame_of(s32 bytes)
+{
+	return (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = REG_SP, .cfa_off = bytes + 8, .ra_off = -8 };
+}
+
+TEST(native_walks_to_the_end_rule)
+{
+	setup();
+	rules[1] = frame_of(0);
+	rules[2] = frame_of(16);
+	stack[0] = CODE_VA + 0x220;
+	stack[3] = CODE_VA + 0x330;
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.user_count, 3);
+	EQ(frame_ea(0), 0x110);
+	EQ(frame_ea(1), 0x21f);
+	EQ(frame_ea(2), 0x32f);
+}
+
+TEST(native_looks_up_a_return_address_inside_its_call)
+{
+	/* The call was the last instruction of its function: the address behind it belongs to the next. */
+	setup();
+	rules[1] = frame_of(0);
+	rules[2] = frame_of(0);
+	stack[0] = CODE_VA + 0x300;
+	stack[1] = 0;
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.user_count, 2);
+	EQ(frame_ea(1), 0x2ff);
+}
+
+TEST(native_takes_a_zero_return_address_for_the_end)
+{
+	setup();
+	rules[1] = frame_of(0);
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.user_count, 1);
+}
+
+TEST(native_restores_the_frame_pointer)
+{
+	setup();
+	rules[1] = frame_of(8);
+	rules[1].saved = FP_AT_CFA;
+	rules[1].fp_off = -16;
+	rules[2] = (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = REG_FP, .cfa_off = 16, .ra_off = -8 };
+	stack[0] = STACK_VA + 8 * 8;
+	stack[1] = CODE_VA + 0x220;
+	stack[9] = CODE_VA + 0x330;
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.user_count, 3);
+}
+
+TEST(native_follows_a_realigned_stack)
+{
+	setup();
+	u.regs.reg[REG_FP] = STACK_VA + 4 * 8;
+	rules[1] = (struct unwind_rule){ .kind = RULE_DEREF, .cfa_reg = REG_FP, .cfa_off = -8, .cfa_add = 0, .ra_off = -8,
+					 .saved = FP_AT_FP, .fp_off = 0 };
+	stack[3] = STACK_VA + 12 * 8;
+	stack[4] = 0x1234;
+	stack[11] = CODE_VA + 0x220;
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.user_count, 2);
+	EQ(u.regs.reg[REG_FP], 0x1234);
+}
+
+#if REG_RA == 16
+TEST(native_knows_how_far_a_plt_stub_is)
+{
+	for (u64 at = 0; at < 16; at++) {
+		setup();
+		u.regs.pc = CODE_VA + 0x110 + at;
+		rules[1] = (struct unwind_rule){ .kind = RULE_PLT, .cfa_reg = REG_SP, .cfa_off = 8, .cfa_add = 11, .ra_off = -8 };
+		stack[at >= 11] = CODE_VA + 0x220;
+		walk();
+		EQ(u.trace.end, END_COMPLETE);
+		EQ(frame_ea(1), 0x21f);
+	}
+}
+
+TEST(native_walks_through_a_signal_frame)
+{
+	setup();
+	rules[1] = frame_of(0);
+	rules[2] = (struct unwind_rule){ .kind = RULE_SIGNAL, .cfa_off = 40 };
+	rules[3] = (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = 3, .cfa_off = 8, .ra_off = -8 };
+	stack[0] = CODE_VA + 0x201;
+	/* sp is now 1: the registers are 5 words further on; bx 11th, sp 15th, ip 16th. */
+	stack[6 + 11] = STACK_VA + 40 * 8;
+	stack[6 + 15] = STACK_VA + 32 * 8;
+	stack[6 + 16] = CODE_VA + 0x300;
+	stack[40] = CODE_VA + 0x440;
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.user_count, 4);
+	EQ(frame_ea(2), 0x300);
+	EQ(frame_ea(3), 0x43f);
+}
+#endif
+
+TEST(native_needs_other_registers_only_in_the_leaf)
+{
+	setup();
+	u.regs.reg[3] = STACK_VA;
+	rules[1] = (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = 3, .cfa_off = 8, .ra_off = -8 };
+	rules[2] = rules[1];
+	stack[0] = CODE_VA + 0x220;
+	walk();
+	EQ(u.trace.user_count, 2);
+	EQ(u.trace.end, END_NO_REGISTER);
+}
+
+TEST(native_refuses_registers_that_do_not_exist)
+{
+	setup();
+	rules[1] = (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = 200, .cfa_off = 8, .ra_off = -8 };
+	walk();
+	EQ(u.trace.end, END_NO_REGISTER);
+}
+
+TEST(native_stops_where_the_stack_does_not_move)
+{
+	setup();
+	rules[1] = frame_of(0);
+	rules[2] = (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = REG_SP, .cfa_off = 0, .ra_off = 0 };
+	stack[0] = stack[1] = CODE_VA + 0x220;
+	walk();
+	EQ(u.trace.end, END_NO_PROGRESS);
+}
+
+TEST(native_says_that_memory_could_not_be_read)
+{
+	setup();
+	rules[1] = frame_of(8000);
+	walk();
+	EQ(u.trace.end, END_UNREADABLE);
+	EQ(u.trace.user_count, 1);
+}
+
+TEST(native_says_that_an_address_is_in_no_mapping)
+{
+	setup();
+	rules[1] = frame_of(0);
+	stack[0] = 0xdeadbeef;
+	walk();
+	EQ(u.trace.end, END_NO_MAPPING);
+	EQ(u.words[1] >> FRAME_KIND_SHIFT, FRAME_VA);
+	EQ(u.words[1] & FRAME_VA_MASK, 0xdeadbeee);
+}
+
+TEST(native_cuts_a_stack_that_never_ends)
+{
+	/* Each frame is a word; past the memory there is the first page again. */
+	setup();
+	rules[1] = frame_of(0);
+	for (u32 i = 0; i < 64; i++)
+		stack[i] = CODE_VA + 0x120;
+	while (u.trace.end != END_TRUNCATED) {
+		if (u.regs.reg[REG_SP] >= STACK_VA + 60 * 8)
+			u.regs.reg[REG_SP] = STACK_VA;
+		if (native_step(&u))
+			break;
+	}
+	EQ(u.trace.end, END_TRUNCATED);
+	EQ(u.trace.user_count, USER_FRAMES_MAX);
+}
+
+TEST(native_guesses_by_the_frame_pointer)
+{
+	setup();
+	rules[1] = (struct unwind_rule){ .kind = RULE_NONE };
+	u.regs.reg[REG_FP] = STACK_VA + 4 * 8;
+	stack[0] = 0x1111;	/* no return address */
+	stack[4] = 0;
+	stack[5] = CODE_VA + 0x220;
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.user_count, 2);
+	OK(u.words[1] & FRAME_GUESSED);
+	OK(!(u.words[0] & FRAME_GUESSED));
+}
+
+#if REG_RA == 16
+TEST(native_guesses_that_a_leaf_has_pushed_nothing)
+{
+	setup();
+	rules[1] = (struct unwind_rule){ .kind = RULE_NONE };
+	stack[0] = CODE_VA + 0x220;
+	walk();
+	EQ(u.trace.user_count, 2);
+	EQ(frame_ea(1), 0x21f);
+}
+#endif
+
+TEST(native_does_not_believe_a_guess_outside_of_code)
+{
+	setup();
+	rules[1] = (struct unwind_rule){ .kind = RULE_NONE };
+	u.regs.reg[REG_FP] = STACK_VA + 4 * 8;
+	stack[5] = 0x99;
+	walk();
+	EQ(u.trace.end, END_NO_RULE);
+	EQ(u.trace.user_count, 1);
+}
+
+TEST(native_strips_signatures_of_return_addresses)
+{
+	setup();
+	pac_mask = 0xffffffffffffull;
+	rules[1] = frame_of(0);
+	stack[0] = 0xab12000000000000ull | (CODE_VA + 0x220);
+	walk();
+	pac_mask = ~0ull;
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(frame_ea(1), 0x21f);
+}
+
+TEST(native_finds_the_mapping_among_many)
+{
+	setup();
+	maps[0] = (struct map_entry){ 0x100, 0x200, 0, MAP_NO_ROWS, 1 };
+	maps[1] = (struct map_entry){ 0x200, 0x300, 0, MAP_NO_ROWS, 2 };
+	maps[2] = (struct map_entry){ CODE_VA, CODE_VA + 0x10000, CODE_VA, 0, 7 };
+	maps[3] = (struct map_entry){ 0x90000, 0x91000, 0, MAP_NO_ROWS, 3 };
+	u.map_count = 4;
+	EQ(native_find_map(&u, 0x2ff), 0);
+	EQ(u.map.binary, 2);
+	EQ(native_find_map(&u, 0x300), -1);
+	EQ(native_find_map(&u, 0xff), -1);
+	EQ(native_find_map(&u, 0x90fff), 0);
+	EQ(u.map.binary, 3);
+	EQ(native_find_map(&u, 0x91000), -1);
+	EQ(native_find_map(&u, CODE_VA), 0);
+	EQ(u.map.binary, 7);
+}
