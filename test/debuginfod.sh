@@ -51,7 +51,7 @@ done
 
 ask app >/dev/null
 check 'a stripped program has no names without asking' grep -q "	fde	app	app+0x$address	" "$WORK/answer"
-ask app --debuginfod "file:///nowhere $url/" "$WORK/cache" >/dev/null
+ask app --debuginfod "file:///nowhere http://127.0.0.1:1 $url/" "$WORK/cache" >/dev/null
 check 'debuginfod gives the function' grep -q '	app::outer	_ZN3appL5outerEl	' "$WORK/answer"
 check '... and its file' grep -q "	$WORK/app.cc	" "$WORK/answer"
 check '... which is counted' grep -q 'hits 1 misses 0' "$WORK/counters"

@@ -12,18 +12,25 @@
 
 #include <curl/curl.h>
 
+#define SERVERS_MAX 8u
 #define BUILD_ID_MIN 4
 #define BUILD_ID_BYTES_MAX 32
 #define FILES_MAX 4096u		/* in the directory; elfutils' own cache has hundreds */
 #define PART_SECONDS 3600	/* a file that is still being written after this was left behind */
 
+struct server {
+	const char *url;	/* without a slash at its end */
+	u64 quiet_until_ms;
+};
+
 struct debuginfod {
-	char *urls;
+	char *urls;		/* cut into pieces, which servers name */
+	struct server servers[SERVERS_MAX];
+	u32 server_count;
 	char *directory;
 	int dir_fd;
 	CURL *curl;
 	u64 round_end_ms;
-	u64 quiet_until_ms;
 	struct debuginfod_stats stats;
 };
 
@@ -48,9 +55,21 @@ static u64 now_ms(void)
 	return (u64)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+static void add_server(struct debuginfod *debuginfod, char *url)
+{
+	size_t len = strlen(url);
+
+	if ((strncasecmp(url, "http://", 7) && strncasecmp(url, "https://", 8)) || debuginfod->server_count == SERVERS_MAX)
+		return;
+	while (len && url[len - 1] == '/')
+		url[--len] = '\0';
+	debuginfod->servers[debuginfod->server_count++].url = url;
+}
+
 int debuginfod_new(const char *urls, const char *directory, struct debuginfod **ret_debuginfod)
 {
 	_cleanup_(debuginfod_freep) struct debuginfod *debuginfod = calloc(1, sizeof(*debuginfod));
+	char *rest, *url;
 
 	if (!debuginfod)
 		return -ENOMEM;
@@ -60,6 +79,9 @@ int debuginfod_new(const char *urls, const char *directory, struct debuginfod **
 		debuginfod->directory = NULL;
 		return -ENOMEM;
 	}
+	rest = debuginfod->urls;
+	while ((url = strsep(&rest, " \t")))
+		add_server(debuginfod, url);
 	debuginfod_begin(debuginfod);
 	*ret_debuginfod = TAKE(debuginfod);
 	return 0;
@@ -213,13 +235,13 @@ static int set_up(struct debuginfod *debuginfod, const char *url, struct downloa
 }
 
 /* 0, -ENOENT if the server has no such file, -EAGAIN if it could not be asked. */
-static int request(struct debuginfod *debuginfod, const char *url, struct download *download)
+static int request(struct debuginfod *debuginfod, struct server *server, const char *url, struct download *download)
 {
 	u64 now = now_ms(), left_ms = debuginfod->round_end_ms > now ? debuginfod->round_end_ms - now : 0;
 	CURLcode code;
 	long status = 0;
 
-	if (!left_ms || now < debuginfod->quiet_until_ms)
+	if (!left_ms || now < server->quiet_until_ms)
 		return -EAGAIN;
 	if (ftruncate(download->fd, 0) < 0 || lseek(download->fd, 0, SEEK_SET) < 0)
 		return -EAGAIN;
@@ -232,7 +254,7 @@ static int request(struct debuginfod *debuginfod, const char *url, struct downlo
 		/* A file beyond the limit will not get smaller. */
 		if (code == CURLE_FILESIZE_EXCEEDED || download->bytes > DEBUGINFOD_FILE_BYTES)
 			return -ENOENT;
-		debuginfod->quiet_until_ms = now_ms() + DEBUGINFOD_QUIET_MS;
+		server->quiet_until_ms = now_ms() + DEBUGINFOD_QUIET_MS;
 		return -EAGAIN;
 	}
 	(void)curl_easy_getinfo(debuginfod->curl, CURLINFO_RESPONSE_CODE, &status);
@@ -249,20 +271,16 @@ static int request_all(struct debuginfod *debuginfod, const char *hex, struct do
 {
 	int result = -ENOENT;
 
-	for (const char *url = debuginfod->urls; *(url += strspn(url, " \t")); url += strcspn(url, " \t")) {
-		int len = (int)strcspn(url, " \t");
-		_cleanup_(freep) char *full = NULL;
+	for (u32 i = 0; i < debuginfod->server_count; i++) {
+		struct server *server = &debuginfod->servers[i];
+		_cleanup_(freep) char *url = NULL;
 		int r;
 
-		if (strncasecmp(url, "http://", 7) && strncasecmp(url, "https://", 8))
-			continue;
-		while (len > 8 && url[len - 1] == '/')
-			len--;
-		if (asprintf(&full, "%.*s/buildid/%s/debuginfo", len, url, hex) < 0) {
-			full = NULL;
+		if (asprintf(&url, "%s/buildid/%s/debuginfo", server->url, hex) < 0) {
+			url = NULL;
 			return -EAGAIN;
 		}
-		r = request(debuginfod, full, download);
+		r = request(debuginfod, server, url, download);
 		if (r == 0)
 			return 0;
 		if (r == -EAGAIN)
