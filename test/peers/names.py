@@ -131,8 +131,11 @@ def sampled(directory):
     load = f'{directory}/load.py'
     with open(load, 'w') as f:
         f.write(LOAD)
-    run = subprocess.run(['perf', 'record', '-q', '-a', '-F', '4999', '-o', data, '--', 'python3', load], capture_output=True, text=True)
+    rate = min(4999, int(open('/proc/sys/kernel/perf_event_max_sample_rate').read()))  # a busy kernel lowers it
+    command = ['perf', 'record', '-q', '-a', '-B', '-N', '-F', str(rate), '-o', data, '--', 'python3', load]
+    run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode or not os.path.exists(data):
+        print('#', run.stderr.strip()[-200:])
         return None
     script = ['perf', 'script', '-i', data, '--no-demangle', '--no-inline', '-F']
     mapped = re.compile(r'PERF_RECORD_MMAP2? (\d+)/\d+: \[(0x\w+)\((0x\w+)\) @ (0x\w+|0) .*?\]: \S*x\S* (/.*)')
