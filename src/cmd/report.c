@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
+#include "cmd/heading.h"
 #include "cmd/view.h"
 #include "profile/calltree.h"
 #include "profile/profile.h"
@@ -37,92 +36,6 @@ static const struct option_entry report_options[] = {
 	{ 0 },
 };
 
-/* A line of the header: a label and a text that may be foreign. */
-static void head_line(const struct terminal *terminal, const char *label, struct str text, struct buf *out)
-{
-	buf_addf(out, "%s%-10s%s", terminal_style(terminal, STYLE_DIM), label, terminal_style(terminal, STYLE_NONE));
-	(void)text_add(out, text, terminal->width ? terminal->width - 10 : TEXT_UNLIMITED);
-	buf_addf(out, "\n");
-}
-
-static struct str str(const char *text)
-{
-	return (struct str){ text, (u32)strlen(text) };
-}
-
-static void head_time(const struct terminal *terminal, const struct summary *s, struct buf *out)
-{
-	time_t seconds = (time_t)(s->time_unix_ns / 1000000000);
-	char when[64] = "", length[TEXT_VALUE_MAX], text[128];
-	struct tm tm;
-
-	if (!s->time_unix_ns || !gmtime_r(&seconds, &tm))
-		return;
-	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm);
-	snprintf(text, sizeof(text), "%s, %s long", when,
-		 text_value(length, s->duration_ns > INT64_MAX ? INT64_MAX : (s64)s->duration_ns, TEXT_NANOSECONDS));
-	head_line(terminal, "recorded", str(text), out);
-}
-
-static void head_samples(const struct terminal *terminal, const struct summary *s, struct buf *out)
-{
-	static const enum text_unit units[] = {
-		[SUMMARY_COUNT] = TEXT_COUNT, [SUMMARY_NANOSECONDS] = TEXT_NANOSECONDS, [SUMMARY_BYTES] = TEXT_BYTES,
-	};
-	char total[TEXT_VALUE_MAX], period[TEXT_VALUE_MAX];
-	_cleanup_(buf_done) struct buf text;
-
-	buf_init(&text, 4096);
-	buf_addf(&text, "%llu of ", (unsigned long long)s->sample_count);
-	buf_add(&text, s->type.at, s->type.len < 256 ? s->type.len : 256);
-	if (!s->type.len)
-		buf_addf(&text, "an unnamed type");
-	if (s->period && s->unit == SUMMARY_NANOSECONDS)
-		buf_addf(&text, ", one every %s", text_value(period, s->period, TEXT_NANOSECONDS));
-	buf_addf(&text, ", %s in all", text_value(total, s->total, units[s->unit]));
-	if (buf_err(&text) == 0)
-		head_line(terminal, "samples", (struct str){ text.data, (u32)text.len }, out);
-}
-
-/* The machine, from the first resource that names it. */
-static void head_machine(const struct terminal *terminal, const struct profile *profile, struct buf *out)
-{
-	static const char *const keys[] = { "host.name", "host.arch", "os.type", "os.version" };
-	_cleanup_(buf_done) struct buf text;
-
-	buf_init(&text, 4096);
-	for (u32 i = 0; i < profile->resources.count && !text.len; i++) {
-		const struct profile_resource *r = &profile->resources.at[i];
-
-		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
-			const struct any *value = keyvalue_find(r->attributes, r->attribute_count, keys[k]);
-
-			if (!value || value->kind != ANY_STRING || !value->string.len)
-				continue;
-			buf_addf(&text, "%s", text.len ? ", " : "");
-			buf_add(&text, value->string.at, value->string.len);
-		}
-	}
-	if (text.len && buf_err(&text) == 0)
-		head_line(terminal, "machine", (struct str){ text.data, (u32)text.len }, out);
-}
-
-static void add_header(const struct terminal *terminal, const char *path, const struct profile *profile,
-		       const struct summary *s, struct buf *out)
-{
-	char text[64];
-
-	head_line(terminal, "file", str(path), out);
-	head_machine(terminal, profile, out);
-	head_time(terminal, s, out);
-	head_samples(terminal, s, out);
-	if (s->other_type_count) {
-		snprintf(text, sizeof(text), "other sample types are in the file too; see --type");
-		head_line(terminal, "note", str(text), out);
-	}
-	buf_addf(out, "\n");
-}
-
 /* Rows that fit below the header and above the prompt. */
 static u32 default_limit(const struct terminal *terminal, const struct buf *header)
 {
@@ -148,7 +61,7 @@ static int render(const struct report_values *v, const struct terminal *terminal
 			return r;
 	}
 	if (!v->json)
-		add_header(terminal, path, profile, s, out);
+		heading_add(terminal, path, profile, s, out);
 	view.limit = v->limit ? (u32)v->limit : v->json || v->tree ? (u32)-1 : default_limit(terminal, out);
 	if (v->tree && v->json)
 		view_tree_json(&view, s, tree, out);
