@@ -15,6 +15,7 @@ enum function_source {
 	FUNCTION_EH,		/* an FDE of .eh_frame: ref is its offset */
 	FUNCTION_DEBUG,		/* ... of .debug_frame */
 	FUNCTION_KNOWN,		/* we know better: ref is an enum known_rule (exe/known.h) */
+	FUNCTION_SWEPT,		/* code without FDEs: its instructions tell (exe/sweep.h) */
 };
 
 struct function {

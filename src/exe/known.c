@@ -6,10 +6,12 @@
 #include "exe/cfi.h"
 #include "exe/elf.h"
 #include "exe/functions.h"
+#include "exe/x86_insn.h"
 
-/* An entry point without FDE is a few instructions of assembly, perhaps followed by the C function it calls. */
-#define ENTRY_BYTES_MAX 256
-/* How much code without FDEs is searched for trampolines; libc needs none, musl 0.5 MB. */
+/* An entry point without FDE is a few instructions of assembly. */
+#define X86_ENTRY_BYTES_MAX 64
+#define ARM64_ENTRY_BYTES_MAX 256
+/* How much code without FDEs is looked at; glibc has next to none, musl 0.5 MB. */
 #define SCAN_BYTES_MAX (16u << 20)
 #define CODE_SECTIONS_MAX 64	/* each is compared with all functions */
 /* Smaller gaps are padding: looking at it would read in all the text of the file. */
@@ -96,8 +98,10 @@ bool known_signal_fde(const struct exe *exe, const struct cfi_fde *fde, u64 *ret
 	return true;
 }
 
+typedef void gap_fn(const struct exe *exe, u64 start_ea, u64 end_ea, struct functions *ret);
+
 /* Adds the trampolines of a stretch of code that no function covers. */
-static void scan_gap(const struct exe *exe, u64 start_ea, u64 end_ea, struct functions *ret)
+static void add_trampolines(const struct exe *exe, u64 start_ea, u64 end_ea, struct functions *ret)
 {
 	const u8 *at = exe_bytes_at(exe, start_ea, end_ea - start_ea), *found;
 	size_t length;
@@ -110,9 +114,14 @@ static void scan_gap(const struct exe *exe, u64 start_ea, u64 end_ea, struct fun
 	}
 }
 
-/* Adds the trampolines in gaps of a range; *left is how many bytes may still be looked at. */
+static void add_swept(const struct exe *exe, u64 start_ea, u64 end_ea, struct functions *ret)
+{
+	functions_add(ret, start_ea, end_ea, FUNCTION_SWEPT, 0);
+}
+
+/* Calls gap() for the gaps of a range; *left is how many bytes may still be looked at. */
 static void scan_range(const struct exe *exe, const struct functions *functions, u64 ea, u64 end_ea, u64 *left,
-		       struct functions *ret)
+		       gap_fn *gap, struct functions *ret)
 {
 	u32 scanned = 0;
 
@@ -123,7 +132,7 @@ static void scan_range(const struct exe *exe, const struct functions *functions,
 		to = to > ea && to - ea > *left ? ea + *left : to;
 		if (to > ea && to - ea >= GAP_BYTES_MIN) {
 			*left -= to - ea;
-			scan_gap(exe, ea, to, ret);
+			gap(exe, ea, to, ret);
 			if (++scanned % GAPS_FORGET == 0)
 				exe_forget(exe);
 		}
@@ -132,7 +141,7 @@ static void scan_range(const struct exe *exe, const struct functions *functions,
 }
 
 /* Code is in sections; where their headers were stripped, data may be mapped executable with it. */
-static void scan_gaps(const struct exe *exe, const struct functions *functions, struct functions *ret)
+static void scan_gaps(const struct exe *exe, const struct functions *functions, gap_fn *gap, struct functions *ret)
 {
 	u64 left = SCAN_BYTES_MAX;
 	struct exe_section s;
@@ -140,14 +149,14 @@ static void scan_gaps(const struct exe *exe, const struct functions *functions, 
 	for (u32 i = 1, count = 0; count < CODE_SECTIONS_MAX && exe_section(exe, i, &s); i++) {
 		if (!(s.flags & SHF_EXECINSTR) || s.type != SHT_PROGBITS || s.ea + s.bytes < s.ea)
 			continue;
-		scan_range(exe, functions, s.ea, s.ea + s.bytes, &left, ret);
+		scan_range(exe, functions, s.ea, s.ea + s.bytes, &left, gap, ret);
 		count++;
 	}
 	for (u32 i = 0; !exe->section_count && i < exe->load_count; i++) {
 		const struct exe_phdr *load = &exe->load[i];
 
 		if (load->flags & PF_X && load->ea + load->file_bytes >= load->ea)
-			scan_range(exe, functions, load->ea, load->ea + load->file_bytes, &left, ret);
+			scan_range(exe, functions, load->ea, load->ea + load->file_bytes, &left, gap, ret);
 	}
 	functions_settle(ret);
 }
@@ -184,10 +193,30 @@ static bool is_text_start(const struct exe *exe, u64 ea)
 	return exe_section_named(exe, ".text", &section) && section.ea == ea;
 }
 
+/* Where an entry point without FDE ends: with an instruction that does not go on, or before what it calls. */
+static u64 entry_end(const struct exe *exe, u64 ea)
+{
+	u64 end = ea + X86_ENTRY_BYTES_MAX;
+
+	if (exe->machine != EM_X86_64)
+		return ea + ARM64_ENTRY_BYTES_MAX;
+	while (ea < end) {
+		const u8 *at = exe_bytes_at(exe, ea, 1);
+		struct x86_insn insn = x86_decode(at, at ? exe->at + exe->bytes - at : 0, ea);
+
+		ea += insn.bytes;
+		if (insn.kind == X86_CALL && insn.target >= ea && insn.target < end)
+			end = insn.target;
+		if (insn.kind == X86_BAD || insn.kind == X86_STOP || insn.kind == X86_JUMP)
+			return ea < end ? ea : end;
+	}
+	return end;
+}
+
 static void add_entry(const struct exe *exe, struct functions *functions, struct functions *ret)
 {
-	u64 ea = exe->entry_ea, end = ea + ENTRY_BYTES_MAX;
-	struct function *function = functions_find(functions, ea);
+	struct function *function = functions_find(functions, exe->entry_ea);
+	u64 ea = exe->entry_ea, end;
 	bool program = is_program(exe);
 
 	if (!ea || !exe_executable(exe, ea))
@@ -199,6 +228,7 @@ static void add_entry(const struct exe *exe, struct functions *functions, struct
 	if (!function && (program || !is_text_start(exe, ea))) {
 		u32 next = functions_from(functions, ea);
 
+		end = entry_end(exe, ea);
 		/* Cut here, since behind the next function it would be something else. */
 		if (next < functions->count && functions->at[next].start_ea < end)
 			end = functions->at[next].start_ea;
@@ -253,10 +283,10 @@ static void add_text(const struct exe *exe, bool go, bool has_functions, struct 
 
 void known_fill(const struct exe *exe, struct functions *functions)
 {
-	struct functions known = { 0 }, entry = { 0 }, plt = { 0 }, text = { 0 };
+	struct functions known = { 0 }, entry = { 0 }, plt = { 0 }, text = { 0 }, swept = { 0 };
 	bool go = is_go(exe), has_functions = functions->count;
 
-	scan_gaps(exe, functions, &known);
+	scan_gaps(exe, functions, add_trampolines, &known);
 	if (!go)
 		add_entry(exe, functions, &entry);
 	add_plt(exe, &plt);
@@ -265,4 +295,7 @@ void known_fill(const struct exe *exe, struct functions *functions)
 	functions_fill(&known, &plt);
 	functions_fill(&known, &text);
 	functions_fill(functions, &known);
+	if (exe->machine == EM_X86_64)
+		scan_gaps(exe, functions, add_swept, &swept);
+	functions_fill(functions, &swept);
 }

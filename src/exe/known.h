@@ -11,6 +11,8 @@
  *  - .plt, for which not every linker writes an FDE;
  *  - Go's text, which keeps frame pointers;
  *  - the arm64 vDSO of kernels that strip its .eh_frame.
+ *
+ * What is left of x86-64 code is for exe/sweep.h to find out.
  */
 #ifndef EXE_KNOWN_H
 #define EXE_KNOWN_H

@@ -182,16 +182,41 @@ TEST(known_entry_without_fde_ends_before_the_next_function)
 		_cleanup_(forge_done) struct forge f;
 		struct rows *rows;
 
+		memset(text, 0x90, sizeof(text));
 		forge_text(&f, EM_X86_64);
-		forge_function(&f, NULL, TEXT + 0x90, 0x40);
+		forge_function(&f, NULL, TEXT + 0x60, 0x40);
 		f.ehdr.e_entry = TEXT + 0x40;
 		f.ehdr.e_type = library ? ET_DYN : ET_EXEC;
 		rows = compile_forge(&f);
 		EQ(kind_at(rows, TEXT + 0x3f), RULE_NONE);
 		EQ(kind_at(rows, TEXT + 0x40), RULE_END);
-		EQ(kind_at(rows, TEXT + 0x8f), RULE_END);
-		EQ(kind_at(rows, TEXT + 0x90), RULE_CFA);
-		EQ(kind_at(rows, TEXT + 0xd0), RULE_NONE);
+		EQ(kind_at(rows, TEXT + 0x5f), RULE_END);
+		EQ(kind_at(rows, TEXT + 0x60), RULE_CFA);
+		EQ(kind_at(rows, TEXT + 0xa0), RULE_NONE);
+		free(rows);
+	}
+}
+
+TEST(known_entry_without_fde_ends_where_its_code_does)
+{
+	/* call TEXT + 0x50, as in musl; jmp *%r12, as in ld.so */
+	static const struct { u8 code[5]; u64 end; } table[] = {
+		{ { 0xe8, 0x0b, 0, 0, 0 }, TEXT + 0x50 },
+		{ { 0x90, 0x41, 0xff, 0xe4, 0x90 }, TEXT + 0x44 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		_cleanup_(forge_done) struct forge f;
+		struct rows *rows;
+
+		memset(text, 0x90, sizeof(text));
+		memcpy(text + 0x40, table[i].code, sizeof(table[i].code));
+		forge_text(&f, EM_X86_64);
+		f.ehdr.e_entry = TEXT + 0x40;
+		f.ehdr.e_type = ET_EXEC;
+		rows = compile_forge(&f);
+		EQ(kind_at(rows, table[i].end - 1), RULE_END);
+		OK(kind_at(rows, table[i].end) != RULE_END);
 		free(rows);
 	}
 }

@@ -9,6 +9,7 @@
 #include "exe/known.h"
 #include "exe/rows.h"
 #include "exe/rows_build.h"
+#include "exe/sweep.h"
 
 /* Functions are aligned to 16 bytes, so that a smaller gap between two is padding. */
 #define GAP_MAX 15
@@ -21,6 +22,8 @@ struct compile {
 	struct functions functions;
 	u32 bad_count;		/* FDEs that could not be read */
 	struct rows_build *build;
+	struct sweep *sweep;
+	int err;
 	/* The function at work. */
 	u64 start_ea, end_ea;
 	const struct cfi_machine *machine;
@@ -34,6 +37,7 @@ static void compile_done(struct compile *compile)
 	cfi_done(&compile->debug);
 	functions_done(&compile->functions);
 	rows_build_free(compile->build);
+	sweep_free(compile->sweep);
 }
 
 static bool fits_s16(s32 value)
@@ -137,6 +141,26 @@ static void compile_fde(struct compile *compile, struct cfi *cfi, const struct f
 		rows_build_drop(compile->build, 1);
 }
 
+static void add_swept_row(void *arg, u64 ea, const struct unwind_rule *rule)
+{
+	rows_build_add(arg, ea, rule);
+}
+
+static void compile_swept(struct compile *compile, const struct function *function)
+{
+	int r = -ENOMEM;
+
+	if (!compile->sweep)
+		compile->sweep = sweep_new(compile->exe);
+	if (compile->sweep)
+		r = sweep_range(compile->sweep, function->start_ea, function_end(function), add_swept_row,
+				compile->build);
+	if (r < 0)
+		rows_build_add(compile->build, function->start_ea, &rule_none);
+	if (r == -ENOMEM)
+		compile->err = r;
+}
+
 /* Adds the functions of a section to a list and settles it. */
 static void collect(struct compile *compile, struct cfi *cfi, enum function_source source, struct functions *functions)
 {
@@ -187,10 +211,12 @@ static u64 compile_functions(struct compile *compile)
 			rows_build_add(compile->build, end, &rule_none);
 		if (f->source == FUNCTION_KNOWN)
 			rows_build_add(compile->build, f->start_ea, known_rule(compile->exe->machine, f->ref));
+		else if (f->source == FUNCTION_SWEPT)
+			compile_swept(compile, f);
 		else
 			compile_fde(compile, f->source == FUNCTION_EH ? &compile->eh : &compile->debug, f);
 		end = function_end(f);
-		text_bytes += f->bytes;
+		text_bytes += f->source == FUNCTION_SWEPT ? 0 : f->bytes;
 		if (i % FDES_FORGET == 0)
 			exe_forget(compile->exe);
 	}
@@ -214,5 +240,7 @@ int rows_compile(const struct exe *exe, const struct exe *debug, struct rows **r
 		return r;
 	rows_build_drop(compile.build, compile.bad_count + compile.functions.dropped_count);
 	text_bytes = compile_functions(&compile);
+	if (compile.err)
+		return compile.err;
 	return rows_build_finish(compile.build, exe->machine, text_bytes, ret_rows);
 }

@@ -7,7 +7,8 @@
  *  - .eh_frame, except that the program's entry point, and a signal
  *    trampoline, are known better (exe/known.h);
  *  - .debug_frame, of the file or of its separate debug file;
- *  - what is known without either (exe/known.h).
+ *  - what is known without either (exe/known.h);
+ *  - on x86-64, what the instructions do to the stack (exe/sweep.h).
  * A gap of up to 15 bytes is padding and keeps the rule before it.
  */
 #ifndef EXE_ROWS_COMPILE_H
@@ -17,7 +18,7 @@ struct exe;
 struct rows;
 
 /* Raise it when the same file gives other rows than before: rows kept on disk by older versions are not used. */
-#define ROWS_COMPILE_VERSION 1
+#define ROWS_COMPILE_VERSION 2
 
 /*
  * debug may be NULL. The result is the caller's to free(). -ENODATA if the file has no rows, or is of a machine that

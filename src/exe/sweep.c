@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exe/sweep.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "exe/elf.h"
+#include "exe/x86_insn.h"
+
+#define SP 7	/* as DWARF numbers them */
+#define FP 6
+#define SYMBOLS_MAX (1u << 20)
+#define DEPTH_MAX (1 << 24)
+#define WORK_MAX 4096
+#define OUTERMOST -1
+
+/* Where the stack is, before an instruction. */
+struct place {
+	s32 depth;		/* CFA - rsp; 0 if rsp was lost */
+	s16 fp_saved;		/* CFA - where the caller's rbp is; 0 if it is in rbp */
+	s16 fp_depth;		/* CFA - rbp where rbp is the frame's base; OUTERMOST if rbp is 0; else 0 */
+};
+
+struct work {
+	u64 at;			/* offset of an instruction */
+	struct place place;
+};
+
+struct sweep {
+	const struct exe *exe;
+	u64 left;		/* bytes that may still be swept */
+	u64 *symbols;		/* where functions begin, sorted; read when first needed */
+	u32 symbol_count;
+	bool symbols_read;
+	/* The stretch at work. */
+	const u8 *code;
+	u64 ea, bytes;
+	struct place *place;	/* of each byte */
+	u8 *reached;		/* bit map: an instruction begins here, and its place was told */
+	u8 *starts;		/* bit map: a function begins here */
+	u32 work_count;
+	struct work work[WORK_MAX];
+};
+
+static const struct place entry = { .depth = 8 };
+
+struct sweep *sweep_new(const struct exe *exe)
+{
+	struct sweep *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->exe = exe;
+	s->left = SWEEP_BYTES_MAX;
+	return s;
+}
+
+static void range_done(struct sweep *s)
+{
+	free(s->place);
+	free(s->reached);
+	free(s->starts);
+	s->place = NULL;
+	s->reached = s->starts = NULL;
+}
+
+void sweep_free(struct sweep *s)
+{
+	if (!s)
+		return;
+	range_done(s);
+	free(s->symbols);
+	free(s);
+}
+
+static bool get_bit(const u8 *map, u64 i)
+{
+	return map[i / 8] >> i % 8 & 1;
+}
+
+static void set_bit(u8 *map, u64 i)
+{
+	map[i / 8] |= 1 << i % 8;
+}
+
+static struct x86_insn insn_at(const struct sweep *s, u64 at)
+{
+	return x86_decode(s->code + at, s->bytes - at, s->ea + at);
+}
+
+/* Adds the functions of a symbol table. Without memory for them, calls alone must do. */
+static void read_symbols(struct sweep *s, u32 type)
+{
+	struct exe_section section;
+	struct exe_data data;
+	u64 count, *grown;
+	Elf64_Sym sym;
+
+	if (!exe_section_typed(s->exe, type, &section) || section.flags & SHF_COMPRESSED ||
+	    exe_section_data(s->exe, &section, 0, &data) < 0)
+		return;
+	count = data.bytes / sizeof(sym) < SYMBOLS_MAX ? data.bytes / sizeof(sym) : SYMBOLS_MAX;
+	grown = reallocarray(s->symbols, s->symbol_count + count + 1, sizeof(*grown));
+	if (!grown)
+		return;
+	s->symbols = grown;
+	for (u64 i = 0; i < count; i++) {
+		memcpy(&sym, data.at + i * sizeof(sym), sizeof(sym));
+		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC)
+			s->symbols[s->symbol_count++] = sym.st_value;
+	}
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	const u64 *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void mark_symbols(struct sweep *s)
+{
+	u32 lo = 0, hi;
+
+	if (!s->symbols_read) {
+		read_symbols(s, SHT_SYMTAB);
+		read_symbols(s, SHT_DYNSYM);
+		if (s->symbol_count)
+			qsort(s->symbols, s->symbol_count, sizeof(*s->symbols), compare_u64);
+		s->symbols_read = true;
+	}
+	for (hi = s->symbol_count; lo < hi;) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (s->symbols[mid] < s->ea)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < s->symbol_count && s->symbols[lo] - s->ea < s->bytes; lo++)
+		set_bit(s->starts, s->symbols[lo] - s->ea);
+}
+
+/* Functions that the code itself calls. Decoding from the start finds instructions again soon after data. */
+static void mark_calls(struct sweep *s)
+{
+	struct x86_insn insn;
+
+	for (u64 at = 0; at < s->bytes; at += insn.bytes) {
+		insn = insn_at(s, at);
+		if (insn.kind == X86_CALL && insn.target - s->ea < s->bytes)
+			set_bit(s->starts, insn.target - s->ea);
+	}
+}
+
+static s16 s16_or_0(s32 value)
+{
+	return value == (s16)value ? (s16)value : 0;
+}
+
+static void move_sp(struct place *p, s64 amount)
+{
+	s64 depth = p->depth - amount;
+
+	/* Below 8 it would leave the frame, return address and all. */
+	if (p->depth)
+		p->depth = depth >= 8 && depth < DEPTH_MAX ? (s32)depth : 0;
+}
+
+static void place_push(struct place *p, int reg)
+{
+	move_sp(p, -8);
+	if (reg == X86_RBP && !p->fp_saved)
+		p->fp_saved = s16_or_0(p->depth);
+}
+
+static void place_pop(struct place *p, int reg)
+{
+	if (reg == X86_RBP) {
+		if (p->fp_saved && p->fp_saved == p->depth)
+			p->fp_saved = 0;
+		p->fp_depth = 0;
+	}
+	if (reg == X86_RSP)
+		p->depth = 0;
+	else
+		move_sp(p, 8);
+}
+
+/* Where the stack is after an instruction that goes on to the next. */
+static struct place place_after(struct place p, const struct x86_insn *insn)
+{
+	switch (insn->kind) {
+	case X86_PUSH:
+		place_push(&p, insn->reg);
+		break;
+	case X86_POP:
+		place_pop(&p, insn->reg);
+		break;
+	case X86_ADD_SP:
+		move_sp(&p, insn->amount);
+		break;
+	case X86_SP_LOST:
+		p.depth = 0;
+		break;
+	case X86_FP_IS_SP:
+		p.fp_depth = s16_or_0(p.depth);
+		break;
+	case X86_SP_IS_FP:
+		p.depth = p.fp_depth > 0 ? p.fp_depth : 0;
+		move_sp(&p, insn->amount);
+		break;
+	case X86_FP_LOST:
+		p.fp_depth = 0;
+		break;
+	case X86_FP_ZERO:
+		p.fp_depth = OUTERMOST;
+		break;
+	case X86_LEAVE:
+		p.depth = p.fp_depth > 0 ? p.fp_depth : 0;
+		place_pop(&p, X86_RBP);
+		break;
+	}
+	return p;
+}
+
+static void add_work(struct sweep *s, u64 target_ea, struct place place)
+{
+	u64 at = target_ea - s->ea;
+
+	if (at < s->bytes && !get_bit(s->reached, at) && !get_bit(s->starts, at) && s->work_count < WORK_MAX)
+		s->work[s->work_count++] = (struct work){ at, place };
+}
+
+/* Follows the code from there to where it ends or was followed before; branches become work. */
+static void walk(struct sweep *s, u64 at, struct place place)
+{
+	struct x86_insn insn;
+
+	for (bool first = true; at < s->bytes && !get_bit(s->reached, at); at += insn.bytes, first = false) {
+		/* What falls into the next function did not: the call before it does not return. */
+		if (!first && get_bit(s->starts, at))
+			return;
+		insn = insn_at(s, at);
+		if (insn.kind == X86_BAD)
+			return;
+		set_bit(s->reached, at);
+		s->place[at] = place;
+		if (insn.kind == X86_BRANCH || (insn.kind == X86_JUMP && insn.target))
+			add_work(s, insn.target, place);
+		if (insn.kind == X86_JUMP || insn.kind == X86_STOP)
+			return;
+		place = place_after(place, &insn);
+	}
+}
+
+static void walk_all(struct sweep *s, u64 at, struct place place)
+{
+	walk(s, at, place);
+	while (s->work_count) {
+		struct work work = s->work[--s->work_count];
+
+		walk(s, work.at, work.place);
+	}
+}
+
+/* Padding between functions. */
+static bool is_padding(const struct sweep *s, u64 at, const struct x86_insn *insn)
+{
+	const u8 *code = s->code + at;
+	u32 i = 0;
+
+	while (i < insn->bytes && (code[i] == 0x66 || code[i] == 0x2e))
+		i++;
+	return code[i] == 0x90 || code[i] == 0xcc || (i + 1 < insn->bytes && code[i] == 0x0f && code[i + 1] == 0x1f);
+}
+
+/* What known functions reach. */
+static void follow_starts(struct sweep *s)
+{
+	for (u64 at = 0; at < s->bytes; at++)
+		if (get_bit(s->starts, at))
+			walk_all(s, at, entry);
+}
+
+/* The rest: blocks behind a jump table, and functions that only pointers lead to. */
+static void follow_rest(struct sweep *s)
+{
+	struct place table = { 0 };	/* at the last jump by table in this function */
+	struct x86_insn insn;
+
+	for (u64 at = 0; at < s->bytes; at += insn.bytes) {
+		insn = insn_at(s, at);
+		if (get_bit(s->starts, at))
+			table = (struct place){ 0 };
+		if (!get_bit(s->reached, at) && !is_padding(s, at, &insn))
+			walk_all(s, at, table.depth || table.fp_depth ? table : entry);
+		/* With nothing on the stack it is the last call of a function. */
+		if (get_bit(s->reached, at) && insn.kind == X86_JUMP && !insn.target && s->place[at].depth != entry.depth)
+			table = s->place[at];
+	}
+}
+
+/* A frame pointer is the better base: code that has one may push in loops. */
+static struct unwind_rule make_rule(const struct place *p)
+{
+	bool by_fp = p->fp_depth > 0 && (p->fp_saved || !p->depth);
+	struct unwind_rule rule = { .kind = RULE_CFA, .cfa_reg = by_fp ? FP : SP,
+				    .cfa_off = by_fp ? p->fp_depth : p->depth, .ra_off = -8 };
+
+	if (!p->depth && !by_fp)
+		return (struct unwind_rule){ .kind = p->fp_depth == OUTERMOST ? RULE_END : RULE_NONE };
+	if (p->fp_saved) {
+		rule.saved = FP_AT_CFA;
+		rule.fp_off = -p->fp_saved;
+	}
+	return rule;
+}
+
+static void tell_rows(const struct sweep *s, sweep_row_fn *row, void *arg)
+{
+	static const struct unwind_rule none = { .kind = RULE_NONE };
+	struct x86_insn insn;
+
+	if (!get_bit(s->reached, 0))
+		row(arg, s->ea, &none);
+	for (u64 at = 0; at < s->bytes; at += insn.bytes) {
+		struct unwind_rule rule;
+
+		insn = insn_at(s, at);
+		if (!get_bit(s->reached, at))
+			continue;
+		rule = make_rule(&s->place[at]);
+		row(arg, s->ea + at, &rule);
+	}
+}
+
+/* True if there is no code at all. */
+static bool all_padding(const struct sweep *s)
+{
+	struct x86_insn insn;
+
+	for (u64 at = 0; at < s->bytes; at += insn.bytes) {
+		insn = insn_at(s, at);
+		if (s->code[at] && !is_padding(s, at, &insn))
+			return false;
+	}
+	return true;
+}
+
+int sweep_range(struct sweep *s, u64 start_ea, u64 end_ea, sweep_row_fn *row, void *arg)
+{
+	u64 bytes = end_ea - start_ea;
+
+	if (bytes > SWEEP_RANGE_MAX || bytes > s->left)
+		return -E2BIG;
+	s->code = exe_bytes_at(s->exe, start_ea, bytes);
+	s->ea = start_ea;
+	s->bytes = bytes;
+	if (!bytes || !s->code || all_padding(s))
+		return -ENODATA;
+	s->left -= bytes;
+	s->place = calloc(bytes, sizeof(*s->place));
+	s->reached = calloc(bytes / 8 + 1, 1);
+	s->starts = calloc(bytes / 8 + 1, 1);
+	if (!s->place || !s->reached || !s->starts) {
+		range_done(s);
+		return -ENOMEM;
+	}
+	mark_symbols(s);
+	mark_calls(s);
+	follow_starts(s);
+	follow_rest(s);
+	tell_rows(s, row, arg);
+	range_done(s);
+	return 0;
+}

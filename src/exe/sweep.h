@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unwind rules of x86-64 code that has no call frame information, such as
+ * all of musl: found by following the stack pointer through each function,
+ * from its first instruction along every branch.
+ *
+ * Functions begin where the code calls, where the symbol table says, and
+ * behind what neither falls through nor is jumped to. A block that is reached
+ * by a jump table alone has the stack depth of that jump. Where the depth is
+ * not known there is no rule: RULE_NONE. Where rbp was zeroed, as the ABI
+ * marks the outermost frame, and the stack then leaves the function's frame
+ * (_start, clone), it is RULE_END.
+ */
+#ifndef EXE_SWEEP_H
+#define EXE_SWEEP_H
+
+#include "abi.h"
+#include "base/cleanup.h"
+
+struct exe;
+struct sweep;
+
+/* Of one stretch of code, which needs 8 bytes of memory for each, and of all. */
+#define SWEEP_RANGE_MAX (1u << 20)
+#define SWEEP_BYTES_MAX (8u << 20)
+
+typedef void sweep_row_fn(void *arg, u64 ea, const struct unwind_rule *rule);
+
+/* For the code of one file, which must outlive it. NULL without memory. */
+struct sweep *sweep_new(const struct exe *exe);
+void sweep_free(struct sweep *sweep);
+DEFINE_CLEANUP(struct sweep *, sweep_free)
+
+/*
+ * Tells the rows of a stretch of code in ascending order, the first at its start. -E2BIG past a limit, -ENOMEM, or
+ * -ENODATA if the file has no such bytes or they are padding.
+ */
+int sweep_range(struct sweep *sweep, u64 start_ea, u64 end_ea, sweep_row_fn *row, void *arg);
+
+#endif

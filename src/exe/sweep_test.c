@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exe/sweep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "exe/elf.h"
+#include "exe/rows.h"
+#include "exe/rows_compile.h"
+#include "forge.h"
+#include "test.h"
+
+#define TEXT 0x1000
+#define NONE 0
+#define END -1
+
+struct swept {
+	struct forge f;
+	struct exe *exe;
+	struct unwind_rule rule[256];	/* of each byte, as told */
+	u64 last_ea;
+	u32 count;
+};
+
+static void keep_row(void *arg, u64 ea, const struct unwind_rule *rule)
+{
+	struct swept *swept = arg;
+
+	OK(!swept->count++ || ea > swept->last_ea);
+	swept->last_ea = ea;
+	for (u64 i = ea - TEXT; i < sizeof(swept->rule) / sizeof(*swept->rule); i++)
+		swept->rule[i] = *rule;
+}
+
+/* Sweeps that code. */
+static void sweep_code(struct swept *swept, const void *code, size_t bytes)
+{
+	struct sweep *sweep;
+
+	*swept = (struct swept){ 0 };
+	forge_init(&swept->f, EM_X86_64);
+	forge_section(&swept->f, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, code, bytes);
+	forge_finish(&swept->f);
+	EQ(exe_open_mem(swept->f.b.data, swept->f.b.len, &swept->exe), 0);
+	sweep = sweep_new(swept->exe);
+	EQ(sweep_range(sweep, TEXT, TEXT + bytes, keep_row, swept), 0);
+	sweep_free(sweep);
+}
+
+static void swept_done(struct swept *swept)
+{
+	exe_free(swept->exe);
+	forge_done(&swept->f);
+}
+
+/* The rule at a byte: CFA relative to rsp (7) or rbp (6), or NONE, or END in reg; where the caller's rbp is, 0 if in rbp. */
+static void check(const struct swept *swept, u32 at, int reg, int off, int fp_off)
+{
+	const struct unwind_rule *r = &swept->rule[at];
+	int got = r->kind == RULE_NONE ? NONE : r->kind == RULE_END ? END : r->cfa_reg;
+
+	if (got != reg || r->cfa_off != off || r->fp_off != fp_off || (fp_off && r->saved != FP_AT_CFA))
+		FAIL("at %u: reg %d off %d fp %d, not reg %d off %d fp %d", at, got, r->cfa_off, r->fp_off, reg, off, fp_off);
+}
+
+#define CODE(...) (const u8[]){ __VA_ARGS__ }, sizeof((const u8[]){ __VA_ARGS__ })
+
+TEST(sweep_follows_pushes_and_pops)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/* push %rbx; push %rbp; sub $24,%rsp; nop; add $24,%rsp; pop %rbp; pop %rbx; ret */
+	sweep_code(&s, CODE(0x53, 0x55, 0x48, 0x83, 0xec, 24, 0x90, 0x48, 0x83, 0xc4, 24, 0x5d, 0x5b, 0xc3));
+	check(&s, 0, 7, 8, 0);
+	check(&s, 1, 7, 16, 0);
+	check(&s, 2, 7, 24, -24);
+	check(&s, 6, 7, 48, -24);
+	check(&s, 11, 7, 24, -24);
+	check(&s, 12, 7, 16, 0);
+	check(&s, 13, 7, 8, 0);
+}
+
+TEST(sweep_takes_the_frame_pointer_where_there_is_one)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/* push %rbp; mov %rsp,%rbp; sub %rax,%rsp; nop; leave; ret */
+	sweep_code(&s, CODE(0x55, 0x48, 0x89, 0xe5, 0x48, 0x29, 0xc4, 0x90, 0xc9, 0xc3));
+	check(&s, 0, 7, 8, 0);
+	check(&s, 1, 7, 16, -16);
+	check(&s, 4, 6, 16, -16);
+	check(&s, 7, 6, 16, -16);
+	check(&s, 9, 7, 8, 0);
+}
+
+TEST(sweep_follows_branches_over_an_early_return)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/* push %rbx; je 5; pop %rbx; ret; 5: nop; pop %rbx; ret */
+	sweep_code(&s, CODE(0x53, 0x74, 0x02, 0x5b, 0xc3, 0x90, 0x5b, 0xc3));
+	check(&s, 3, 7, 16, 0);
+	check(&s, 4, 7, 8, 0);
+	check(&s, 5, 7, 16, 0);
+	check(&s, 7, 7, 8, 0);
+}
+
+TEST(sweep_gives_blocks_of_a_jump_table_the_depth_of_the_jump)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/* push %rbx; jmp *%rax; pop %rbx; ret; nothing jumps here: pop %rbx; ret */
+	sweep_code(&s, CODE(0x53, 0xff, 0xe0, 0x5b, 0xc3, 0x5b, 0xc3));
+	check(&s, 3, 7, 16, 0);
+	check(&s, 4, 7, 8, 0);
+	check(&s, 5, 7, 16, 0);
+}
+
+TEST(sweep_begins_functions_where_they_are_called_or_follow_a_return)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/* push %rbx; call 6; 6: push %rbx; (the call did not return) pop %rbx; ret; push %rbx; pop %rbx; ret */
+	sweep_code(&s, CODE(0x53, 0xe8, 0, 0, 0, 0, 0x53, 0x5b, 0xc3, 0x53, 0x5b, 0xc3));
+	check(&s, 1, 7, 16, 0);
+	check(&s, 6, 7, 8, 0);
+	check(&s, 7, 7, 16, 0);
+	check(&s, 9, 7, 8, 0);
+	check(&s, 10, 7, 16, 0);
+}
+
+TEST(sweep_knows_nothing_where_the_stack_pointer_is_lost)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/* and $-16,%rsp; nop; ret; a new function: ret */
+	sweep_code(&s, CODE(0x48, 0x83, 0xe4, 0xf0, 0x90, 0xc3, 0xc3));
+	check(&s, 0, 7, 8, 0);
+	check(&s, 4, NONE, 0, 0);
+	check(&s, 6, 7, 8, 0);
+}
+
+TEST(sweep_ends_where_a_new_stack_begins)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/* As in clone: xor %ebp,%ebp; pop %rdi; call *%r9; hlt */
+	sweep_code(&s, CODE(0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1, 0xf4));
+	check(&s, 2, 7, 8, 0);
+	check(&s, 3, END, 0, 0);
+	check(&s, 6, END, 0, 0);
+}
+
+TEST(sweep_refuses_padding_and_what_is_not_there)
+{
+	_cleanup_(swept_done) struct swept s;
+	_cleanup_(sweep_freep) struct sweep *sweep = NULL;
+	static const u8 padding[] = { 0xc3, 0x90, 0x66, 0x90, 0x0f, 0x1f, 0x40, 0, 0xcc, 0xcc, 0, 0 };
+
+	sweep_code(&s, padding, sizeof(padding));
+	sweep = sweep_new(s.exe);
+	EQ(sweep_range(sweep, TEXT + 1, TEXT + sizeof(padding), keep_row, &s), -ENODATA);
+	EQ(sweep_range(sweep, TEXT, TEXT + 100, keep_row, &s), -ENODATA);
+	EQ(sweep_range(sweep, TEXT, TEXT, keep_row, &s), -ENODATA);
+	EQ(sweep_range(sweep, 0, SWEEP_RANGE_MAX + 1, keep_row, &s), -E2BIG);
+}
+
+struct tally {
+	const struct rows *rows;
+	u32 same, different;
+};
+
+static void compare_row(void *arg, u64 ea, const struct unwind_rule *rule)
+{
+	const struct unwind_rule *want;
+	struct tally *tally = arg;
+
+	want = rows_find(tally->rows, ea);
+	if (!want || want->kind != RULE_CFA || rule->kind != RULE_CFA || want->cfa_reg != rule->cfa_reg)
+		return;
+	tally->same += want->cfa_off == rule->cfa_off;
+	tally->different += want->cfa_off != rule->cfa_off;
+}
+
+TEST(sweep_agrees_with_call_frame_information)
+{
+	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	_cleanup_(exe_freep) struct exe *exe = NULL;
+	_cleanup_(sweep_freep) struct sweep *sweep = NULL;
+	struct tally tally = { 0 };
+	struct exe_section text;
+	struct rows *rows;
+
+	EQ(exe_map(fd, &exe), 0);
+	if (exe->machine != EM_X86_64)
+		SKIP("x86-64 only");
+	EQ(rows_compile(exe, NULL, &rows), 0);
+	OK(exe_section_named(exe, ".text", &text));
+	tally.rows = rows;
+	sweep = sweep_new(exe);
+	for (u64 at = 0; at < text.bytes; at += SWEEP_RANGE_MAX) {
+		u64 bytes = text.bytes - at < SWEEP_RANGE_MAX ? text.bytes - at : SWEEP_RANGE_MAX;
+
+		EQ(sweep_range(sweep, text.ea + at, text.ea + at + bytes, compare_row, &tally), 0);
+	}
+	printf("# %u the same, %u different\n", tally.same, tally.different);
+	OK(tally.same > 10000);
+	OK(tally.different * 20 < tally.same);
+	free(rows);
+}
