@@ -22,12 +22,17 @@
 #define UNPACKED_MAX (64u << 20)	/* bytes of compressed sections, unpacked */
 #define HEAP_MAX (6u << 20)	/* bytes of malloc(), above which they are closed */
 
+/* Where names lie. */
+enum text { TEXT_STR, TEXT_LINE_STR, TEXT_INFO, TEXT_TYPES, TEXTS };
+static const char *const text_names[TEXTS] = { ".debug_str", ".debug_line_str", ".debug_info", ".debug_types" };
+
 /* A file that libdw reads. libelf maps it, so that the descriptor need not stay open. */
 struct mapped {
 	void *at;		/* the mapping, libelf's */
 	size_t bytes;
 	Elf *elf;
 	Dwarf *dwarf;
+	struct line_section text[TEXTS];
 };
 
 /* Tells files apart while they do not change. */
@@ -66,6 +71,28 @@ static void unmap(struct mapped *mapped)
 	*mapped = (struct mapped){ 0 };
 }
 
+/* A section's bytes, decompressed if need be (libdw has seen to that). */
+static void find_section(Elf *elf, const char *name, struct line_section *ret_section)
+{
+	size_t names;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *found = gelf_getshdr(scn, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+		Elf_Data *data;
+
+		if (!found || strcmp(found, name))
+			continue;
+		data = elf_getdata(scn, NULL);
+		if (data && data->d_buf)
+			*ret_section = (struct line_section){ data->d_buf, data->d_size };
+		return;
+	}
+}
+
 /* What compressed sections take in memory. libdw unpacks all that it knows, at once. */
 static u64 unpacked_bytes(Elf *elf)
 {
@@ -95,6 +122,8 @@ static int map(int fd, struct mapped *ret_mapped)
 		unmap(&mapped);
 		return -ENODATA;
 	}
+	for (int i = 0; i < TEXTS; i++)
+		find_section(mapped.elf, text_names[i], &mapped.text[i]);
 	(void)elf_cntl(mapped.elf, ELF_C_FDDONE);
 	*ret_mapped = mapped;
 	return 0;
@@ -121,28 +150,6 @@ static void file_close(struct file *file)
 	*file = (struct file){ 0 };
 }
 
-/* A section's bytes, decompressed if need be (libdw has seen to that). */
-static void find_section(Elf *elf, const char *name, struct line_section *ret_section)
-{
-	size_t names;
-	Elf_Scn *scn = NULL;
-	GElf_Shdr header;
-
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *found = gelf_getshdr(scn, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-		Elf_Data *data;
-
-		if (!found || strcmp(found, name))
-			continue;
-		data = elf_getdata(scn, NULL);
-		if (data && data->d_buf)
-			*ret_section = (struct line_section){ data->d_buf, data->d_size };
-		return;
-	}
-}
-
 /* DWARF is in the debug file if there is one that has some, else in the executable. */
 static int file_open(struct file *file, int fd, int debug_fd, int alt_fd)
 {
@@ -155,8 +162,8 @@ static int file_open(struct file *file, int fd, int debug_fd, int alt_fd)
 	if (alt_fd >= 0 && map(alt_fd, &file->supplement) == 0)
 		dwarf_setalt(file->main.dwarf, file->supplement.dwarf);
 	find_section(file->main.elf, ".debug_line", &file->sections.line);
-	find_section(file->main.elf, ".debug_line_str", &file->sections.line_str);
-	find_section(file->main.elf, ".debug_str", &file->sections.str);
+	file->sections.line_str = file->main.text[TEXT_LINE_STR];
+	file->sections.str = file->main.text[TEXT_STR];
 	return dwarf_index_init(&file->index, file->main.dwarf, file->main.at, file->main.bytes);
 }
 
@@ -271,14 +278,34 @@ static void find_inlined(struct chain *chain, u64 ea)
 	}
 }
 
+static bool ends_inside(const struct mapped *mapped, const char *text)
+{
+	for (int i = 0; i < TEXTS; i++) {
+		const struct line_section *section = &mapped->text[i];
+		size_t offset = (const u8 *)text - section->at;
+
+		if (section->at && (const u8 *)text >= section->at && offset < section->bytes)
+			return memchr(text, 0, section->bytes - offset);
+	}
+	return false;
+}
+
+/* A string attribute, or NULL. libdw does not look whether it ends. */
+static const char *string(const struct file *file, Dwarf_Attribute *attribute)
+{
+	const char *text = dwarf_formstring(attribute);
+
+	return text && (ends_inside(&file->main, text) || ends_inside(&file->supplement, text)) ? text : NULL;
+}
+
 /* The linkage name, which is unique, or the plain one. */
-static const char *function_name(Dwarf_Die *die)
+static const char *function_name(const struct file *file, Dwarf_Die *die)
 {
 	static const unsigned attributes[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
 	Dwarf_Attribute attribute;
 
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
-		const char *name = dwarf_formstring(dwarf_attr_integrate(die, attributes[i], &attribute));
+		const char *name = string(file, dwarf_attr_integrate(die, attributes[i], &attribute));
 
 		if (name && *name)
 			return name;
@@ -319,7 +346,7 @@ static void find_rows(struct file *file, struct unit *unit, const u64 *ea, u32 c
 	Dwarf_Attribute attribute;
 	Dwarf_Word offset;
 
-	unit->directory = dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
+	unit->directory = string(file, dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
 	for (u32 i = 0; i < count; i++)
 		unit->rows[i] = (struct line_wanted){ .ea = ea[i] };
 	unit->row_count = count;
@@ -366,7 +393,7 @@ static void add_chain(struct file *file, struct unit *unit, u64 ea, struct lines
 	while (chain.depth--) {
 		Dwarf_Die *die = &chain.die[chain.depth];
 
-		lines_add(builder, function_name(die), source, line, column);
+		lines_add(builder, function_name(file, die), source, line, column);
 		source = file_path(unit, number(die, DW_AT_call_file), path);
 		line = number(die, DW_AT_call_line);
 		column = number(die, DW_AT_call_column);
