@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "symbol/kernel_programs.h"
+#include "symbol/program_scan.h"
 
 #define READ_BYTES 65536u
 
@@ -212,6 +213,8 @@ static bool refresh(struct kallsyms *kallsyms, u64 now_ns)
 	r = load(kallsyms, &zero_count);
 	if (r < 0)
 		ksym_table_done(&kallsyms->table);
+	if (kallsyms->programs.count)
+		(void)program_scan(&kallsyms->programs);	/* without it their names end with their page */
 	say_problem(kallsyms, r, zero_count);
 	return true;
 }

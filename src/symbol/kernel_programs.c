@@ -100,6 +100,16 @@ void kernel_programs_remove(struct kernel_programs *programs, u64 va)
 		programs->list[i - 1].gone = true;
 }
 
+bool kernel_programs_set_bytes(struct kernel_programs *programs, u64 va, u32 bytes)
+{
+	u32 i = count_up_to(programs, va);
+
+	if (!i || programs->list[i - 1].va != va || !bytes)
+		return false;
+	programs->list[i - 1].bytes = bytes;
+	return true;
+}
+
 bool kernel_programs_find(const struct kernel_programs *programs, u64 va, struct ksym *ret_ksym)
 {
 	u32 i = count_up_to(programs, va);

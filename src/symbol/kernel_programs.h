@@ -39,6 +39,9 @@ void kernel_programs_done(struct kernel_programs *programs);
 void kernel_programs_add(struct kernel_programs *programs, u64 va, u32 bytes, const char *name);
 void kernel_programs_remove(struct kernel_programs *programs, u64 va);
 
+/* The program at va is that large. False if none is known there. */
+bool kernel_programs_set_bytes(struct kernel_programs *programs, u64 va, u32 bytes);
+
 /* The program that an address lies in; borrowed until the next add. */
 bool kernel_programs_find(const struct kernel_programs *programs, u64 va, struct ksym *ret_ksym);
 
