@@ -34,11 +34,13 @@ typedef __s64 s64;
 #define REG_SP 31
 #define REG_FP 29
 #define REG_RA 30
+#define REG_BX 255	/* not followed */
 #else
 #define REG_COUNT 17
 #define REG_SP 7
 #define REG_FP 6
 #define REG_RA 16
+#define REG_BX 3
 #endif
 
 enum rule_kind {
@@ -64,11 +66,11 @@ enum rule_fp {
 
 struct unwind_rule {
 	s32 cfa_off;
-	s32 cfa_add;
+	s32 cfa_add;	/* of RULE_CFA on x86-64: the caller's rbx is at CFA + cfa_add; 0: it is unchanged */
 	s16 ra_off;
 	s16 fp_off;
 	u8 kind;	/* enum rule_kind */
-	u8 cfa_reg;	/* DWARF number; other than sp and fp only in the leaf frame */
+	u8 cfa_reg;	/* DWARF number; other than sp, fp and rbx only in the leaf frame */
 	u8 saved;	/* enum rule_ra << 4 | enum rule_fp */
 	u8 lang;	/* the runtime whose interpreter loop this is, or 0 */
 };

@@ -157,19 +157,30 @@ static inline int native_signal(struct unwind *u, s32 offset)
 	__builtin_memcpy(&u->regs.reg[8], saved.r8_15, sizeof(saved.r8_15));
 	u->regs.pc = saved.ip;
 #endif
+	u->bx_va = 0;
 	u->is_leaf = 1;
 	u->is_return = 0;
 	return 0;
 }
 
-/* The register that a rule names, known beyond sp and fp only in a leaf. */
+/*
+ * The register that a rule names, known beyond sp and fp only in a leaf. The dynamic linker's lazy binding, which
+ * realigns its stack, is found by rbx: that one is remembered where its callees saved it.
+ */
 static inline int native_register(struct unwind *u, u32 number, u64 *ret_value)
 {
-	if (!u->is_leaf && number != REG_SP && number != REG_FP)
+	u64 index;
+
+	if (number == REG_BX && u->bx_va)
+		return read_user(u, ret_value, sizeof(*ret_value), u->bx_va) ? unwind_end(u, END_UNREADABLE) : 0;
+	if (!u->is_leaf && number != REG_SP && number != REG_FP && number != REG_BX)
 		return unwind_end(u, END_NO_REGISTER);
-	if (number >= REG_COUNT)
+	/* Through volatile memory, so that the check stays a check of what is used, as the verifier wants it. */
+	u->mid = number;
+	index = u->mid;
+	if (index >= REG_COUNT)
 		return unwind_end(u, END_NO_REGISTER);
-	*ret_value = u->regs.reg[number];
+	*ret_value = u->regs.reg[index];
 	return 0;
 }
 
@@ -188,6 +199,8 @@ static inline int native_cfa(struct unwind *u, const struct unwind_rule *rule)
 		base += (s64)rule->cfa_add;
 	}
 	u->cfa = base;
+	if (rule->kind == RULE_CFA && rule->cfa_add)
+		u->bx_va = base + (s64)rule->cfa_add;
 	return 0;
 }
 

@@ -22,8 +22,8 @@ struct entry {
 };
 
 static const struct cfi_machine machines[] = {
-	{ .elf_machine = EM_X86_64, .sp = 7, .fp = 6, .ra = 16, .reg_count = 17 },
-	{ .elf_machine = EM_AARCH64, .sp = 31, .fp = 29, .ra = 30, .reg_count = 32 },
+	{ .elf_machine = EM_X86_64, .sp = 7, .fp = 6, .bx = 3, .ra = 16, .reg_count = 17 },
+	{ .elf_machine = EM_AARCH64, .sp = 31, .fp = 29, .bx = NO_REGISTER, .ra = 30, .reg_count = 32 },
 };
 
 static const struct cfi_machine *find_machine(const struct exe *exe)

@@ -58,6 +58,8 @@ static struct cfi_reg *run_reg(struct run *run, u64 reg, struct cfi_reg *other)
 		return &run->state.ra;
 	if (reg == run->machine->fp)
 		return &run->state.fp;
+	if (reg == run->machine->bx)
+		return &run->state.bx;
 	return other;
 }
 
@@ -69,6 +71,8 @@ static void run_restore(struct run *run, u64 reg)
 		run->state.ra = run->initial->ra;
 	else if (reg == run->machine->fp)
 		run->state.fp = run->initial->fp;
+	else if (reg == run->machine->bx)
+		run->state.bx = run->initial->bx;
 }
 
 static void run_set_reg(struct run *run, u64 reg, enum cfi_reg_kind kind, s64 off)

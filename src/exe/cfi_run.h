@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs the call frame programs of CIEs and FDEs: a table of rows, each saying
- * from some address on how to find the CFA, the return address and the
- * caller's frame pointer. Other registers are not followed: no unwind rule
- * needs them.
+ * from some address on how to find the CFA, the return address, the caller's
+ * frame pointer and, on x86-64, its rbx (the dynamic linker finds its frame by
+ * that). Other registers are not followed: no unwind rule needs them.
  */
 #ifndef EXE_CFI_RUN_H
 #define EXE_CFI_RUN_H
@@ -13,10 +13,12 @@
 #include "abi.h"
 #include "base/cursor.h"
 
+#define NO_REGISTER 0xff
+
 /* DWARF numbers of what we follow on one machine, and the factors of a CIE. */
 struct cfi_machine {
 	u16 elf_machine;
-	u8 sp, fp, ra, reg_count;
+	u8 sp, fp, bx, ra, reg_count;	/* bx: NO_REGISTER where it is not followed */
 	u8 address_encoding;	/* DW_EH_PE_*, of addresses in programs */
 	u64 place_ea;		/* add a pointer into the section to get its ELF address */
 	u64 code_align;
@@ -50,7 +52,7 @@ struct cfi_state {
 	u8 cfa_kind;	/* enum cfi_cfa_kind */
 	u8 cfa_reg;
 	s32 cfa_off, cfa_add;
-	struct cfi_reg ra, fp;
+	struct cfi_reg ra, fp, bx;
 };
 
 /* One row: it holds from ea on. False ends the run. */

@@ -101,6 +101,13 @@ static bool set_fp(const struct cfi_machine *machine, const struct cfi_reg *fp, 
 	}
 }
 
+/* Where rbx is saved matters only to frames that are found by it: a place that cannot be told is left out. */
+static void set_bx(const struct cfi_reg *bx, struct unwind_rule *rule)
+{
+	if (rule->kind == RULE_CFA && bx->kind == CFI_REG_AT_CFA)
+		rule->cfa_add = bx->off;
+}
+
 static struct unwind_rule make_rule(const struct cfi_machine *machine, const struct cfi_state *state)
 {
 	struct unwind_rule rule = { 0 };
@@ -109,6 +116,7 @@ static struct unwind_rule make_rule(const struct cfi_machine *machine, const str
 		return (struct unwind_rule){ .kind = RULE_END };
 	if (!set_cfa(state, &rule) || !set_ra(machine, &state->ra, &rule) || !set_fp(machine, &state->fp, &rule))
 		return rule_none;
+	set_bx(&state->bx, &rule);
 	return rule;
 }
 

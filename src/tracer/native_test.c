@@ -199,14 +199,43 @@ TEST(native_walks_through_a_signal_frame)
 TEST(native_needs_other_registers_only_in_the_leaf)
 {
 	setup();
-	u.regs.reg[3] = STACK_VA;
-	rules[1] = (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = 3, .cfa_off = 8, .ra_off = -8 };
+	u.regs.reg[4] = STACK_VA;
+	rules[1] = (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = 4, .cfa_off = 8, .ra_off = -8 };
 	rules[2] = rules[1];
 	stack[0] = CODE_VA + 0x220;
 	walk();
 	EQ(u.trace.user_count, 2);
 	EQ(u.trace.end, END_NO_REGISTER);
 }
+
+#if REG_RA == 16
+TEST(native_finds_rbx_where_a_callee_saved_it)
+{
+	setup();
+	u.regs.reg[REG_BX] = 0xbad;
+	rules[1] = frame_of(8);
+	rules[1].cfa_add = -16;
+	rules[2] = (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = REG_BX, .cfa_off = 8, .ra_off = -8 };
+	stack[0] = STACK_VA + 20 * 8;
+	stack[1] = CODE_VA + 0x220;
+	stack[20] = CODE_VA + 0x330;
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.user_count, 3);
+}
+
+TEST(native_takes_rbx_from_the_leaf_if_nobody_saved_it)
+{
+	setup();
+	u.regs.reg[REG_BX] = STACK_VA + 20 * 8;
+	rules[1] = frame_of(0);
+	rules[2] = (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = REG_BX, .cfa_off = 8, .ra_off = -8 };
+	stack[0] = CODE_VA + 0x220;
+	stack[20] = CODE_VA + 0x330;
+	walk();
+	EQ(u.trace.user_count, 3);
+}
+#endif
 
 TEST(native_refuses_registers_that_do_not_exist)
 {
