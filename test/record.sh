@@ -73,7 +73,7 @@ kill $burn
 check '-o - writes to a pipe' grep -q ' [0-9][0-9]*$' pipe.folded
 "$WICK" record -q -F 199 -o - -- sh burn.sh >pipe.pb.gz
 check '-o - is pprof unless told otherwise' "$WICK" report --from=pprof pipe.pb.gz
-for suffix in otlp pb.gz folded; do
+for suffix in otlp json pb.gz folded; do
 	"$WICK" record -q -F 199 -o format.$suffix -- sh burn.sh
 	check "record writes .$suffix" sh -c "[ \"\$('$WICK' report -n 1 format.$suffix | wc -l)\" -ge 4 ]"
 done
