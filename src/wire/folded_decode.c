@@ -113,7 +113,7 @@ static int read_line(struct decoder *d, struct str line)
 
 static int read_lines(struct decoder *d, const char *at, size_t bytes)
 {
-	const char *end = at + bytes;
+	const char *end = bytes ? at + bytes : at;
 
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -152,7 +152,7 @@ int folded_decode(const void *at, size_t bytes, struct profile **ret_profile)
 /* Text whose first line with something on it ends in a number. */
 static bool folded_sniff(const void *data, size_t bytes)
 {
-	const char *at = data, *end = at + bytes;
+	const char *at = data, *end = bytes ? at + bytes : at;
 
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));

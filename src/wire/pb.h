@@ -39,7 +39,7 @@ struct pb_field {
 
 static inline struct pb pb_from(const void *at, size_t bytes)
 {
-	return (struct pb){ at, (const u8 *)at + bytes, 0 };
+	return (struct pb){ at, bytes ? (const u8 *)at + bytes : at, 0 };
 }
 
 static inline size_t pb_left(const struct pb *r)

@@ -276,7 +276,7 @@ static void put_sample(struct encoder *e, const struct profile_sample *sample, c
 		u32 attribute = sample->attributes.at[i];
 		u32 start = attribute ? e->label_ends[attribute - 1] : 0;
 
-		if (attribute)
+		if (attribute && e->label_ends[attribute] > start)
 			buf_add(e->out, e->labels.data + start, e->label_ends[attribute] - start);
 	}
 	if (sample->link) {
@@ -346,6 +346,7 @@ static void put_scope(struct encoder *e, const struct profile_scope *scope, stru
 static void put_resource(struct encoder *e, const struct profile_resource *resource)
 {
 	size_t start = e->labels.len;
+	struct str labels = { 0 };
 
 	for (u32 i = 0; i < resource->attribute_count; i++)
 		put_label(e, resource->attributes[i].key, &resource->attributes[i].value, 0);
@@ -353,9 +354,10 @@ static void put_resource(struct encoder *e, const struct profile_resource *resou
 		fail(e, buf_err(&e->labels));
 		return;
 	}
+	if (e->labels.len > start)
+		labels = (struct str){ e->labels.data + start, (u32)(e->labels.len - start) };
 	for (u32 i = 0; i < resource->scope_count; i++)
-		put_scope(e, &resource->scopes[i],
-			  (struct str){ e->labels.data + start, (u32)(e->labels.len - start) });
+		put_scope(e, &resource->scopes[i], labels);
 	e->labels.len = start;
 }
 
