@@ -47,10 +47,16 @@ static bool ends_with(const char *text, const char *end)
 
 const struct format_ops *format_by_path(const char *path)
 {
+	static const char *const packed[] = { "", ".gz", ".zst" };
+	char end[32];
+
 	for (size_t i = 0; formats[i]; i++)
 		for (size_t k = 0; formats[i]->suffixes[k]; k++)
-			if (ends_with(path, formats[i]->suffixes[k]))
-				return formats[i];
+			for (size_t n = 0; n < sizeof(packed) / sizeof(*packed); n++) {
+				snprintf(end, sizeof(end), "%s%s", formats[i]->suffixes[k], packed[n]);
+				if (ends_with(path, end))
+					return formats[i];
+			}
 	return NULL;
 }
 

@@ -20,7 +20,7 @@ struct profile;
 struct format_ops {
 	const char *name;		/* as in --format=NAME */
 	const char *help;
-	const char *const *suffixes;	/* ".pb.gz", ...; ended by NULL */
+	const char *const *suffixes;	/* ".otlp", ...; ended by NULL; a further .gz or .zst is understood */
 	bool (*sniff)(const void *at, size_t bytes);	/* does it look like this format? */
 	int (*decode)(const void *at, size_t bytes, struct profile **ret_profile);
 	int (*encode)(const struct profile *profile, struct buf *out);

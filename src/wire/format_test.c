@@ -38,6 +38,11 @@ TEST(format_is_known_by_name_and_by_the_end_of_a_path)
 	OK(!format_by_name("otl"));
 	STREQ(format_by_path("dir/x.otlp")->name, "otlp");
 	STREQ(format_by_path("x.otlp.zst")->name, "otlp");
+	STREQ(format_by_path("x.pb.gz")->name, "pprof");
+	STREQ(format_by_path("x.pprof")->name, "pprof");
+	STREQ(format_by_path("x.json")->name, "json");
+	STREQ(format_by_path("x.folded.gz")->name, "folded");
+	OK(!format_by_path("x.gz"));
 	OK(!format_by_path("x"));
 	OK(!format_by_path(".otlp"));
 }

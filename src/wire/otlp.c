@@ -39,7 +39,7 @@ static int otlp_decode_file(const void *at, size_t bytes, struct profile **ret_p
 const struct format_ops format_otlp = {
 	.name = "otlp",
 	.help = "OpenTelemetry profiles, protobuf",
-	.suffixes = (const char *const[]){ ".otlp", ".otlp.gz", ".otlp.zst", NULL },
+	.suffixes = (const char *const[]){ ".otlp", NULL },
 	.sniff = otlp_sniff,
 	.decode = otlp_decode_file,
 	.encode = otlp_encode,

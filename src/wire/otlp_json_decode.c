@@ -458,7 +458,7 @@ static bool otlp_json_sniff(const void *at, size_t bytes)
 const struct format_ops format_json = {
 	.name = "json",
 	.help = "OpenTelemetry profiles, JSON",
-	.suffixes = (const char *const[]){ ".json", ".json.gz", ".json.zst", NULL },
+	.suffixes = (const char *const[]){ ".json", NULL },
 	.sniff = otlp_json_sniff,
 	.decode = otlp_json_decode,
 	.encode = otlp_json_encode,

@@ -58,7 +58,7 @@ static bool pprof_sniff(const void *at, size_t bytes)
 const struct format_ops format_pprof = {
 	.name = "pprof",
 	.help = "Google's pprof, gzipped",
-	.suffixes = (const char *const[]){ ".pb.gz", ".pprof", ".pb", NULL },
+	.suffixes = (const char *const[]){ ".pb", ".pprof", NULL },
 	.sniff = pprof_sniff,
 	.decode = pprof_decode,
 	.encode = pprof_encode,
