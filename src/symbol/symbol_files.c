@@ -124,6 +124,14 @@ struct symbol_files *symbol_files_get(struct symbol_files_set *set, struct binar
 	return files;
 }
 
+void symbol_files_drop_debug(struct symbol_files *files)
+{
+	closep(&files->debug_fd);
+	closep(&files->alt_fd);
+	files->debug_fd = files->alt_fd = -1;
+	files->has_lines = files->binary->info.has_debug_info;
+}
+
 void symbol_files_retry(struct symbol_files_set *set)
 {
 	for (u32 i = 0; i < set->count; i++) {

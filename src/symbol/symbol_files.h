@@ -50,6 +50,9 @@ void symbol_files_done(struct symbol_files_set *set);
 /* The files of a binary; borrowed until the next call. NULL without memory. */
 struct symbol_files *symbol_files_get(struct symbol_files_set *set, struct binary *binary, u64 now_ns);
 
+/* The debug file cannot be read: goes on without it. */
+void symbol_files_drop_debug(struct symbol_files *files);
+
 /* Lets go of what was not asked for within SYMBOL_FILES_IDLE_NS. */
 void symbol_files_close_idle(struct symbol_files_set *set, u64 now_ns);
 

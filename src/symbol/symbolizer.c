@@ -288,13 +288,24 @@ static void name_address(struct symbolizer *s, struct binary *binary, u64 ea, co
 	(void)name_cache_put(&s->names, binary->id, ea, &name);
 }
 
-/* The file is set aside after a request that the reader did not survive. */
-static void note_failure(struct symbolizer *s, struct symbol_files *files, int err)
+/* Of a file that the reader did not survive nothing more is asked until it is opened anew. */
+static int ask_symbols(struct symbolizer *s, struct symbol_files *files, u32 count, struct symbols **ret_symbols)
 {
-	if (err != -EBADMSG || files->is_unreadable)
-		return;
-	files->is_unreadable = true;
-	s->stats.unreadable_files++;
+	int fd = files->binary->fd, r;
+
+	if (fd < 0 || files->is_unreadable)
+		return -EBADF;
+	r = reader_symbols(s->reader, fd, files->debug_fd, s->ea, count, ret_symbols);
+	if (r == -EBADMSG && files->debug_fd >= 0) {
+		s->stats.unreadable_files++;
+		symbol_files_drop_debug(files);
+		r = reader_symbols(s->reader, fd, -1, s->ea, count, ret_symbols);
+	}
+	if (r == -EBADMSG) {
+		s->stats.unreadable_files++;
+		files->is_unreadable = true;
+	}
+	return r;
 }
 
 static bool may_ask_lines(const struct symbolizer *s, const struct symbol_files *files)
@@ -322,10 +333,9 @@ static struct exe_lines *ask_lines(struct symbolizer *s, struct symbol_files *fi
 
 	after_ns = reader_time_ns(s);
 	work_budget_spend(&s->lines_budget, after_ns > before_ns ? after_ns - before_ns : after_ns);
-	if (r == -ENODATA)
-		files->has_lines = false;
 	if (r < 0) {
-		note_failure(s, files, r);
+		s->stats.unreadable_files += r == -EBADMSG;
+		files->has_lines = false;
 		return NULL;
 	}
 	if (lines->truncated) {
@@ -342,13 +352,9 @@ static struct exe_lines *ask_lines(struct symbolizer *s, struct symbol_files *fi
 static void name_request(struct symbolizer *s, struct symbol_files *files, struct binary *binary, u32 count)
 {
 	_cleanup_(freep) struct symbols *symbols = NULL;
-	int r;
 
-	if (files && binary->fd >= 0 && !files->is_unreadable) {
-		r = reader_symbols(s->reader, binary->fd, files->debug_fd, s->ea, count, &symbols);
-		if (r < 0)
-			note_failure(s, files, r);
-	}
+	if (files)
+		(void)ask_symbols(s, files, count, &symbols);	/* without symbols names are places */
 	for (u32 at = 0; at < count;) {
 		u32 some = count - at < LINES_MAX ? count - at : LINES_MAX;
 		_cleanup_(freep) struct exe_lines *lines = NULL;

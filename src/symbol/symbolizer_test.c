@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
 
 #include "exe/reader.h"
 #include "proc/binary.h"
@@ -176,6 +177,27 @@ TEST(symbolizer_names_what_has_no_symbol_by_its_place)
 	symbolizer_free(TAKE(f.symbolizer));
 	EQ(gone->refs, 1);
 	binary_unref(gone);
+	fixture_done(&f);
+}
+
+TEST(symbolizer_sets_a_file_aside_that_stops_the_reader)
+{
+	struct symbolizer_options options = { .inlines = true };
+	const struct symbol_name *name;
+	struct fixture f;
+
+	fixture_init(&f, &options);
+	EQ(kill(reader_pid(f.reader), SIGSTOP), 0);
+	reader_set_timeout(f.reader, 20);
+	name = name_of(&f, f.self, 0x1234);
+	STREQ(name->lines[0].function, "exe+0x1234");
+	EQ(symbolizer_stats(f.symbolizer).unreadable_files, 1);
+
+	reader_set_timeout(f.reader, 10000);
+	name = name_of(&f, f.self, ea_of((const void *)(uintptr_t)symbolizer_run));
+	EQ(symbolizer_stats(f.symbolizer).unreadable_files, 1);
+	EQ(name->source, SYMBOL_NONE);
+	EQ(reader_stats(f.reader).timeouts, 1);
 	fixture_done(&f);
 }
 
