@@ -131,11 +131,9 @@ static void add_names(const struct symbolizer_stats *s, struct buf *out)
 	u64 all = s->by_symbol + s->by_function_start + s->unnamed;
 
 	if (all)
-		buf_addf(
-			out,
-			"names: %.1f %% of %llu addresses by a symbol, %llu by the start of their function, %llu not\n",
-			100.0 * (double)s->by_symbol / (double)all, (unsigned long long)all,
-			(unsigned long long)s->by_function_start, (unsigned long long)s->unnamed);
+		buf_addf(out, "names: %.1f %% of %llu addresses by symbol, %llu by start of function, %llu not\n",
+			 100.0 * (double)s->by_symbol / (double)all, (unsigned long long)all,
+			 (unsigned long long)s->by_function_start, (unsigned long long)s->unnamed);
 }
 
 static void print_summary(const struct record *r, const struct profile *profile)
@@ -146,11 +144,10 @@ static void print_summary(const struct record *r, const struct profile *profile)
 
 	buf_init(&out, SUMMARY_MAX);
 	profiling_status(r->profiling, &status);
-	buf_addf(&out,
-		 "%s: %llu samples of %u processes, %lld a second (%s), %.1f %% of user stacks whole, %llu lost\n",
-		 r->values->output, (unsigned long long)status.samples, profile->resources.count,
-		 (long long)r->values->frequency, status.event, live_whole_percent(&status),
-		 (unsigned long long)live_lost(&status));
+	buf_addf(&out, "%s: %llu samples of %u processes, %lld a second by %s, %llu lost\n", r->values->output,
+		 (unsigned long long)status.samples, profile->resources.count, (long long)r->values->frequency,
+		 status.event, (unsigned long long)live_lost(&status));
+	buf_addf(&out, "stacks: %.1f %% of user stacks are whole\n", live_whole_percent(&status));
 	add_names(&status.symbols, &out);
 	if (*status.kernel_problem)
 		buf_addf(&out, "%s\n", status.kernel_problem);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Any file that a reader accepts can be summed, drawn, compared with itself and merged; nothing printed moves a cursor. */
+/* Any file that a reader accepts can be summed, drawn, compared with itself and merged; nothing printed moves a cursor.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 
