@@ -14,6 +14,7 @@
 #define DEPTH_MAX (1 << 24)
 #define WORK_MAX 4096
 #define OUTERMOST -1
+#define PROLOGUE_INSNS 4
 
 /* Where the stack is, before an instruction. */
 struct place {
@@ -39,6 +40,7 @@ struct sweep {
 	struct place *place;	/* of each byte */
 	u8 *reached;		/* bit map: an instruction begins here, and its place was told */
 	u8 *starts;		/* bit map: a function begins here */
+	u8 *jumped;		/* bit map: some instruction jumps here */
 	u32 work_count;
 	struct work work[WORK_MAX];
 };
@@ -61,8 +63,9 @@ static void range_done(struct sweep *s)
 	free(s->place);
 	free(s->reached);
 	free(s->starts);
+	free(s->jumped);
 	s->place = NULL;
-	s->reached = s->starts = NULL;
+	s->reached = s->starts = s->jumped = NULL;
 }
 
 void sweep_free(struct sweep *s)
@@ -142,8 +145,8 @@ static void mark_symbols(struct sweep *s)
 		set_bit(s->starts, s->symbols[lo] - s->ea);
 }
 
-/* Functions that the code itself calls. Decoding from the start finds instructions again soon after data. */
-static void mark_calls(struct sweep *s)
+/* Functions that the code itself calls, and where it jumps. Decoding finds instructions again soon after data. */
+static void mark_targets(struct sweep *s)
 {
 	struct x86_insn insn;
 
@@ -151,6 +154,61 @@ static void mark_calls(struct sweep *s)
 		insn = insn_at(s, at);
 		if (insn.kind == X86_CALL && insn.target - s->ea < s->bytes)
 			set_bit(s->starts, insn.target - s->ea);
+		if ((insn.kind == X86_BRANCH || insn.kind == X86_JUMP) && insn.target - s->ea < s->bytes)
+			set_bit(s->jumped, insn.target - s->ea);
+	}
+}
+
+/* Padding between functions. */
+static bool is_padding(const struct sweep *s, u64 at, const struct x86_insn *insn)
+{
+	const u8 *code = s->code + at;
+	u32 i = 0;
+
+	while (i < insn->bytes && (code[i] == 0x66 || code[i] == 0x2e))
+		i++;
+	return code[i] == 0x90 || code[i] == 0xcc || (i + 1 < insn->bytes && code[i] == 0x0f && code[i + 1] == 0x1f);
+}
+
+/*
+ * True if compilers would begin a function here: aligned, nothing jumps to it,
+ * and it soon saves a register that belongs to its caller, or at once takes
+ * stack up to the next alignment; blocks inside of a function do neither.
+ */
+static bool looks_like_start(const struct sweep *s, u64 at)
+{
+	struct x86_insn insn = { .kind = X86_OTHER };
+
+	if ((s->ea + at) % 16 || get_bit(s->jumped, at))
+		return false;
+	for (int i = 0; i < PROLOGUE_INSNS && at < s->bytes; i++, at += insn.bytes) {
+		insn = insn_at(s, at);
+		if (insn.kind == X86_PUSH && (insn.reg == X86_RBX || insn.reg == X86_RBP || insn.reg >= X86_R12))
+			return true;
+		if (!i && insn.kind == X86_ADD_SP && insn.amount <= -24 && insn.amount % 16 == -8)
+			return true;
+		if (insn.kind != X86_OTHER)
+			return false;
+	}
+	return false;
+}
+
+/* Functions that follow padding behind a call: one that does not return, or there would be no padding. */
+static void mark_behind_calls(struct sweep *s)
+{
+	bool call = false, padding = false;
+	struct x86_insn insn;
+
+	for (u64 at = 0; at < s->bytes; at += insn.bytes) {
+		insn = insn_at(s, at);
+		if (call && is_padding(s, at, &insn)) {
+			padding = true;
+			continue;
+		}
+		if (call && padding && looks_like_start(s, at))
+			set_bit(s->starts, at);
+		call = insn.kind == X86_CALL;
+		padding = false;
 	}
 }
 
@@ -265,17 +323,6 @@ static void walk_all(struct sweep *s, u64 at, struct place place)
 	}
 }
 
-/* Padding between functions. */
-static bool is_padding(const struct sweep *s, u64 at, const struct x86_insn *insn)
-{
-	const u8 *code = s->code + at;
-	u32 i = 0;
-
-	while (i < insn->bytes && (code[i] == 0x66 || code[i] == 0x2e))
-		i++;
-	return code[i] == 0x90 || code[i] == 0xcc || (i + 1 < insn->bytes && code[i] == 0x0f && code[i + 1] == 0x1f);
-}
-
 /* What known functions reach. */
 static void follow_starts(struct sweep *s)
 {
@@ -292,7 +339,7 @@ static void follow_rest(struct sweep *s)
 
 	for (u64 at = 0; at < s->bytes; at += insn.bytes) {
 		insn = insn_at(s, at);
-		if (get_bit(s->starts, at))
+		if (get_bit(s->starts, at) || looks_like_start(s, at))
 			table = (struct place){ 0 };
 		if (!get_bit(s->reached, at) && !is_padding(s, at, &insn))
 			walk_all(s, at, table.depth || table.fp_depth ? table : entry);
@@ -364,12 +411,14 @@ int sweep_range(struct sweep *s, u64 start_ea, u64 end_ea, sweep_row_fn *row, vo
 	s->place = calloc(bytes, sizeof(*s->place));
 	s->reached = calloc(bytes / 8 + 1, 1);
 	s->starts = calloc(bytes / 8 + 1, 1);
-	if (!s->place || !s->reached || !s->starts) {
+	s->jumped = calloc(bytes / 8 + 1, 1);
+	if (!s->place || !s->reached || !s->starts || !s->jumped) {
 		range_done(s);
 		return -ENOMEM;
 	}
 	mark_symbols(s);
-	mark_calls(s);
+	mark_targets(s);
+	mark_behind_calls(s);
 	follow_starts(s);
 	follow_rest(s);
 	tell_rows(s, row, arg);

@@ -129,6 +129,34 @@ TEST(sweep_begins_functions_where_they_are_called_or_follow_a_return)
 	check(&s, 10, 7, 16, 0);
 }
 
+TEST(sweep_begins_functions_behind_a_call_that_does_not_return)
+{
+	static const struct {
+		u8 code[4];	/* at 16 */
+		int at_16;
+	} table[] = {
+		{ { 0x31, 0xc0, 0x53, 0xc3 }, 8 },		/* xor %eax,%eax; push %rbx: a function */
+		{ { 0x48, 0x83, 0xec, 0x18 }, 8 },		/* sub $24,%rsp: a function */
+		{ { 0x48, 0x83, 0xec, 0x08 }, 16 },		/* sub $8,%rsp: perhaps arguments, so it goes on */
+		{ { 0x90, 0x31, 0xc0, 0xc3 }, 16 },
+		{ { 0x53, 0xeb, 0xfd, 0xc3 }, 16 },		/* jumped to: a loop */
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		_cleanup_(swept_done) struct swept s;
+		u8 code[21];
+
+		/* push %rbx; call out of here; padding up to 16 */
+		memset(code, 0x90, sizeof(code));
+		memcpy(code, "\x53\xe8\0\0\0\x10", 6);
+		memcpy(code + 16, table[i].code, 4);
+		code[20] = 0xc3;
+		sweep_code(&s, code, sizeof(code));
+		printf("# code %zu\n", i);
+		check(&s, 16, 7, table[i].at_16, 0);
+	}
+}
+
 TEST(sweep_knows_nothing_where_the_stack_pointer_is_lost)
 {
 	_cleanup_(swept_done) struct swept s;

@@ -11,8 +11,11 @@
 
 #include "abi.h"
 
-#define X86_RBP 5	/* as instructions number it */
+/* As instructions number them. */
+#define X86_RBX 3
 #define X86_RSP 4
+#define X86_RBP 5
+#define X86_R12 12
 
 enum x86_kind {
 	X86_BAD,		/* not an instruction, or cut */
