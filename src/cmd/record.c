@@ -18,8 +18,9 @@
 #include "receivers/profiling.h"
 #include "wire/format.h"
 
-/* How long the end of the command, or of the time, may go unnoticed. */
-#define WAIT_MS 50
+/* How long the end of the command, or Ctrl-C, may go unnoticed: each look costs CPU that an idle machine notices. */
+#define WAIT_COMMAND_MS 50
+#define WAIT_MS 200
 #define PROGRESS_NS 500000000ull
 /* A command that was told to end by Ctrl-C gets this long before sampling ends without it. */
 #define GRACE_NS 2000000000ull
@@ -183,7 +184,11 @@ static int wait_ms(const struct record *r)
 {
 	double left_ms = r->values->duration * 1e3 - (double)(now_ns() - r->started_ns) / 1e6;
 
-	return r->values->duration > 0 && left_ms < WAIT_MS ? (left_ms > 1 ? (int)left_ms : 1) : WAIT_MS;
+	int wait = r->has_command ? WAIT_COMMAND_MS : WAIT_MS;
+
+	if (r->values->duration <= 0 || left_ms > wait)
+		return wait;
+	return left_ms > 1 ? (int)left_ms : 1;
 }
 
 /* Takes windows until sampling has ended and none is left. */
