@@ -62,6 +62,11 @@ size_t name_cache_bytes(const struct name_cache *cache)
 	return generation_bytes(&cache->young) + generation_bytes(&cache->old);
 }
 
+bool name_cache_is_tight(const struct name_cache *cache)
+{
+	return generation_bytes(&cache->young) > cache->max_bytes / 8 * 3;
+}
+
 void name_cache_turn(struct name_cache *cache)
 {
 	if (generation_bytes(&cache->young) < cache->max_bytes / 4)

@@ -60,6 +60,9 @@ bool name_cache_put(struct name_cache *cache, u32 binary, u64 ea, const struct s
 /* Names of this range have changed. */
 void name_cache_forget(struct name_cache *cache, u32 binary, u64 from_ea, u64 bytes);
 
+/* Whether room for this round is running out: what can be left out should be. */
+bool name_cache_is_tight(const struct name_cache *cache);
+
 size_t name_cache_bytes(const struct name_cache *cache);
 
 #endif

@@ -78,7 +78,10 @@ TEST(name_cache_refuses_what_has_no_room)
 	for (u64 i = 0; i < 10000; i++) {
 		snprintf(function, sizeof(function), "f%llu", (unsigned long long)i);
 		(void)put(&cache, NAME_CACHE_KERNEL, i * 16, function);
+		if (!name_cache_is_tight(&cache))
+			EQ(cache.dropped, 0);
 	}
+	OK(name_cache_is_tight(&cache));
 	OK(cache.dropped > 0);
 	OK(name_cache_bytes(&cache) < 1 << 19);
 	name_cache_done(&cache);

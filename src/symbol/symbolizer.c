@@ -19,7 +19,7 @@
 #include "symbol/symbol_files.h"
 #include "symbol/work_budget.h"
 
-#define MEMORY_DEFAULT ((size_t)8 << 20)
+#define MEMORY_DEFAULT ((size_t)12 << 20)	/* 25,000 new addresses in a window, with lines */
 #define MEMORY_MIN ((size_t)256 << 10)
 #define WANTS_MAX (1u << 17)	/* new addresses of one round */
 #define WANTS_BYTES ((size_t)WANTS_MAX * 16)
@@ -361,7 +361,7 @@ static void name_request(struct symbolizer *s, struct symbol_files *files, struc
 		struct answers answers = { .symbols = symbols };
 
 		if (may_ask_lines(s, files)) {
-			answers.lacks_lines = !work_budget_left(&s->lines_budget);
+			answers.lacks_lines = !work_budget_left(&s->lines_budget) || name_cache_is_tight(&s->names);
 			if (!answers.lacks_lines)
 				lines = ask_lines(s, files, s->ea + at, some);
 		}

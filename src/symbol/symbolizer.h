@@ -53,7 +53,7 @@ struct symbolizer_stats {
 	u64 lookups, hits, evictions;
 	u64 dropped;		/* addresses left without a name: too many at once, or out of memory */
 	u64 by_symbol, by_function_start, unnamed;	/* distinct addresses */
-	u64 lines_put_off;	/* addresses whose lines and inlined functions had to wait for time */
+	u64 lines_put_off;	/* addresses whose lines and inlined functions had to wait for time or room */
 	u64 inline_timeouts, unreadable_files, debuginfod_hits, debuginfod_misses;
 };
 
