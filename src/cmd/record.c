@@ -183,7 +183,6 @@ static bool is_over(struct record *r)
 static int wait_ms(const struct record *r)
 {
 	double left_ms = r->values->duration * 1e3 - (double)(now_ns() - r->started_ns) / 1e6;
-
 	int wait = r->has_command ? WAIT_COMMAND_MS : WAIT_MS;
 
 	if (r->values->duration <= 0 || left_ms > wait)
