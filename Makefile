@@ -137,6 +137,7 @@ $(O)/bench/micro/%: $(O)/bench/micro/%_micro.o $(O)/bench/micro/micro.o $(filter
 	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 $(O)/bench/micro/%.o: CPPFLAGS += -Ibench/micro
 micro: $(MICRO:%_micro.c=$(O)/%)
+	$(Q)$(O)/bench/micro/fold
 	$(Q)$(O)/bench/micro/otlp
 	$(Q)$(O)/bench/micro/rows $(wildcard /lib/$(TRIPLE)/libc.so.6 /lib/$(TRIPLE)/libLLVM-14.so.1)
 
