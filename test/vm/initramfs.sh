@@ -24,6 +24,7 @@ mkdir -p "$stage/bin" "$stage/proc" "$stage/sys" "$stage/dev" "$stage/tmp" "$sta
 cp "$busybox" "$stage/bin/busybox"
 cp test/vm/init "$stage/init"
 cp test/vm/jobs "$stage/jobs"
+echo 'root:x:0:0:root:/root:/bin/sh' >"$stage/etc/passwd"
 "$triple-strip" -o "$stage/wick" "$build/wick"
 find "$build/bpf" "$build/lang" -name '*.bpf.o' -exec cp {} "$stage/bpf" \; 2>/dev/null || true
 
