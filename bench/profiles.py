@@ -38,33 +38,30 @@ class Otlp:
         return [self.strings[functions[line.get("functionIndex", 0)].get("nameStrindex", 0)]
                 for line in location.get("lines", [])]
 
-    def frame_type(self, location):
-        for index in location.get("attributeIndices", []):
+    def attribute(self, owner, key):
+        """The value of a location's or a sample's attribute."""
+        for index in owner.get("attributeIndices", []):
             attribute = self.dictionary["attributeTable"][index]
-            if self.strings[attribute.get("keyStrindex", 0)] == "profile.frame.type":
+            if self.strings[attribute.get("keyStrindex", 0)] == key:
                 return attribute["value"].get("stringValue", "")
         return ""
 
+    def frame_type(self, location):
+        return self.attribute(location, "profile.frame.type")
+
     def stacks_of(self, name, root):
-        """(whole, short) samples in user code of the processes with that executable name."""
+        """(whole, short) samples of processes with that executable; those in exec and exit are neither."""
         whole = short = 0
         for resource, sample in self.samples():
             attributes = {a["key"]: a["value"] for a in resource.get("resource", {}).get("attributes", [])}
             if attributes.get("process.executable.name", {}).get("stringValue") != name:
                 continue
-            locations = self.locations(sample)
-            user = [names for location in locations if self.frame_type(location) != "kernel"
-                    for names in [self.names(location)]]
-            if user and root in user[-1]:
+            user = [location for location in self.locations(sample) if self.frame_type(location) != "kernel"]
+            if user and root in self.names(user[-1]):
                 whole += samples_in(sample)
-            elif not self.in_exec_or_exit(locations):
+            elif self.attribute(sample, "wick.stack.end") not in ("in_exec", "in_exit"):
                 short += samples_in(sample)
         return whole, short
-
-    def in_exec_or_exit(self, locations):
-        """Then there is no user stack yet, or no longer."""
-        return any(re.search(r"execve|do_exit|exit_mm|ret_from_fork", name)
-                   for location in locations if self.frame_type(location) == "kernel" for name in self.names(location))
 
     def native_names(self):
         """(frames with a symbol's name, frames that a symbol table on this machine covers), by samples."""
@@ -73,8 +70,8 @@ class Otlp:
         for _, sample in self.samples():
             weight = samples_in(sample)
             for location in self.locations(sample):
-                if self.frame_type(location) != "native":
-                    continue
+                if self.frame_type(location) != "native" or not location.get("mappingIndex"):
+                    continue  # not a file's code
                 name = (self.names(location) or [""])[-1]
                 module = re.fullmatch(r"\[?(.+?)\+0x([0-9a-f]+)\]?", name)
                 if not module:
