@@ -2,15 +2,19 @@
 """What a profiler costs, read from /proc and from the kernel's BPF statistics."""
 import contextlib
 import glob
+import json
 import os
 import re
+import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import time
 
 STATS = "/proc/sys/kernel/bpf_stats_enabled"
 POLL_SECONDS = 0.25
+BPFTOOL = shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin")
 
 
 class Result:
@@ -90,6 +94,27 @@ def bpf_objects(pids):
     return programs, maps
 
 
+def bpftool(*arguments):
+    shown = subprocess.run([BPFTOOL, *arguments, "-j"], capture_output=True, text=True)
+    try:
+        return json.loads(shown.stdout)
+    except ValueError:  # it has just gone
+        return {}
+
+
+def map_bytes(pids):
+    """All maps: those with a descriptor, and those that only another map refers to."""
+    maps = bpf_objects(pids)[1]
+    for outer in list(maps):
+        if bpftool("map", "show", "id", outer).get("type") not in ("array_of_maps", "hash_of_maps"):
+            continue
+        for entry in bpftool("map", "dump", "id", outer):
+            inner = str(int.from_bytes(bytes(int(byte, 16) for byte in entry.get("value", [])), sys.byteorder))
+            if inner not in maps:
+                maps[inner] = bpftool("map", "show", "id", inner).get("bytes_memlock", 0)
+    return sum(maps.values())
+
+
 def rss_bytes(pids):
     """Peak resident memory. Pages of BPF maps that are mapped count as maps, not here."""
     total = 0
@@ -111,8 +136,6 @@ def watch(process, seconds, run):
     while time.monotonic() < end and process.poll() is None:
         pids = family(process.pid)
         run.rss_bytes = max(run.rss_bytes, rss_bytes(pids))
-        _, maps = bpf_objects(pids)
-        run.map_bytes = max(run.map_bytes, sum(maps.values()))
         time.sleep(max(0, min(POLL_SECONDS, end - time.monotonic())))
 
 
@@ -131,6 +154,7 @@ def run(command, warm_seconds, window_seconds, stop=False):
     before = snapshot(process)
     watch(process, window_seconds, result)
     after = snapshot(process)
+    result.map_bytes = map_bytes(family(process.pid))
     if stop:
         process.send_signal(signal.SIGINT)
     else:
