@@ -97,9 +97,9 @@ static inline __attribute__((always_inline)) u64 inlined_where(void)
 #if defined(__aarch64__)
 	asm volatile("adr %0, . + 4" : "=r"(at));
 #else
-	asm volatile("lea 0(%%rip), %0" : "=r"(at));
+	asm volatile("lea -1(%%rip), %0" : "=r"(at));
 #endif
-	return at - 1;
+	return at;
 }
 
 static __attribute__((noinline)) u64 outer_where(void)
