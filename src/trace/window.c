@@ -6,6 +6,8 @@
 
 #include "proc/binary.h"
 
+_Static_assert(sizeof(struct window_stack) % 8 == 0, "words follow it without a gap");
+
 struct window *window_new(u64 start_ns)
 {
 	struct window *w = calloc(1, sizeof(*w));
@@ -128,21 +130,21 @@ static void window_take_binaries(struct window *w, const u64 *frames, u32 count,
 static u32 window_add_stack(struct window *w, u32 process, const struct trace_record *trace, const u64 *kernel,
 			    const u64 *user, u32 user_count, u8 end, bool *ret_new)
 {
-	struct {
-		struct window_stack head;
-		u64 words[KERNEL_FRAMES_MAX + USER_FRAMES_MAX];
-	} key;
+	u64 key[sizeof(struct window_stack) / 8 + KERNEL_FRAMES_MAX + USER_FRAMES_MAX];
+	struct window_stack *head = (void *)key;
 	size_t kernel_count = trace->kernel_count;
 
-	key.head = (struct window_stack){
+	*head = (struct window_stack){
 		.process = process,
 		.kernel_count = trace->kernel_count,
 		.user_count = (u16)user_count,
 		.end = end,
 	};
-	memcpy(key.words, kernel, kernel_count * sizeof(*kernel));
-	memcpy(key.words + kernel_count, user, user_count * sizeof(*user));
-	return interner_add(&w->stack_keys, &key, sizeof(key.head) + (kernel_count + user_count) * sizeof(u64), ret_new);
+	if (kernel_count)
+		memcpy(head->words, kernel, kernel_count * sizeof(*kernel));
+	if (user_count)
+		memcpy(head->words + kernel_count, user, user_count * sizeof(*user));
+	return interner_add(&w->stack_keys, key, sizeof(*head) + (kernel_count + user_count) * sizeof(u64), ret_new);
 }
 
 static bool window_add_time(struct window *w, u32 sample, u64 time_ns)
