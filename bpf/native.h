@@ -75,8 +75,22 @@ static inline const struct unwind_rule *native_find_rule(struct unwind *u)
 	return table_rule(u->rule);
 }
 
+/*
+ * The frame pointer. Most code uses it as any other register and only saves it for its caller: where it was saved is
+ * noted, and read when a rule asks for it.
+ */
+static inline int native_fp(struct unwind *u)
+{
+	if (!u->fp_va)
+		return 0;
+	if (read_user(u, &u->regs.reg[REG_FP], sizeof(u64), u->fp_va))
+		return unwind_end(u, END_UNREADABLE);
+	u->fp_va = 0;
+	return 0;
+}
+
 /* Goes to the caller: its stack pointer is u->cfa. */
-static inline int native_return(struct unwind *u, u64 return_va, u64 fp)
+static inline int native_return(struct unwind *u, u64 return_va)
 {
 	if (!return_va)
 		return unwind_end(u, END_COMPLETE);
@@ -85,7 +99,6 @@ static inline int native_return(struct unwind *u, u64 return_va, u64 fp)
 		return unwind_end(u, END_NO_PROGRESS);
 	u->regs.pc = strip_pac(return_va);
 	u->regs.reg[REG_SP] = u->cfa;
-	u->regs.reg[REG_FP] = fp;
 	u->is_leaf = 0;
 	u->is_return = 1;
 	return 0;
@@ -96,31 +109,37 @@ static inline int native_frame_pointer(struct unwind *u)
 {
 	u64 saved[2];
 
+	if (native_fp(u))
+		return -1;
 	if (!u->regs.reg[REG_FP])
 		return unwind_end(u, END_COMPLETE);
 	if (read_user(u, saved, sizeof(saved), u->regs.reg[REG_FP]))
 		return unwind_end(u, END_UNREADABLE);
 	u->cfa = u->regs.reg[REG_FP] + sizeof(saved);
-	return native_return(u, saved[1], saved[0]);
+	u->regs.reg[REG_FP] = saved[0];
+	return native_return(u, saved[1]);
 }
 
 /* Code without a rule: hand-written or generated. A caller is believed only if it lies in code. */
 static inline int native_guess(struct unwind *u)
 {
-	u64 sp = u->regs.reg[REG_SP], fp = u->regs.reg[REG_FP], word;
+	u64 sp = u->regs.reg[REG_SP], fp, word;
 
 	u->is_guess = 1;
 #if REG_RA == 30
 	if (u->is_leaf && !native_find_map(u, strip_pac(u->regs.reg[REG_RA]))) {
 		u->cfa = sp;
-		return native_return(u, u->regs.reg[REG_RA], fp);
+		return native_return(u, u->regs.reg[REG_RA]);
 	}
 #else
 	if (u->is_leaf && !read_user(u, &word, sizeof(word), sp) && !native_find_map(u, word)) {
 		u->cfa = sp + sizeof(word);
-		return native_return(u, word, fp);
+		return native_return(u, word);
 	}
 #endif
+	if (native_fp(u))
+		return -1;
+	fp = u->regs.reg[REG_FP];
 	if (fp < sp || fp - sp > GUESS_FRAME_MAX || fp & 7)
 		return unwind_end(u, END_NO_RULE);
 	if (read_user(u, &word, sizeof(word), fp + sizeof(word)))
@@ -157,6 +176,7 @@ static inline int native_signal(struct unwind *u, s32 offset)
 	__builtin_memcpy(&u->regs.reg[8], saved.r8_15, sizeof(saved.r8_15));
 	u->regs.pc = saved.ip;
 #endif
+	u->fp_va = 0;
 	u->bx_va = 0;
 	u->is_leaf = 1;
 	u->is_return = 0;
@@ -171,6 +191,8 @@ static inline int native_register(struct unwind *u, u32 number, u64 *ret_value)
 {
 	u64 index;
 
+	if (number == REG_FP && native_fp(u))
+		return -1;
 	if (number == REG_BX && u->bx_va)
 		return read_user(u, ret_value, sizeof(*ret_value), u->bx_va) ? unwind_end(u, END_UNREADABLE) : 0;
 	if (!u->is_leaf && number != REG_SP && number != REG_FP && number != REG_BX)
@@ -206,23 +228,24 @@ static inline int native_cfa(struct unwind *u, const struct unwind_rule *rule)
 
 static inline int native_apply(struct unwind *u, const struct unwind_rule *rule)
 {
-	u64 fp = u->regs.reg[REG_FP], at = 0, return_va;
+	u64 return_va;
 
 	if (native_cfa(u, rule))
 		return -1;
-	if ((rule->saved & 15) == FP_AT_CFA)
-		at = u->cfa + (s64)rule->fp_off;
-	else if ((rule->saved & 15) == FP_AT_FP)
-		at = fp + (s64)rule->fp_off;
-	if (at && read_user(u, &fp, sizeof(fp), at))
-		return unwind_end(u, END_UNREADABLE);
+	if ((rule->saved & 15) == FP_AT_CFA) {
+		u->fp_va = u->cfa + (s64)rule->fp_off;
+	} else if ((rule->saved & 15) == FP_AT_FP) {
+		if (native_fp(u))
+			return -1;
+		u->fp_va = u->regs.reg[REG_FP] + (s64)rule->fp_off;
+	}
 	if (rule->saved >> 4 == RA_IN_REG) {
 		if (native_register(u, (u16)rule->ra_off, &return_va))
 			return -1;
 	} else if (read_user(u, &return_va, sizeof(return_va), u->cfa + (s64)rule->ra_off)) {
 		return unwind_end(u, END_UNREADABLE);
 	}
-	return native_return(u, return_va, fp);
+	return native_return(u, return_va);
 }
 
 /* Pushes the current frame and goes to its caller. -1 when the stack has ended: u->trace.end says why. */

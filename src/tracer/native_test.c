@@ -159,6 +159,7 @@ TEST(native_follows_a_realigned_stack)
 	walk();
 	EQ(u.trace.end, END_COMPLETE);
 	EQ(u.trace.user_count, 2);
+	EQ(native_fp(&u), 0);
 	EQ(u.regs.reg[REG_FP], 0x1234);
 }
 
