@@ -53,7 +53,7 @@ $(O)/wick: $(OBJS)
 	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(O)/unit: $(TESTS:%.c=$(O)/%.o) $(filter-out $(O)/src/cmd/main.o,$(OBJS))
-	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $(WRAP) $^ $(LDLIBS) -o $@
+	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $(WRAP) $^ $(LDLIBS) -lseccomp -o $@
 
 # Small programs for tests: they print what a module thinks.
 $(O)/test/tools/%: $(O)/test/tools/%.o $(filter-out $(O)/src/cmd/main.o,$(OBJS))
