@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Processes that a profiler should survive, each for SECONDS of wall time:
+ * Processes that a profiler should survive, each for SECONDS of CPU time (forks: of wall time):
  *	hostile maps SECONDS			maps and unmaps executable memory in a loop
  *	hostile lines SECONDS COUNT		a maps file of COUNT lines
  *	hostile run SECONDS FILE OFFSET		runs code inside FILE, mapped executable whatever it is
@@ -26,13 +26,14 @@
 uint64_t spent_ns[3];
 volatile uint64_t victim_sink;
 
+static clockid_t clock_used = CLOCK_PROCESS_CPUTIME_ID;
 static double end_s;
 
 static double now_s(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock_used, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
@@ -143,7 +144,7 @@ static int run_truncate(char **argv)
 		die("dlopen");
 	for (unsigned i = 0; now_s() < end_s; i++) {
 		victim_sink += leaf(1000000);
-		if (i == 200 && ftruncate(out, 2 * PAGE) < 0)
+		if (i == 500 && ftruncate(out, 2 * PAGE) < 0)
 			die("ftruncate");
 	}
 	unlink(path);
@@ -161,7 +162,10 @@ static void short_life(void)
 static int run_forks(char **argv)
 {
 	long count = strtol(argv[0], NULL, 10), running = 0;
+	double seconds = end_s - now_s();
 
+	clock_used = CLOCK_MONOTONIC;
+	end_s = now_s() + seconds;
 	while (now_s() < end_s) {
 		if (running < count) {
 			pid_t pid = fork();
