@@ -3,6 +3,7 @@
 import bisect
 import functools
 import glob
+import itertools
 import os
 import re
 import struct
@@ -25,9 +26,7 @@ class Elf:
          _) = struct.unpack_from("<HHIQQQIHHHHHH", self.bytes, 16)
         self.segments = [struct.unpack_from("<IIQQQQQQ", self.bytes, phoff + i * phsize) for i in range(phcount)]
         self.sections = [struct.unpack_from("<IIQQQQIIQQ", self.bytes, shoff + i * shsize) for i in range(shcount)]
-        self.symbols = sorted(self.read_symbols())
-        self.starts = [s[0] for s in self.symbols]
-        self.longest = max((s[1] for s in self.symbols), default=0)
+        self.set_symbols(self.read_symbols())
 
     def read_symbols(self):
         for section in self.sections:
@@ -42,11 +41,17 @@ class Elf:
                     if text and not text.startswith("$"):
                         yield value, size, text
 
+    def set_symbols(self, symbols):
+        """Sorted by start; reach[i] is where the last of the first i + 1 ends, so that a search back knows when to stop."""
+        self.symbols = sorted(set(symbols))
+        self.starts = [s[0] for s in self.symbols]
+        self.reach = list(itertools.accumulate((s[0] + s[1] for s in self.symbols), max))
+
     def covering(self, address):
         """All (start, size, name) whose range holds the address."""
         found = []
         at = bisect.bisect_right(self.starts, address) - 1
-        while at >= 0 and self.starts[at] + max(self.longest, 1) > address:
+        while at >= 0 and self.reach[at] > address:
             start, size, name = self.symbols[at]
             if start <= address < start + size:
                 found.append((start, size, name))
@@ -75,7 +80,12 @@ class Elf:
         return path if build_id and os.path.exists(path) else None
 
     def has_dwarf(self):
-        return b".debug_info\0" in self.bytes
+        """Has it a section .debug_info?"""
+        names = struct.unpack_from("<H", self.bytes, 62)[0]
+        if names >= len(self.sections):
+            return False
+        at = self.sections[names][4]
+        return any(self.bytes.startswith(b".debug_info\0", at + s[0]) for s in self.sections)
 
 
 @functools.lru_cache(maxsize=None)
@@ -89,10 +99,18 @@ def load(path):
     if debug and debug != path:
         more = Elf(debug)
         if more.symbols:
-            elf.symbols = sorted(set(elf.symbols) | set(more.symbols))
-            elf.starts = [s[0] for s in elf.symbols]
-            elf.longest = max(elf.longest, more.longest)
+            elf.set_symbols(elf.symbols + more.symbols)
     return elf
+
+
+@functools.lru_cache(maxsize=None)
+def dwarf_path(path):
+    """Where its DWARF is: in the file, or in its debug file; None without."""
+    elf = load(path)
+    if not elf or elf.has_dwarf():
+        return path if elf else None
+    debug = elf.debug_file()
+    return debug if debug and Elf(debug).has_dwarf() else None
 
 
 @functools.lru_cache(maxsize=None)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are the names right? Compares the name that wick gives to each sampled address with other tools'.
 
-A load with much code (compilers, Python, Perl, gdb, the victims) is recorded by wick and by perf at the same time. For each
-distinct address of a native frame:
+A load with much code (compilers, Python, Perl, gdb, the victims) is recorded by wick, then by perf: not at the same time, since
+the kernel marks perf's mapping records as having a build id, which they have not, once anybody asks for build ids, and perf
+dies of that. For each distinct address of a native frame:
   - a symbol of the file or of its debug file covers it: the physical function must be one of the symbols there (any alias);
   - none does: the name must be module+0xstart, not a neighbour's;
   - the file has DWARF: `addr2line -i` must give the same inline chain;
@@ -22,7 +23,7 @@ from common import ROOT, VICTIMS, Recording, Tap, privileged_or_skip
 ADDRESSES = 10000
 AGREEMENT = 0.999
 SHOWN = 15
-PERF_RATE_HZ = 499
+PERF_RATE_HZ = 997
 
 
 def load_script(folder):
@@ -47,7 +48,7 @@ def load_script(folder):
 def demangled(names):
     """{name: its demangled form} by c++filt, which shares nothing with wick but the language's rules."""
     names = sorted(names)
-    result = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True)
+    result = subprocess.run(["c++filt", "-p"], input="\n".join(names), capture_output=True, text=True, check=True)
     return dict(zip(names, result.stdout.splitlines()))
 
 
@@ -149,14 +150,20 @@ def check_inlines(tap, addresses):
     verdicts = Verdicts(tap, "agree with addr2line -i")
     by_path = collections.defaultdict(list)
     for a in addresses:
-        if elf.load(a.path).has_dwarf():
-            by_path[a.path].append(a)
+        if elf.dwarf_path(a.path):
+            by_path[elf.dwarf_path(a.path)].append(a)
     for path, group in by_path.items():
         for a, chain in zip(group, addr2line(path, [a.address for a in group])):
             if chain and chain[0] != "??":
                 verdicts.add([normal(n) for n in a.names[:-1]] == [normal(n) for n in chain[:-1]],
                              f"{path} 0x{a.address:x}: {a.names}, addr2line says {chain}")
     verdicts.check(1)
+
+
+def record_by_perf(load, data):
+    subprocess.run(["perf", "record", "-q", "-B", "-N", "-e", "cpu-clock", "-F", str(PERF_RATE_HZ), "-g", "-o", data, "--", *load],
+                   check=False, timeout=300, stderr=subprocess.DEVNULL)
+    return data
 
 
 def perf_frames(data):
@@ -206,10 +213,8 @@ def main():
     if not privileged_or_skip(tap, "names"):
         tap.end()
     with tempfile.TemporaryDirectory(prefix="wick-names-") as folder:
-        data = os.path.join(folder, "perf.data")
-        command = ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(PERF_RATE_HZ), "-g", "-o", data, "--", "sh", "-c",
-                   load_script(folder)]
-        recording = Recording([], command, timeout=400).wait()
+        load = ["sh", "-c", load_script(folder)]
+        recording = Recording([], load, timeout=300).wait()
         try:
             profile = recording.profile()
         except (OSError, ValueError, KeyError) as error:
@@ -219,9 +224,12 @@ def main():
         addresses = native_addresses(profile)
         check_symbols(tap, addresses)
         check_inlines(tap, addresses)
-        user, kernel = perf_frames(data)
-        check_perf_user(tap, addresses, user)
-        check_perf_kernel(tap, profile, kernel)
+        user, kernel = perf_frames(record_by_perf(load, os.path.join(folder, "perf.data")))
+        if user:
+            check_perf_user(tap, addresses, user)
+            check_perf_kernel(tap, profile, kernel)
+        else:
+            tap.skip("names agree with perf script", "perf cannot read what it recorded: does another profiler ask for build ids?")
     tap.end()
 
 
