@@ -202,8 +202,11 @@ static u64 entry_end(const struct exe *exe, u64 ea)
 		return ea + ARM64_ENTRY_BYTES_MAX;
 	while (ea < end) {
 		const u8 *at = exe_bytes_at(exe, ea, 1);
-		struct x86_insn insn = x86_decode(at, at ? exe->at + exe->bytes - at : 0, ea);
+		struct x86_insn insn;
 
+		if (!at)
+			return ea;
+		insn = x86_decode(at, exe->at + exe->bytes - at, ea);
 		ea += insn.bytes;
 		if (insn.kind == X86_CALL && insn.target >= ea && insn.target < end)
 			end = insn.target;
