@@ -72,14 +72,7 @@ static void read_indices(struct pb *r, const struct pb_field *f, u32 *at, u32 *c
 		return;
 	}
 	list = pb_body(r, f);
-	while (list.at < list.end) {
-		u64 value = pb_varint(&list);
-
-		if (value > UINT32_MAX)
-			fail(&list, -EBADMSG);
-		else if (!list.err)
-			at[(*count)++] = (u32)value;
-	}
+	*count += pb_unpack(&list, UINT32_MAX, true, at + *count);
 	pb_inherit(r, &list);
 }
 

@@ -131,12 +131,51 @@ u32 pb_u32(struct pb *r, const struct pb_field *field)
 	return (u32)value;
 }
 
+/* Each varint ends with the one byte that lacks the high bit: eight bytes at a time. */
 size_t pb_count(const struct pb *list)
 {
+	const u8 *at = list->at;
 	size_t count = 0;
+	u64 word;
 
-	for (const u8 *at = list->at; at < list->end; at++)
+	for (; (size_t)(list->end - at) >= sizeof(word); at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		/* The multiplication adds the eight bits up in the highest byte. */
+		count += (~word >> 7 & 0x0101010101010101) * 0x0101010101010101 >> 56;
+	}
+	for (; at < list->end; at++)
 		count += *at < 0x80;
+	return count;
+}
+
+/* Stacks are most of a profile's bytes, and their indices have one to three of them. */
+u32 pb_unpack(struct pb *list, u32 max, bool may_be_zero, u32 *at)
+{
+	u32 min = may_be_zero ? 0 : 1, count = 0;
+
+	while (list->at < list->end) {
+		const u8 *in = list->at;
+		u64 value;
+
+		if (in[0] < 0x80) {
+			value = in[0];
+			list->at += 1;
+		} else if (list->end - in >= 3 && in[1] < 0x80) {
+			value = (u64)(in[0] & 0x7f) | (u64)in[1] << 7;
+			list->at += 2;
+		} else if (list->end - in >= 3 && in[2] < 0x80) {
+			value = (u64)(in[0] & 0x7f) | (u64)(in[1] & 0x7f) << 7 | (u64)in[2] << 14;
+			list->at += 3;
+		} else {
+			value = pb_varint_long(list);
+		}
+		/* A number that is not ended is not in pb_count(): there is no room for it. */
+		if (list->err || value < min || value > max) {
+			pb_fail(list);
+			return 0;
+		}
+		at[count++] = (u32)value;
+	}
 	return count;
 }
 

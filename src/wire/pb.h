@@ -65,6 +65,12 @@ u32 pb_u32(struct pb *r, const struct pb_field *field);
 /* How many varints a packed list holds. */
 size_t pb_count(const struct pb *list);
 
+/*
+ * All varints of a packed list, which must be 1 to max, or 0 too if may_be_zero;
+ * at has room for pb_count() of them. How many; 0 and -EBADMSG in list after an error.
+ */
+u32 pb_unpack(struct pb *list, u32 max, bool may_be_zero, u32 *at);
+
 /* A field as the reader of what is in it, empty and -EBADMSG if it is not LEN. */
 struct pb pb_body(struct pb *r, const struct pb_field *field);
 

@@ -144,3 +144,54 @@ TEST(utf8_knows_characters_from_bytes)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		EQ(utf8_valid(cases[i].text, strlen(cases[i].text)), cases[i].valid);
 }
+
+TEST(pb_unpacks_numbers_of_every_length)
+{
+	static const u32 numbers[] = { 0, 1, 127, 128, 16383, 16384, 2097151, 2097152, 1u << 28, UINT32_MAX };
+	u32 got[16], count = sizeof(numbers) / sizeof(*numbers);
+	struct buf b;
+
+	for (u32 n = 0; n <= count; n++) {
+		struct pb list;
+
+		buf_init(&b, 4096);
+		for (u32 i = 0; i < n; i++)
+			pb_put_raw_varint(&b, numbers[i]);
+		list = pb_from(b.data, b.len);
+		EQ(pb_count(&list), n);
+		EQ(pb_unpack(&list, UINT32_MAX, true, got), n);
+		EQ(list.err, 0);
+		OK(!n || !memcmp(got, numbers, n * sizeof(*got)));
+		for (size_t cut = 1; n && cut < b.len; cut++) {
+			list = pb_from(b.data, cut);
+			if ((u8)b.data[cut - 1] >= 0x80) {
+				EQ(pb_unpack(&list, UINT32_MAX, true, got), 0);
+				EQ(list.err, -EBADMSG);
+			}
+		}
+		buf_done(&b);
+	}
+}
+
+TEST(pb_unpacks_only_numbers_within_limits)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		u32 max;
+		bool may_be_zero, fits;
+	} cases[] = {
+		{ "\x05", 1, 5, false, true }, { "\x06", 1, 5, false, false }, { "\x00", 1, 5, false, false },
+		{ "\x00", 1, 5, true, true }, { "\x80", 1, 5, true, false }, { "\x80\x80\x80\x80\x10", 5, UINT32_MAX, true, false },
+		{ "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10, UINT32_MAX, true, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct pb list = pb_from(cases[i].bytes, cases[i].len);
+		u32 *got = calloc(pb_count(&list), sizeof(*got));
+
+		EQ(pb_unpack(&list, cases[i].max, cases[i].may_be_zero, got), cases[i].fits);
+		EQ(list.err, cases[i].fits ? 0 : -EBADMSG);
+		free(got);
+	}
+}

@@ -104,6 +104,18 @@ static void list_add(struct pb *r, struct list *list, u32 value)
 		list->at[list->count++] = value;
 }
 
+/* Room for so many more. */
+static bool list_reserve(struct pb *r, struct list *list, size_t count)
+{
+	int err = 0;
+
+	while (list->cap - list->count < count && err == 0)
+		err = array_grow((void **)&list->at, &list->cap, list->cap, PROFILE_TABLE_MAX, sizeof(*list->at));
+	if (err < 0)
+		fail(r, err);
+	return count && err == 0;
+}
+
 static struct str string_of(const struct decoder *d, u32 index)
 {
 	return index < d->profile->strings.count ? d->profile->strings.at[index] : (struct str){ 0 };
@@ -561,24 +573,30 @@ static struct profile_scope *find_scope(struct decoder *d)
 	return is_new ? add_scope(d, &d->resource) : &d->profile->resources.at[number].scopes[0];
 }
 
+static void add_location(struct decoder *d, struct pb *r, u64 id)
+{
+	u32 location = idmap_find(&d->locations, id);
+
+	if (location)
+		list_add(r, &d->stack, location);
+	else
+		fail(r, -EBADMSG);
+}
+
 static void read_location_ids(struct decoder *d, struct pb *r, const struct pb_field *f)
 {
-	struct pb list = f->wire == PB_LEN ? f->body : (struct pb){ 0 };
-	u32 location;
+	struct pb list;
 
 	if (f->wire == PB_VARINT) {
-		location = idmap_find(&d->locations, f->value);
-		list_add(r, &d->stack, location);
-		if (!location)
-			fail(r, -EBADMSG);
+		add_location(d, r, f->value);
 		return;
 	}
-	pb_is(r, f, PB_LEN);
-	while (list.at < list.end) {
-		location = idmap_find(&d->locations, pb_varint(&list));
-		if (!location)
-			fail(&list, -EBADMSG);
-		list_add(&list, &d->stack, location);
+	list = pb_body(r, f);
+	if (d->locations.scattered) {
+		while (list.at < list.end)
+			add_location(d, &list, pb_varint(&list));
+	} else if (list_reserve(r, &d->stack, pb_count(&list))) {
+		d->stack.count += pb_unpack(&list, d->locations.count, false, d->stack.at + d->stack.count);
 	}
 	pb_inherit(r, &list);
 }
