@@ -23,9 +23,10 @@
 
 /* What a file is known by. Padded with zeroes, so that it can be compared as bytes. */
 struct binary_key {
-	u8 type;	/* 'b' build id, 'd' device and inode, 'v' vDSO, 'u' unreadable */
+	u8 type;	/* 'b' build id and hash, 'd' device and inode, 'v' vDSO, 'u' unreadable */
 	u8 build_id_bytes;
 	u8 build_id[BUILD_ID_MAX];
+	u8 htlhash[16];
 	u32 dev_major, dev_minor;
 	u64 inode;
 	char path[256];	/* of unreadable files only */
@@ -126,10 +127,6 @@ static struct binary_key key_of_mapping(const struct mapping *m)
 	memset(&key, 0, sizeof(key));
 	if (m->kind == MAPPING_VDSO) {
 		key.type = 'v';
-	} else if (m->build_id_bytes) {
-		key.type = 'b';
-		key.build_id_bytes = m->build_id_bytes;
-		memcpy(key.build_id, m->build_id, m->build_id_bytes);
 	} else {
 		key.type = 'd';
 		key.dev_major = m->dev_major;
@@ -139,7 +136,8 @@ static struct binary_key key_of_mapping(const struct mapping *m)
 	return key;
 }
 
-static struct binary_key key_of_build_id(const struct exe_info *info)
+/* A build id alone proves nothing: any file can claim any. */
+static struct binary_key key_of_contents(const struct exe_info *info)
 {
 	struct binary_key key;
 
@@ -147,6 +145,7 @@ static struct binary_key key_of_build_id(const struct exe_info *info)
 	key.type = 'b';
 	key.build_id_bytes = info->build_id_bytes;
 	memcpy(key.build_id, info->build_id, info->build_id_bytes);
+	memcpy(key.htlhash, info->htlhash, sizeof(key.htlhash));
 	return key;
 }
 
@@ -170,45 +169,46 @@ static int open_regular(int dir_fd, const char *path, u64 resolve)
 	return readable < 0 ? -errno : readable;
 }
 
-static bool same_file(const struct mapping *m, int fd, const struct exe_info *info)
+/* The device is not compared: what the kernel tells of a mapping is the file below an overlay, stat() the overlay's. */
+static bool same_file(const struct mapping *m, int fd)
 {
 	struct stat st;
 
-	if (m->build_id_bytes)
-		return m->build_id_bytes == info->build_id_bytes &&
-		       !memcmp(m->build_id, info->build_id, m->build_id_bytes);
 	return fstat(fd, &st) == 0 && st.st_ino == m->inode;
 }
 
 /* By the kernel's own link to the mapped file, which also leads to deleted ones; else by name, if it is the same. */
-static int open_mapping(struct binaries *b, u32 pid, const struct mapping *m, struct exe_info *ret_info)
+static int open_mapping(u32 pid, const struct mapping *m)
 {
 	_cleanup_(closep) int root_fd = -1;
 	char path[96];
-	int fd, r;
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, m->start_va, m->end_va);
 	fd = open_regular(AT_FDCWD, path, 0);
-	for (int attempt = 0; attempt < 3; attempt++) {
-		if (attempt == 1) {
-			snprintf(path, sizeof(path), "/proc/%u/root", pid);
-			root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-			fd = root_fd < 0 ? -errno : open_regular(root_fd, m->path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-		} else if (attempt == 2) {
-			fd = open_regular(AT_FDCWD, m->path, 0);
-		}
-		if (fd < 0)
-			continue;
-		r = reader_identify(b->reader, fd, ret_info);
-		if (attempt == 0 || (r == 0 && same_file(m, fd, ret_info))) {
-			if (r == 0)
-				return fd;
-			close(fd);
-			return r;
-		}
-		close(fd);
-	}
-	return -ENOENT;
+	if (fd >= 0 || fd == -EINVAL)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* A process that is gone had, more often than not, the root that we have. */
+	fd = open_regular(root_fd < 0 ? AT_FDCWD : root_fd, m->path, root_fd < 0 ? 0 : RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	if (fd < 0 || same_file(m, fd))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int open_file(struct binaries *b, u32 pid, const struct mapping *m, struct exe_info *ret_info)
+{
+	int fd = open_mapping(pid, m), r;
+
+	if (fd < 0)
+		return fd;
+	r = reader_identify(b->reader, fd, ret_info);
+	if (r == 0)
+		return fd;
+	close(fd);
+	return r;
 }
 
 /* The root directory of a process, if it is not ours: debug files may lie below it. */
@@ -290,7 +290,7 @@ static struct binary *binaries_add(struct binaries *b, struct binary *binary)
 
 static struct binary *binaries_add_unreadable(struct binaries *b, const struct mapping *m)
 {
-	struct exe_info info = { .build_id_bytes = m->build_id_bytes, .segment_count = 1 };
+	struct exe_info info = { .segment_count = 1 };
 	struct binary_key key = key_of_mapping(m);
 	struct binary *binary;
 
@@ -299,7 +299,6 @@ static struct binary *binaries_add_unreadable(struct binaries *b, const struct m
 	binary = binaries_find(b, &key);
 	if (binary)
 		return binary;
-	memcpy(info.build_id, m->build_id, m->build_id_bytes);
 	info.segment[0].bytes = FRAME_EA_MASK;
 	binary = binaries_add(b, binary_new(-1, -1, m->path, &info));
 	if (binary)
@@ -310,18 +309,18 @@ static struct binary *binaries_add_unreadable(struct binaries *b, const struct m
 /* Opens what is not known yet. It may turn out to be a known file under another key. */
 static struct binary *binaries_open(struct binaries *b, u32 pid, const struct mapping *m, const struct binary_key *key)
 {
-	struct binary_key by_id;
+	struct binary_key by_contents;
 	struct binary *binary;
 	struct exe_info info;
-	int fd = m->kind == MAPPING_VDSO ? open_vdso(b, &info) : open_mapping(b, pid, m, &info);
+	int fd = m->kind == MAPPING_VDSO ? open_vdso(b, &info) : open_file(b, pid, m, &info);
 
 	if (fd < 0) {
 		b->stats.unreadable += fd != -ENOEXEC;
 		b->stats.not_elf += fd == -ENOEXEC;
 		return binaries_add_unreadable(b, m);
 	}
-	by_id = key_of_build_id(&info);
-	binary = info.build_id_bytes && m->kind != MAPPING_VDSO ? binaries_find(b, &by_id) : NULL;
+	by_contents = key_of_contents(&info);
+	binary = info.build_id_bytes && m->kind != MAPPING_VDSO ? binaries_find(b, &by_contents) : NULL;
 	if (binary) {
 		close(fd);
 	} else {
@@ -334,7 +333,7 @@ static struct binary *binaries_open(struct binaries *b, u32 pid, const struct ma
 	if (binary) {
 		(void)binaries_set(b, key, binary->id);
 		if (info.build_id_bytes)
-			(void)binaries_set(b, &by_id, binary->id);
+			(void)binaries_set(b, &by_contents, binary->id);
 	}
 	return binary;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All binaries that the watched processes run code from: opened once, known
- * by build id, or by device and inode where a file has none. A binary that no
- * process, trace or name needs any more is let go after a while.
+ * by device and inode, and by build id and file hash, so that copies of a file
+ * are one. A binary that no process, trace or name needs any more is let go
+ * after a while.
  *
  * The tracer's thread owns it.
  */

@@ -14,7 +14,6 @@
 
 #include "abi.h"
 #include "base/cleanup.h"
-#include "exe/reader.h"
 
 struct binary;
 
@@ -24,10 +23,8 @@ struct mapping {
 	u64 start_va, end_va;
 	u64 file_offset;
 	u64 inode;
-	u32 dev_major, dev_minor;	/* 0 if only the build id is known */
+	u32 dev_major, dev_minor;
 	enum mapping_kind kind;
-	u8 build_id_bytes;		/* 0: not known */
-	u8 build_id[BUILD_ID_MAX];
 	bool looked_for;		/* the binary was looked for, in vain if it is NULL */
 	char *path;			/* owned; "" for anonymous memory */
 	struct binary *binary;		/* a reference, or NULL */

@@ -97,20 +97,30 @@ static struct module *installer_module(struct installer *in, u32 id)
 	return &in->modules[id];
 }
 
+/* Rows are kept by build id and, since a file can claim any, its hash. */
+static size_t cache_id(const struct exe_info *info, u8 ret_id[ROWS_CACHE_ID_MAX])
+{
+	memset(ret_id, 0, ROWS_CACHE_ID_MAX);
+	memcpy(ret_id, info->build_id, info->build_id_bytes);
+	memcpy(ret_id + BUILD_ID_MAX, info->htlhash, ROWS_CACHE_ID_MAX - BUILD_ID_MAX);
+	return info->build_id_bytes ? ROWS_CACHE_ID_MAX : 0;
+}
+
 static int installer_rows(struct installer *in, struct binary *binary, struct rows **ret_rows)
 {
-	const struct exe_info *info = &binary->info;
+	u8 id[ROWS_CACHE_ID_MAX];
+	size_t id_bytes = cache_id(&binary->info, id);
 	int r = -ENOENT;
 
-	if (info->build_id_bytes)
-		r = rows_cache_get(in->cache, info->build_id, info->build_id_bytes, ret_rows);
+	if (id_bytes)
+		r = rows_cache_get(in->cache, id, id_bytes, ret_rows);
 	if (r == 0) {
 		in->stats.rows_cached++;
 		return 0;
 	}
 	r = reader_rows(in->options.reader, binary->fd, -1, ret_rows);
-	if (r == 0 && info->build_id_bytes)
-		(void)rows_cache_put(in->cache, info->build_id, info->build_id_bytes, *ret_rows);	/* counted there */
+	if (r == 0 && id_bytes)
+		(void)rows_cache_put(in->cache, id, id_bytes, *ret_rows);	/* counted there */
 	in->stats.rows_none += r == -ENODATA;
 	in->stats.rows_failed += r < 0 && r != -ENODATA;
 	return r;

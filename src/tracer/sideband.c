@@ -40,7 +40,6 @@ int sideband_new(struct sideband **ret_sideband)
 		return -ENOMEM;
 	s->page_bytes = (size_t)getpagesize();
 	s->ring_bytes = RING_PAGES * s->page_bytes;
-	s->stats.has_build_ids = true;
 	*ret_sideband = s;
 	return 0;
 }
@@ -58,7 +57,11 @@ void sideband_free(struct sideband *s)
 	free(s);
 }
 
-static int open_dummy(u32 cpu, bool build_ids)
+/*
+ * Build ids are not asked for. The kernel (v5.12 to v6.18 at least) then marks other listeners' records, too, as if they
+ * held some, and perf dies of it; and it would read them from the file at each mmap of each process.
+ */
+static int open_dummy(u32 cpu)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -77,7 +80,6 @@ static int open_dummy(u32 cpu, bool build_ids)
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
 		.wakeup_watermark = RING_PAGES * 4096 / 4,
-		.build_id = build_ids,
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -110,13 +112,7 @@ int sideband_add_cpu(struct sideband *s, u32 cpu)
 	ring = &s->cpus[cpu];
 	if (ring->fd >= 0)
 		return ring->fd;
-	/* Build ids in mmap records came with v5.12 (88a16a130933). */
-	if (s->stats.has_build_ids) {
-		fd = open_dummy(cpu, true);
-		s->stats.has_build_ids = fd != -EINVAL && fd != -E2BIG;
-	}
-	if (!s->stats.has_build_ids)
-		fd = open_dummy(cpu, false);
+	fd = open_dummy(cpu);
 	if (fd < 0)
 		return fd;
 	ring->page = mmap(NULL, s->page_bytes + s->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

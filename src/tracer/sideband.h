@@ -49,7 +49,6 @@ struct sideband_stats {
 	u64 malformed;
 	u64 late;	/* came after one that was later had been handled */
 	u64 throttled;	/* times the kernel paused sampling for taking too long */
-	bool has_build_ids;
 };
 
 int sideband_new(struct sideband **ret_sideband);

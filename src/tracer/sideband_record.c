@@ -2,6 +2,7 @@
 #include "tracer/sideband_record.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +17,8 @@ struct mmap2_record {
 	struct perf_event_header header;
 	u32 pid, tid;
 	u64 va, bytes, file_offset;
-	union {
-		struct {
-			u32 major, minor;
-			u64 inode, generation;
-		};
-		struct {
-			u8 build_id_bytes, reserved[3];
-			u8 build_id[BUILD_ID_MAX];
-		};
-	};
+	u32 major, minor;
+	u64 inode, generation;	/* never a build id, whatever the header says: none was asked for (sideband.c) */
 	u32 protection, flags;
 	char path[];
 };
@@ -74,14 +67,9 @@ static int parse_mmap(const struct mmap2_record *record, size_t bytes, struct ev
 	m.start_va = record->va;
 	m.end_va = record->va + record->bytes;
 	m.file_offset = record->file_offset;
-	if (record->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		m.build_id_bytes = record->build_id_bytes <= BUILD_ID_MAX ? record->build_id_bytes : BUILD_ID_MAX;
-		memcpy(m.build_id, record->build_id, m.build_id_bytes);
-	} else {
-		m.dev_major = record->major;
-		m.dev_minor = record->minor;
-		m.inode = record->inode;
-	}
+	m.dev_major = record->major;
+	m.dev_minor = record->minor;
+	m.inode = record->inode;
 	m.kind = mapping_kind_of(path, m.inode);
 	m.path = strdup(path);
 	if (!m.path)

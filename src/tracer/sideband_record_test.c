@@ -52,34 +52,10 @@ static void start_mmap(struct buf *b)
 	add_u64(b, 0x1000);
 }
 
-TEST(sideband_reads_a_mapping_with_build_id)
+static int parse_mmap(const char *path, u16 misc, struct event *event)
 {
-	struct event e;
 	struct buf b;
-
-	start_mmap(&b);
-	buf_add(&b, "\x14\0\0\0aaaaaaaaaaaaaaaaaaaa", 24);
-	add_u32(&b, 5);
-	add_u32(&b, 2);
-	buf_add(&b, "/lib/x y.so", 12);
-	EQ(parse(&b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID, &e), 1);
-	EQ(e.kind, EVENT_MMAP);
-	EQ(e.time_ns, 12345);
-	EQ(e.pid, 10);
-	EQ(e.mapping.start_va, 0x7f000);
-	EQ(e.mapping.end_va, 0x81000);
-	EQ(e.mapping.file_offset, 0x1000);
-	EQ(e.mapping.build_id_bytes, 20);
-	EQ(e.mapping.build_id[19], 'a');
-	STREQ(e.mapping.path, "/lib/x y.so");
-	event_done(&e);
-	buf_done(&b);
-}
-
-TEST(sideband_reads_a_mapping_with_inode)
-{
-	struct event e;
-	struct buf b;
+	int r;
 
 	start_mmap(&b);
 	add_u32(&b, 8);
@@ -88,13 +64,38 @@ TEST(sideband_reads_a_mapping_with_inode)
 	add_u64(&b, 1);
 	add_u32(&b, 5);
 	add_u32(&b, 2);
-	buf_add(&b, "//anon", 7);
-	EQ(parse(&b, PERF_RECORD_MMAP2, 0, &e), 1);
+	buf_add(&b, path, strlen(path) + 1);
+	r = parse(&b, PERF_RECORD_MMAP2, misc, event);
+	buf_done(&b);
+	return r;
+}
+
+TEST(sideband_reads_a_mapping)
+{
+	struct event e;
+
+	EQ(parse_mmap("/lib/x y\n.so", 0, &e), 1);
+	EQ(e.kind, EVENT_MMAP);
+	EQ(e.time_ns, 12345);
+	EQ(e.pid, 10);
+	EQ(e.mapping.start_va, 0x7f000);
+	EQ(e.mapping.end_va, 0x81000);
+	EQ(e.mapping.file_offset, 0x1000);
 	EQ(e.mapping.inode, 4711);
 	EQ(e.mapping.dev_major, 8);
+	EQ(e.mapping.kind, MAPPING_FILE);
+	STREQ(e.mapping.path, "/lib/x y\n.so");
+	event_done(&e);
+}
+
+TEST(sideband_is_not_misled_by_other_listeners_build_ids)
+{
+	struct event e;
+
+	EQ(parse_mmap("//anon", PERF_RECORD_MISC_MMAP_BUILD_ID, &e), 1);
+	EQ(e.mapping.inode, 4711);
 	EQ(e.mapping.kind, MAPPING_ANON);
 	event_done(&e);
-	buf_done(&b);
 }
 
 TEST(sideband_tells_exec_from_a_new_name)
