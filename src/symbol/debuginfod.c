@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include <curl/curl.h>
+#include "symbol/curl_library.h"
 
 #define SERVERS_MAX 8u
 #define BUILD_ID_MIN 4
@@ -29,6 +29,7 @@ struct debuginfod {
 	u32 server_count;
 	char *directory;
 	int dir_fd;
+	const struct curl_library *library;
 	CURL *curl;
 	u64 round_end_ms;
 	struct debuginfod_stats stats;
@@ -92,7 +93,7 @@ void debuginfod_free(struct debuginfod *debuginfod)
 	if (!debuginfod)
 		return;
 	if (debuginfod->curl)
-		curl_easy_cleanup(debuginfod->curl);
+		debuginfod->library->easy_cleanup(debuginfod->curl);
 	closep(&debuginfod->dir_fd);
 	free(debuginfod->urls);
 	free(debuginfod->directory);
@@ -213,24 +214,29 @@ static size_t write_part(char *data, size_t size, size_t count, void *opaque)
 
 static int set_up(struct debuginfod *debuginfod, const char *url, struct download *download, u64 timeout_ms)
 {
-	CURL *curl = debuginfod->curl ? debuginfod->curl : curl_easy_init();
+	const struct curl_library *library = curl_library();
 	CURLcode code = CURLE_OK;
+	CURL *curl;
 
+	if (!library)
+		return -ENOSYS;
+	curl = debuginfod->curl ? debuginfod->curl : library->easy_init();
 	if (!curl)
 		return -ENOMEM;
+	debuginfod->library = library;
 	debuginfod->curl = curl;
-	code |= curl_easy_setopt(curl, CURLOPT_URL, url);
-	code |= curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	code |= curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-	code |= curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
-	code |= curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 5L);
-	code |= curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	code |= curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)DEBUGINFOD_CONNECT_MS);
-	code |= curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
-	code |= curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)DEBUGINFOD_FILE_BYTES);
-	code |= curl_easy_setopt(curl, CURLOPT_USERAGENT, "wick/" WICK_VERSION);
-	code |= curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, write_part);
-	code |= curl_easy_setopt(curl, CURLOPT_WRITEDATA, download);
+	code |= library->easy_setopt(curl, CURLOPT_URL, url);
+	code |= library->easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	code |= library->easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+	code |= library->easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+	code |= library->easy_setopt(curl, CURLOPT_MAXREDIRS, 5L);
+	code |= library->easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	code |= library->easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)DEBUGINFOD_CONNECT_MS);
+	code |= library->easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
+	code |= library->easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)DEBUGINFOD_FILE_BYTES);
+	code |= library->easy_setopt(curl, CURLOPT_USERAGENT, "wick/" WICK_VERSION);
+	code |= library->easy_setopt(curl, CURLOPT_WRITEFUNCTION, write_part);
+	code |= library->easy_setopt(curl, CURLOPT_WRITEDATA, download);
 	return code == CURLE_OK ? 0 : -EINVAL;
 }
 
@@ -248,7 +254,7 @@ static int request(struct debuginfod *debuginfod, struct server *server, const c
 	download->bytes = 0;
 	if (set_up(debuginfod, url, download, left_ms < DEBUGINFOD_REQUEST_MS ? left_ms : DEBUGINFOD_REQUEST_MS) < 0)
 		return -EAGAIN;
-	code = curl_easy_perform(debuginfod->curl);
+	code = debuginfod->library->easy_perform(debuginfod->curl);
 	if (code != CURLE_OK) {
 		debuginfod->stats.failures++;
 		/* A file beyond the limit will not get smaller. */
@@ -257,7 +263,7 @@ static int request(struct debuginfod *debuginfod, struct server *server, const c
 		server->quiet_until_ms = now_ms() + DEBUGINFOD_QUIET_MS;
 		return -EAGAIN;
 	}
-	(void)curl_easy_getinfo(debuginfod->curl, CURLINFO_RESPONSE_CODE, &status);
+	(void)debuginfod->library->easy_getinfo(debuginfod->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status == 200 && download->bytes)
 		return 0;
 	if (status == 404 || status == 410)
