@@ -127,10 +127,23 @@ static int profiling_start_thread(struct profiling *p)
 	return -r;
 }
 
+/* Each executable and library stays open as long as its names are needed: more than the usual 1024 on a large host. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);	/* files past the limit are counted as unreadable */
+}
+
 static int profiling_init(struct profiling *p, const struct profiling_options *options, struct buf *why)
 {
-	int r = reader_start(&p->reader);
+	int r;
 
+	raise_file_limit();
+	r = reader_start(&p->reader);
 	if (r == 0)
 		r = symbolizer_new(&options->symbolizer, p->reader, &p->symbolizer);
 	if (r == 0)
