@@ -52,7 +52,8 @@ TEST(profile_compares_what_rows_point_to_and_copies_it)
 	_cleanup_(profile_freep) struct profile *p = profile_new();
 	u32 indices[3] = { 1, 2, 3 };
 	struct profile_line lines[2] = { { .function = 1, .line = 10 }, { .function = 2, .line = 20 } };
-	struct profile_location l = { .address = 0x1000, .line_count = 2, .lines = lines, .attributes = { indices, 2 } };
+	struct profile_location l = { .address = 0x1000, .line_count = 2, .lines = lines,
+				      .attributes = { indices, 2 } };
 	struct profile_mapping m = { .start_va = 0x1000, .attributes = { indices, 1 } };
 
 	EQ(profile_add_stack(p, indices, 3), 1);

@@ -207,7 +207,8 @@ struct profile *profile_random(unsigned int seed, int simple)
 	make_tables(&m);
 	for (int i = 0; i < 3; i++) {
 		struct keyvalue kv[2] = { { STR("process.pid"), { .kind = ANY_INT, .integer = 100 + i } },
-					  { STR("process.executable.name"), { .kind = ANY_STRING, .string = STR("sh") } } };
+					  { STR("process.executable.name"),
+					    { .kind = ANY_STRING, .string = STR("sh") } } };
 		struct profile_resource *resource = profile_add_resource(m.profile, kv, 2);
 
 		if (!simple)

@@ -65,7 +65,8 @@ static u32 add_named(struct profile *p, const char *name, u64 address)
 	struct profile_line line = { .function = profile_add_function(p, &(struct profile_function){
 		.name = profile_add_cstring(p, name) }) };
 
-	return profile_add_location(p, &(struct profile_location){ .line_count = 1, .lines = &line, .address = address });
+	return profile_add_location(p, &(struct profile_location){
+		.line_count = 1, .lines = &line, .address = address });
 }
 
 TEST(folded_names_processes_inlines_and_addresses)
@@ -76,8 +77,10 @@ TEST(folded_names_processes_inlines_and_addresses)
 	u32 inner = profile_add_function(p, &(struct profile_function){ .name = profile_add_cstring(p, "inlined") });
 	u32 outer = profile_add_function(p, &(struct profile_function){ .name = profile_add_cstring(p, "outer\n") });
 	struct profile_line lines[2] = { { .function = inner }, { .function = outer } };
-	u32 mapping = profile_add_mapping(p, &(struct profile_mapping){ .filename = profile_add_cstring(p, "/lib/x.so") });
-	u32 kernel = profile_add_mapping(p, &(struct profile_mapping){ .filename = profile_add_cstring(p, "[kernel]") });
+	u32 mapping = profile_add_mapping(p, &(struct profile_mapping){
+		.filename = profile_add_cstring(p, "/lib/x.so") });
+	u32 kernel = profile_add_mapping(p, &(struct profile_mapping){
+		.filename = profile_add_cstring(p, "[kernel]") });
 	u32 stack[4] = {
 		profile_add_location(p, &(struct profile_location){ .mapping = kernel, .address = 16 }),
 		profile_add_location(p, &(struct profile_location){ .mapping = mapping, .address = 0x1230 }),

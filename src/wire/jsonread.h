@@ -40,7 +40,8 @@ struct jsonread_field {
 	u16 bytes;	/* 4: u32; 8: u64 or s64 */
 	bool is_signed;
 };
-#define JSONREAD_FIELD(key, type, member) { key, offsetof(struct type, member), sizeof(((struct type *)0)->member), false }
+#define JSONREAD_FIELD(key, type, member) \
+	{ key, offsetof(struct type, member), sizeof(((struct type *)0)->member), false }
 #define JSONREAD_FIELD_SIGNED(key, type, member) \
 	{ key, offsetof(struct type, member), sizeof(((struct type *)0)->member), true }
 void jsonread_fields(const json_t *object, const struct jsonread_field *fields, size_t count, void *row, int *err);

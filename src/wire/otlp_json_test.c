@@ -46,11 +46,13 @@ TEST(otlp_json_reads_back_what_it_wrote)
 TEST(otlp_json_writes_what_the_specification_says)
 {
 	static const char want[] =
-		"{\"resourceProfiles\":[{\"resource\":{\"attributes\":[{\"key\":\"process.pid\",\"value\":{\"intValue\":"
-		"\"-7\"}}]},\"scopeProfiles\":[{\"scope\":{},\"profiles\":[{\"sampleType\":{\"typeStrindex\":1},"
+		"{\"resourceProfiles\":[{\"resource\":{\"attributes\":[{\"key\":\"process.pid\",\"value\":{"
+		"\"intValue\":\"-7\"}}]},\"scopeProfiles\":[{\"scope\":{},\"profiles\":["
+		"{\"sampleType\":{\"typeStrindex\":1},"
 		"\"samples\":[{\"stackIndex\":1,\"linkIndex\":1,\"values\":[\"18\"],\"timestampsUnixNano\":"
-		"[\"18446744073709551615\"]}],\"timeUnixNano\":\"5\",\"profileId\":\"ab000000000000000000000000000000\","
-		"\"originalPayload\":\"AP8=\"}]}]}],\"dictionary\":{\"mappingTable\":[{}],\"locationTable\":[{},"
+		"[\"18446744073709551615\"]}],\"timeUnixNano\":\"5\","
+		"\"profileId\":\"ab000000000000000000000000000000\",\"originalPayload\":\"AP8=\"}]}]}],"
+		"\"dictionary\":{\"mappingTable\":[{}],\"locationTable\":[{},"
 		"{\"address\":\"16\"}],\"functionTable\":[{}],\"linkTable\":[{\"traceId\":"
 		"\"00000000000000000000000000000000\",\"spanId\":\"0000000000000000\"},{\"traceId\":"
 		"\"01000000000000000000000000000000\",\"spanId\":\"0000000000000000\"}],\"stringTable\":[\"\","

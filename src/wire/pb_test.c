@@ -182,7 +182,8 @@ TEST(pb_unpacks_only_numbers_within_limits)
 		bool may_be_zero, fits;
 	} cases[] = {
 		{ "\x05", 1, 5, false, true }, { "\x06", 1, 5, false, false }, { "\x00", 1, 5, false, false },
-		{ "\x00", 1, 5, true, true }, { "\x80", 1, 5, true, false }, { "\x80\x80\x80\x80\x10", 5, UINT32_MAX, true, false },
+		{ "\x00", 1, 5, true, true }, { "\x80", 1, 5, true, false },
+		{ "\x80\x80\x80\x80\x10", 5, UINT32_MAX, true, false },
 		{ "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 10, UINT32_MAX, true, false },
 	};
 

@@ -99,7 +99,8 @@ TEST(pprof_tells_cpu_time_from_counts_and_period)
 	struct buf b;
 
 	set->period = 50000000;
-	set->period_type = (struct profile_type){ profile_add_cstring(p, "cpu"), profile_add_cstring(p, "nanoseconds") };
+	set->period_type = (struct profile_type){ profile_add_cstring(p, "cpu"),
+						  profile_add_cstring(p, "nanoseconds") };
 	set->time_unix_ns = 1000;
 	set->duration_ns = 500;
 	s = profile_add_sample(p, set);
@@ -198,8 +199,10 @@ TEST(pprof_puts_the_main_program_first_and_says_what_mappings_have)
 	profile_add_mapping(p, &(struct profile_mapping){ .filename = profile_add_cstring(p, "libc.so.6") });
 	profile_add_mapping(p, &(struct profile_mapping){ .filename = profile_add_cstring(p, "main") });
 	profile_add_location(p, &(struct profile_location){ .mapping = 1, .address = 1 });
-	profile_add_location(p, &(struct profile_location){ .mapping = 1, .address = 2, .line_count = 1, .lines = &line });
-	profile_add_location(p, &(struct profile_location){ .mapping = 2, .address = 2, .line_count = 1, .lines = &line });
+	profile_add_location(p, &(struct profile_location){
+		.mapping = 1, .address = 2, .line_count = 1, .lines = &line });
+	profile_add_location(p, &(struct profile_location){
+		.mapping = 2, .address = 2, .line_count = 1, .lines = &line });
 	add_sample(p, add_set(p, profile_add_scope(p, profile_add_resource(p, &kv, 1)), "samples", "count"), 0, 1);
 	buf_init(&b, BYTES_MAX);
 	EQ(pprof_encode(p, &b), 0);
