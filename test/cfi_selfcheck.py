@@ -106,6 +106,8 @@ def want_rule(text, regs, ra_name, arm64):
         want_fp = (0, 0) if fp in ("same", "undefined") else None
     if not want_fp or want_ra[1] not in S16 or want_fp[1] not in S16:
         return None
+    if cfa[0] == "cfa" and (m := at_cfa.match(saved.get("RBX", "same"))):
+        cfa = (*cfa[:3], number(m[1]))      # where rbx is saved
     return Rule(*cfa, *want_ra, *want_fp)
 
 

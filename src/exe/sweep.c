@@ -349,7 +349,10 @@ static void follow_rest(struct sweep *s)
 	}
 }
 
-/* A frame pointer is the better base: code that has one may push in loops. */
+/*
+ * A frame pointer is the better base: code that has one may push in loops. rbx is not followed: only glibc's dynamic
+ * linker finds a frame by it, and what that calls has FDEs.
+ */
 static struct unwind_rule make_rule(const struct place *p)
 {
 	bool by_fp = p->fp_depth > 0 && (p->fp_saved || !p->depth);
