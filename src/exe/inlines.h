@@ -4,9 +4,8 @@
  * compressed sections, separate debug files, dwz supplementary files. Of
  * units whose DIEs are in a .dwo file, lines without function names.
  *
- * The last few files stay open (mapped) between calls, until they take too
- * much memory. libdw trusts its input more than we do and is not safe for
- * threads: this runs in the reader process only.
+ * The last few files stay open between calls (exe/dwarf_files.h). Runs in the
+ * reader process only.
  */
 #ifndef EXE_INLINES_H
 #define EXE_INLINES_H
