@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files with DWARF, open for libdw. The last few stay open (mapped) between
- * calls, until they take too much memory. libdw trusts its input more than we
- * do and is not safe for threads: this runs in the reader process only.
+ * Files with DWARF, open for libdw. The last few stay open (mapped, and
+ * unpacked where they are compressed) between calls: to unpack libc's debug
+ * file takes tens of milliseconds, and a new address in it turns up every few
+ * seconds. What they take in memory is bounded, and nothing is kept for long
+ * without use.
+ *
+ * libdw trusts its input more than we do and is not safe for threads: this
+ * runs in the reader process only.
  */
 #ifndef EXE_DWARF_FILES_H
 #define EXE_DWARF_FILES_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -16,7 +22,9 @@
 #include "exe/dwarf_index.h"
 #include "exe/line_table.h"
 
-#define DWARF_FILES_MAX 3	/* kept open */
+#define DWARF_FILES_MAX 4			/* kept open */
+#define DWARF_KEPT_MAX (12u << 20)		/* bytes of malloc() that they may take between calls */
+#define DWARF_KEPT_NS (60ull * 1000000000)	/* without use, then they are closed */
 
 /* Where names lie. */
 enum dwarf_text { DWARF_TEXT_STR, DWARF_TEXT_LINE_STR, DWARF_TEXT_INFO, DWARF_TEXT_TYPES, DWARF_TEXTS };
@@ -43,25 +51,29 @@ struct dwarf_file {
 	struct dwarf_mapped main, supplement;
 	struct dwarf_index index;
 	struct line_sections sections;
-	u64 used;		/* when last; 0 if this place is empty */
+	bool open;		/* else this place is empty */
+	u64 used;		/* the number of its last use: the smallest makes room */
+	u64 used_ns;
 };
 
 struct dwarf_files {
 	struct dwarf_file file[DWARF_FILES_MAX];
 	u64 uses;
+	u64 opened;		/* files, ever: each of them was unpacked */
 };
 
 void dwarf_files_init(struct dwarf_files *files);
 void dwarf_files_done(struct dwarf_files *files);
 
 /*
- * The file, opened if it is not yet; the one that was used least recently makes room. It is valid until the next call.
- * debug_fd and alt_fd may be -1. -ENODATA if there is no DWARF, -E2BIG if it is compressed and too large to unpack.
+ * The file, opened if it is not yet; those used least recently make room. It is valid until the next call. debug_fd
+ * and alt_fd may be -1. -ENODATA if there is no DWARF, -E2BIG if it is compressed and too large to unpack.
  */
-int dwarf_files_get(struct dwarf_files *files, int fd, int debug_fd, int alt_fd, struct dwarf_file **ret_file);
+int dwarf_files_get(struct dwarf_files *files, int fd, int debug_fd, int alt_fd, u64 now_ns,
+		    struct dwarf_file **ret_file);
 
-/* Between calls: gives back the memory that mapped files take and, if much is used, closes them. */
-void dwarf_files_rest(struct dwarf_files *files);
+/* Between calls: gives back the pages of mapped files; closes files that nobody used for long or that take too much. */
+void dwarf_files_rest(struct dwarf_files *files, u64 now_ns);
 
 /* Gives back the pages of a file that were read so far; they are read again where needed. */
 void dwarf_file_forget(const struct dwarf_file *file);

@@ -24,6 +24,14 @@ struct chain {
 	u32 depth;
 };
 
+static u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
 struct inlines *inlines_new(void)
 {
 	struct inlines *inlines = calloc(1, sizeof(*inlines));
@@ -43,7 +51,7 @@ void inlines_free(struct inlines *inlines)
 
 void inlines_rest(struct inlines *inlines)
 {
-	dwarf_files_rest(&inlines->files);
+	dwarf_files_rest(&inlines->files, now_ns());
 }
 
 /* The child whose code holds the address: a block, or a function that was inlined. */
@@ -227,14 +235,6 @@ static u32 add_group(struct dwarf_file *file, const u64 *ea, u32 count, struct l
 	return n;
 }
 
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ull + now.tv_nsec;
-}
-
 int inlines_find(struct inlines *inlines, int fd, int debug_fd, int alt_fd, const u64 *ea, u32 count, u64 budget_ns,
 		 struct exe_lines **ret_lines)
 {
@@ -245,7 +245,7 @@ int inlines_find(struct inlines *inlines, int fd, int debug_fd, int alt_fd, cons
 	int r;
 
 	lines_init(&builder);
-	r = dwarf_files_get(&inlines->files, fd, debug_fd, alt_fd, &file);
+	r = dwarf_files_get(&inlines->files, fd, debug_fd, alt_fd, now_ns(), &file);
 	if (r < 0)
 		return r;
 	begin_ns = now_ns();

@@ -27,7 +27,7 @@ DEFINE_CLEANUP(struct inlines *, inlines_free)
 int inlines_find(struct inlines *inlines, int fd, int debug_fd, int alt_fd, const u64 *ea, u32 count, u64 budget_ns,
 		 struct exe_lines **ret_lines);
 
-/* Between calls: gives back the memory that mapped files take and, if much is used, closes them. */
+/* Between calls, and now and then while there are none: gives back memory (dwarf_files_rest()). */
 void inlines_rest(struct inlines *inlines);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The reader process: takes a request, parses the files that came with it, answers, forgets them. */
+/*
+ * The reader process: takes a request, parses the files that came with it, answers, forgets them; all but the last few
+ * with DWARF (exe/dwarf_files.h), and those if no request comes for a while.
+ */
 #include "exe/reader_protocol.h"
 
 #include <errno.h>
@@ -8,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 
 #include "exe/confine.h"
@@ -20,6 +24,9 @@
 
 /* Freed memory above this goes back to the kernel: the process is idle most of its life. */
 #define KEPT_BYTES (256 << 10)
+
+/* After so long without a request what was kept is looked through. */
+#define IDLE_SECONDS 30
 
 /* One call for lines takes little longer than this, so that others get their turn. */
 #define LINES_BUDGET_NS 250000000ull
@@ -145,7 +152,14 @@ static void set_alarm(unsigned seconds)
 	(void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* 1 after a request was answered, 0 when there will be no more, or -errno. */
+/* Between requests: gives memory back. */
+static void rest(struct server *server)
+{
+	if (server->inlines)
+		inlines_rest(server->inlines);
+}
+
+/* 1 after a request was answered or none came for a while, 0 when there will be no more, or -errno. */
 static int serve_request(struct server *server)
 {
 	struct files files = { { -1, -1, -1 } };
@@ -158,6 +172,10 @@ static int serve_request(struct server *server)
 	u32 fd_count = 0, next = 0;
 	ssize_t got = reader_receive(server->socket_fd, &in, sizeof(in), fds, &fd_count);
 
+	if (got == -EAGAIN) {
+		rest(server);
+		return 1;
+	}
 	if (got <= 0)
 		return got;
 	r = reader_request_check(&in.request, got, fd_count);
@@ -172,8 +190,7 @@ static int serve_request(struct server *server)
 		close(fds[i]);
 	r = send_answer(server->socket_fd, r, &answer);
 	free(answer.at);
-	if (server->inlines)
-		inlines_rest(server->inlines);
+	rest(server);
 	set_alarm(0);
 	return r < 0 ? r : 1;
 }
@@ -184,6 +201,7 @@ int reader_server_main(int socket_fd)
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 	struct reader_hello hello = { .magic = READER_HELLO_MAGIC };
 	struct server server = { .socket_fd = socket_fd };
+	struct timeval idle = { .tv_sec = IDLE_SECONDS };
 	bool seccomp = false;
 	int r;
 
@@ -191,6 +209,7 @@ int reader_server_main(int socket_fd)
 		signal(ignored[i], SIG_IGN);
 	(void)prctl(PR_SET_NAME, READER_ARGV0);
 	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	(void)setsockopt(socket_fd, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
 	r = confine(&seccomp);
 	if (r < 0)
 		return 1;
