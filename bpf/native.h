@@ -248,27 +248,36 @@ static inline int native_apply(struct unwind *u, const struct unwind_rule *rule)
 	return native_return(u, return_va);
 }
 
-/* Pushes the current frame and goes to its caller. -1 when the stack has ended: u->trace.end says why. */
-static inline int native_step(struct unwind *u)
+/* The frame's word. A signal trampoline is entered at its start, not called: there the address is not in a call. */
+static inline u64 native_frame(struct unwind *u, const struct unwind_rule *rule, int found)
 {
-	const struct unwind_rule *rule;
-	u64 va = u->regs.pc - u->is_return, frame;
-	int found = !native_find_map(u, va);
+	u64 frame;
 
-	u->ea = va - u->map.bias;
+	if (rule && rule->kind == RULE_SIGNAL)
+		u->ea += u->is_return;
 	if (found && u->map.binary)
 		frame = (u64)FRAME_EXE << FRAME_KIND_SHIFT | (u64)u->map.binary << FRAME_BINARY_SHIFT |
 			(u->ea & FRAME_EA_MASK);
 	else
-		frame = (u64)FRAME_VA << FRAME_KIND_SHIFT | (va & FRAME_VA_MASK);
-	if (u->is_guess)
-		frame |= FRAME_GUESSED;
-	if (unwind_push(u, frame))
+		frame = (u64)FRAME_VA << FRAME_KIND_SHIFT | ((u->ea + u->map.bias) & FRAME_VA_MASK);
+	return u->is_guess ? frame | FRAME_GUESSED : frame;
+}
+
+/* Pushes the current frame and goes to its caller. -1 when the stack has ended: u->trace.end says why. */
+static inline int native_step(struct unwind *u)
+{
+	const struct unwind_rule *rule = 0;
+	u64 va = u->regs.pc - u->is_return;
+	int found = !native_find_map(u, va);
+
+	u->ea = va - u->map.bias;
+	if (found)
+		rule = native_find_rule(u);
+	if (unwind_push(u, native_frame(u, rule, found)))
 		return -1;
 	if (!found)
 		return unwind_end(u, END_NO_MAPPING);
 	u->is_guess = 0;
-	rule = native_find_rule(u);
 	if (!rule || rule->kind == RULE_NONE)
 		return native_guess(u);
 	if (rule->kind == RULE_END)

@@ -192,6 +192,7 @@ TEST(native_walks_through_a_signal_frame)
 	walk();
 	EQ(u.trace.end, END_COMPLETE);
 	EQ(u.trace.user_count, 4);
+	EQ(frame_ea(1), 0x201);	/* where it was entered */
 	EQ(frame_ea(2), 0x300);
 	EQ(frame_ea(3), 0x43f);
 }
