@@ -5,4 +5,4 @@ set -eu
 wick=$1
 file=$(dirname "$wick")/wick.pb.gz
 "$wick" record -d "${RUN_SECONDS:-10}" -o "$file"
-"$wick" report "$file"
+"$wick" report -n 30 "$file"
