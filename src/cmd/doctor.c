@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "cmd/command.h"
 #include "cmd/findings.h"
 #include "cmd/live.h"
@@ -42,18 +43,10 @@ struct doctor {
 	bool has_status;
 };
 
-static u64 now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
-}
-
 /* Takes windows, and throws them away, until the time is over. */
 static int sample(struct profiling *profiling, double seconds)
 {
-	u64 start = now_ns(CLOCK_MONOTONIC);
+	u64 start = clock_ns(CLOCK_MONOTONIC);
 	bool stopped = false;
 
 	for (;;) {
@@ -63,7 +56,7 @@ static int sample(struct profiling *profiling, double seconds)
 		profile_free(window);
 		if (r < 0)
 			return r == -ENODATA ? 0 : r;
-		if (!stopped && (double)(now_ns(CLOCK_MONOTONIC) - start) >= seconds * 1e9) {
+		if (!stopped && (double)(clock_ns(CLOCK_MONOTONIC) - start) >= seconds * 1e9) {
 			stopped = true;
 			profiling_stop(profiling);
 		}
@@ -124,7 +117,7 @@ static void try_sampling(struct doctor *d, const struct doctor_values *v)
 	};
 	struct profiling *profiling = NULL;
 	_cleanup_(buf_done) struct buf why;
-	u64 begun = now_ns(CLOCK_MONOTONIC);
+	u64 begun = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
 	buf_init(&why, 4096);
@@ -141,7 +134,7 @@ static void try_sampling(struct doctor *d, const struct doctor_values *v)
 	/* What is borrowed from the receiver goes with it. */
 	d->status.kernel_problem = d->status.event = "";
 	profiling_free(profiling);
-	judge_self(&d->findings, (double)(now_ns(CLOCK_MONOTONIC) - begun) / 1e9);
+	judge_self(&d->findings, (double)(clock_ns(CLOCK_MONOTONIC) - begun) / 1e9);
 }
 
 static void print(const struct doctor *d, const struct terminal *terminal, struct buf *out)

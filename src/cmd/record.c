@@ -3,10 +3,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "cmd/child.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
@@ -98,20 +98,12 @@ static void catch_signals(void)
 	(void)sigaction(SIGHUP, &action, NULL);
 }
 
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * 1000000000ull + (u64)t.tv_nsec;
-}
-
 /* ---- What it says ---- */
 
 static void show_progress(struct record *r)
 {
 	struct profiling_status status;
-	u64 now = now_ns();
+	u64 now = monotonic_ns();
 
 	if (r->values->quiet || !r->terminal.is_terminal || now - r->shown_ns < PROGRESS_NS)
 		return;
@@ -141,7 +133,7 @@ static void print_summary(const struct record *r, const struct profile *profile)
 {
 	_cleanup_(buf_done) struct buf out;
 	struct profiling_status status;
-	u64 end_ns = now_ns();
+	u64 end_ns = monotonic_ns();
 
 	buf_init(&out, SUMMARY_MAX);
 	profiling_status(r->profiling, &status);
@@ -166,7 +158,7 @@ static void print_summary(const struct record *r, const struct profile *profile)
 static bool is_over(struct record *r)
 {
 	const struct record_values *v = r->values;
-	u64 now = now_ns();
+	u64 now = monotonic_ns();
 
 	if (caught_count && !r->signalled_ns) {
 		r->signalled_ns = now;
@@ -182,7 +174,7 @@ static bool is_over(struct record *r)
 
 static int wait_ms(const struct record *r)
 {
-	double left_ms = r->values->duration * 1e3 - (double)(now_ns() - r->started_ns) / 1e6;
+	double left_ms = r->values->duration * 1e3 - (double)(monotonic_ns() - r->started_ns) / 1e6;
 	int wait = r->has_command ? WAIT_COMMAND_MS : WAIT_MS;
 
 	if (r->values->duration <= 0 || left_ms > wait)
@@ -253,7 +245,7 @@ static int start(struct record *r, char **command)
 	err = live_start(&options, &r->profiling, &why);
 	if (err < 0)
 		return command_fail(&command_record, "%s", why.len ? why.data : strerror(-err));
-	r->started_ns = now_ns();
+	r->started_ns = monotonic_ns();
 	err = r->has_command ? child_go(&r->child) : 0;
 	if (err < 0) {
 		(void)command_fail(&command_record, "cannot run %s: %s", command[0], strerror(-err));
@@ -285,7 +277,7 @@ static int finish(struct record *r, int taken)
 static int record_run(const void *values, int count, char **operands)
 {
 	const struct record_values *v = values;
-	_cleanup_(record_done) struct record r = { .values = v, .child = CHILD_NONE, .begun_ns = now_ns() };
+	_cleanup_(record_done) struct record r = { .values = v, .child = CHILD_NONE, .begun_ns = monotonic_ns() };
 	int status, taken;
 
 	r.format = files_output(&command_record, v->output, v->format, "pprof");

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/interner.h"
 #include "proc/binary.h"
 #include "proc/maps.h"
@@ -75,24 +76,6 @@ void binaries_free(struct binaries *b)
 	free(b);
 }
 
-static int grow(void *array, u32 *cap, u32 need, size_t size)
-{
-	u32 larger = *cap ? *cap : 64;
-	void *grown;
-
-	while (larger < need)
-		larger *= 2;
-	if (larger == *cap)
-		return 0;
-	grown = reallocarray(*(void **)array, larger, size);
-	if (!grown)
-		return -ENOMEM;
-	memset((char *)grown + *cap * size, 0, (larger - *cap) * size);
-	*(void **)array = grown;
-	*cap = larger;
-	return 0;
-}
-
 struct binary *binaries_get(const struct binaries *b, u32 id)
 {
 	return id < b->slot_count && b->slots ? b->slots[id].binary : NULL;
@@ -114,7 +97,7 @@ static int binaries_set(struct binaries *b, const struct binary_key *key, u32 id
 {
 	u32 number = interner_add(&b->keys, key, sizeof(*key), NULL);
 
-	if (number == INTERNER_NONE || grow(&b->id_of_key, &b->id_of_key_cap, number + 1, sizeof(u32)) < 0)
+	if (number == INTERNER_NONE || array_reserve(&b->id_of_key, &b->id_of_key_cap, number + 1, sizeof(u32)) < 0)
 		return -ENOMEM;
 	b->id_of_key[number] = id;
 	return 0;
@@ -277,7 +260,7 @@ static struct binary *binaries_add(struct binaries *b, struct binary *binary)
 	if (!binary)
 		return NULL;
 	if (b->open_count >= BINARIES_OPEN_MAX || b->slot_count >= BINARIES_MAX ||
-	    grow(&b->slots, &b->slot_cap, b->slot_count + 1, sizeof(*b->slots)) < 0) {
+	    array_reserve(&b->slots, &b->slot_cap, b->slot_count + 1, sizeof(*b->slots)) < 0) {
 		b->stats.full++;
 		binary_unref(binary);
 		return NULL;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "symbol/curl_library.h"
 
 #define SERVERS_MAX 8u
@@ -47,14 +48,6 @@ struct cached {
 	u64 bytes;
 	time_t used;
 };
-
-static u64 now_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static void add_server(struct debuginfod *debuginfod, char *url)
 {
@@ -102,7 +95,7 @@ void debuginfod_free(struct debuginfod *debuginfod)
 
 void debuginfod_begin(struct debuginfod *debuginfod)
 {
-	debuginfod->round_end_ms = now_ms() + DEBUGINFOD_ROUND_MS;
+	debuginfod->round_end_ms = monotonic_ns() / 1000000 + DEBUGINFOD_ROUND_MS;
 }
 
 /* Makes the directory and its parents, for the owner alone: it tells what ran here. */
@@ -243,7 +236,7 @@ static int set_up(struct debuginfod *debuginfod, const char *url, struct downloa
 /* 0, -ENOENT if the server has no such file, -EAGAIN if it could not be asked. */
 static int request(struct debuginfod *debuginfod, struct server *server, const char *url, struct download *download)
 {
-	u64 now = now_ms(), left_ms = debuginfod->round_end_ms > now ? debuginfod->round_end_ms - now : 0;
+	u64 now = monotonic_ns() / 1000000, left_ms = debuginfod->round_end_ms > now ? debuginfod->round_end_ms - now : 0;
 	CURLcode code;
 	long status = 0;
 
@@ -260,7 +253,7 @@ static int request(struct debuginfod *debuginfod, struct server *server, const c
 		/* A file beyond the limit will not get smaller. */
 		if (code == CURLE_FILESIZE_EXCEEDED || download->bytes > DEBUGINFOD_FILE_BYTES)
 			return -ENOENT;
-		server->quiet_until_ms = now_ms() + DEBUGINFOD_QUIET_MS;
+		server->quiet_until_ms = monotonic_ns() / 1000000 + DEBUGINFOD_QUIET_MS;
 		return -EAGAIN;
 	}
 	(void)debuginfod->library->easy_getinfo(debuginfod->curl, CURLINFO_RESPONSE_CODE, &status);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "exe/lines.h"
 #include "exe/reader.h"
 #include "exe/symbols.h"
@@ -53,14 +54,6 @@ struct symbolizer {
 	char text[DEMANGLE_MAX];
 };
 
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 static int new_parts(struct symbolizer *s, const struct symbolizer_options *options)
 {
 	size_t max = options->memory_max_bytes ? options->memory_max_bytes : MEMORY_DEFAULT;
@@ -70,7 +63,7 @@ static int new_parts(struct symbolizer *s, const struct symbolizer_options *opti
 	arena_init(&s->wants_arena, WANTS_BYTES);
 	interner_init(&s->wants, &s->wants_arena, WANTS_MAX);
 	work_budget_init(&s->lines_budget, options->lines_us ? (s64)options->lines_us * 1000 : LINES_FULL_NS,
-			 LINES_REFILL_PPM, now_ns());
+			 LINES_REFILL_PPM, monotonic_ns());
 	s->kallsyms = kallsyms_new(NULL);
 	if (!s->kallsyms)
 		return -ENOMEM;
@@ -133,7 +126,7 @@ static u32 id_of(const struct binary *binary)
 static void begin_round(struct symbolizer *s)
 {
 	s->in_round = true;
-	(void)work_budget_refill(&s->lines_budget, now_ns());
+	(void)work_budget_refill(&s->lines_budget, monotonic_ns());
 	for (u32 i = 0; i < s->files.count; i++) {
 		struct symbol_files *files = &s->files.list[i];
 
@@ -402,7 +395,7 @@ static int by_address(const void *a, const void *b)
 
 static void name_wants(struct symbolizer *s, const struct want *wants, u32 count)
 {
-	u64 now = now_ns();
+	u64 now = monotonic_ns();
 	u32 next;
 
 	for (u32 at = 0; at < count; at = next) {
@@ -438,7 +431,7 @@ int symbolizer_run(struct symbolizer *symbolizer)
 		drop_wants(symbolizer);
 	}
 	symbol_files_retry(&symbolizer->files);
-	symbol_files_close_idle(&symbolizer->files, now_ns());
+	symbol_files_close_idle(&symbolizer->files, monotonic_ns());
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "proc/binary.h"
 
 _Static_assert(sizeof(struct window_stack) % 8 == 0, "words follow it without a gap");
@@ -39,33 +40,15 @@ void window_free(struct window *w)
 	free(w);
 }
 
-static void *grow(void *array, u32 *cap, u32 need, size_t size)
-{
-	u32 larger = *cap ? *cap : 64;
-	void *grown;
-
-	while (larger < need)
-		larger *= 2;
-	grown = larger == *cap ? array : reallocarray(array, larger, size);
-	if (grown && larger != *cap) {
-		memset((char *)grown + *cap * size, 0, (larger - *cap) * size);
-		*cap = larger;
-	}
-	return grown;
-}
-
 u32 window_process(struct window *w, u64 serial, const struct window_process *process)
 {
 	bool is_new;
 	u32 index = interner_add(&w->process_keys, &serial, sizeof(serial), &is_new);
-	struct window_process *grown;
 
 	if (index == INTERNER_NONE || !is_new)
 		return index;
-	grown = grow(w->processes, &w->process_cap, index + 1, sizeof(*w->processes));
-	if (!grown)
+	if (array_reserve(&w->processes, &w->process_cap, index + 1, sizeof(*w->processes)) < 0)
 		return INTERNER_NONE;
-	w->processes = grown;
 	w->processes[index] = (struct window_process){
 		.pid = process->pid,
 		.comm = arena_strndup(&w->arena, process->comm, strlen(process->comm)),
@@ -149,14 +132,9 @@ static u32 window_add_stack(struct window *w, u32 process, const struct trace_re
 
 static bool window_add_time(struct window *w, u32 sample, u64 time_ns)
 {
-	struct window_time *grown;
-
-	if (w->time_count >= WINDOW_SAMPLES_MAX)
+	if (w->time_count >= WINDOW_SAMPLES_MAX ||
+	    array_reserve(&w->times, &w->time_cap, w->time_count + 1, sizeof(*w->times)) < 0)
 		return false;
-	grown = grow(w->times, &w->time_cap, w->time_count + 1, sizeof(*w->times));
-	if (!grown)
-		return false;
-	w->times = grown;
 	w->times[w->time_count++] = (struct window_time){ .sample = sample, .time_ns = time_ns };
 	return true;
 }
@@ -186,14 +164,12 @@ void window_add(struct window *w, u32 process, const struct trace_record *trace,
 
 void window_add_symbol(struct window *w, const struct window_symbol *symbol)
 {
-	struct window_symbol copy = *symbol, *grown;
+	struct window_symbol copy = *symbol;
 
 	copy.name = arena_strndup(&w->arena, symbol->name, strlen(symbol->name));
-	grown = w->symbol_count < WINDOW_SYMBOLS_MAX
-			? grow(w->symbols, &w->symbol_cap, w->symbol_count + 1, sizeof(*w->symbols))
-			: NULL;
-	if (!copy.name || !grown)
-		return;	/* only a name is missing: it is in /proc/kallsyms too */
-	w->symbols = grown;
+	/* Only a name is missing otherwise, which is in /proc/kallsyms too. */
+	if (!copy.name || w->symbol_count >= WINDOW_SYMBOLS_MAX ||
+	    array_reserve(&w->symbols, &w->symbol_cap, w->symbol_count + 1, sizeof(*w->symbols)) < 0)
+		return;
 	w->symbols[w->symbol_count++] = copy;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/interner.h"
 #include "proc/maps.h"
 #include "proc/processes.h"
@@ -131,22 +132,6 @@ static void ingest_fold(struct ingest *in, const struct process *p, const struct
 	in->sample_count++;
 }
 
-/* Makes room for one more. */
-static bool ingest_reserve_pending(struct ingest *in)
-{
-	u32 cap = in->pending_cap ? in->pending_cap * 2 : 64;
-	struct pending *grown;
-
-	if (in->pending_count < in->pending_cap)
-		return true;
-	grown = reallocarray(in->pending, cap, sizeof(*in->pending));
-	if (!grown)
-		return false;
-	in->pending = grown;
-	in->pending_cap = cap;
-	return true;
-}
-
 /* How much of a slice is kept: when many samples wait, rather short ones than none. */
 static u32 ingest_slice_bytes(const struct ingest *in, const struct trace_record *record)
 {
@@ -163,7 +148,8 @@ static void ingest_wait(struct ingest *in, const struct trace_record *record, si
 	struct trace_record *copy = NULL;
 
 	bytes -= record->slice_bytes - slice_bytes;
-	if (in->pending_bytes + bytes <= PENDING_BYTES_MAX && ingest_reserve_pending(in))
+	if (in->pending_bytes + bytes <= PENDING_BYTES_MAX &&
+	    array_reserve(&in->pending, &in->pending_cap, in->pending_count + 1, sizeof(*in->pending)) == 0)
 		copy = malloc(bytes);
 	if (!copy) {
 		in->pending_full++;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "exe/reader.h"
 #include "exe/rows.h"
 #include "exe/rows_cache.h"
@@ -81,19 +82,8 @@ struct binary *installer_binary(void *installer, u32 id)
 
 static struct module *installer_module(struct installer *in, u32 id)
 {
-	u32 cap = in->module_cap ? in->module_cap : 256;
-	void *grown;
-
-	if (id < in->module_cap)
-		return &in->modules[id];
-	while (cap <= id)
-		cap *= 2;
-	grown = reallocarray(in->modules, cap, sizeof(*in->modules));
-	if (!grown)
+	if (array_reserve(&in->modules, &in->module_cap, id + 1, sizeof(*in->modules)) < 0)
 		return NULL;
-	in->modules = grown;
-	memset(in->modules + in->module_cap, 0, (cap - in->module_cap) * sizeof(*in->modules));
-	in->module_cap = cap;
 	return &in->modules[id];
 }
 

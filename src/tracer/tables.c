@@ -11,6 +11,7 @@
 
 #include "bpf/native.skel.h"
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/interner.h"
 #include "base/ranges.h"
 #include "exe/rows.h"
@@ -264,15 +265,8 @@ static void tables_drop(struct tables *t, struct dropped dropped)
 {
 	if (!dropped.count)
 		return;
-	if (t->dropped_count == t->dropped_cap) {
-		u32 cap = t->dropped_cap ? t->dropped_cap * 2 : 64;
-		void *grown = reallocarray(t->dropped, cap, sizeof(*t->dropped));
-
-		if (!grown)
-			return;
-		t->dropped = grown;
-		t->dropped_cap = cap;
-	}
+	if (array_reserve(&t->dropped, &t->dropped_cap, t->dropped_count + 1, sizeof(*t->dropped)) < 0)
+		return;
 	t->dropped[t->dropped_count++] = dropped;
 }
 

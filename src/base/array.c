@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/array.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CAP_MIN 64
+
+int array_reserve(void *array, uint32_t *cap, uint32_t need, size_t element_bytes)
+{
+	uint32_t larger = *cap ? *cap : CAP_MIN;
+	char *grown;
+
+	if (need <= *cap)
+		return 0;
+	while (larger < need) {
+		if (larger > UINT32_MAX / 2)
+			return -ENOMEM;
+		larger *= 2;
+	}
+	grown = reallocarray(*(void **)array, larger, element_bytes);
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + *cap * element_bytes, 0, (larger - *cap) * element_bytes);
+	*(void **)array = grown;
+	*cap = larger;
+	return 0;
+}
