@@ -59,8 +59,9 @@ void dwarf_file_forget(const struct dwarf_file *file)
 static bool is_unused(const char *name)
 {
 	static const char *const unused[] = {
-		".debug_aranges", ".debug_frame", ".debug_gnu_pubnames", ".debug_gnu_pubtypes", ".debug_loc",
-		".debug_loclists", ".debug_macinfo", ".debug_macro", ".debug_names", ".debug_pubnames", ".debug_pubtypes",
+		".debug_aranges", ".debug_frame", ".debug_gnu_pubnames", ".debug_gnu_pubtypes",
+		".debug_loc", ".debug_loclists", ".debug_macinfo", ".debug_macro",
+		".debug_names", ".debug_pubnames", ".debug_pubtypes",
 	};
 
 	for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++)
