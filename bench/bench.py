@@ -185,4 +185,5 @@ def main():
         print(Table(results, ROUNDS, WARM, WINDOW, measure.machine_change(before)).text())
 
 
-main()
+if __name__ == "__main__":
+    main()
