@@ -47,10 +47,13 @@ if [ "$arch" = arm64 ]; then
 	cp -r test/golden test/corpus "$stage/test"
 fi
 
+cp -r "$build/victims" "$stage/victims"
+WICK_BUILD=$build test/vm/truth.py --script >"$stage/truth"
+
 # shellcheck disable=SC2086
 $cc -O2 -Wall -Wextra -Werror test/vm/programs.c -lbpf -o "$stage/programs"
 
-# Shared libraries, followed from file to file, and the loader that they all name.
+# Shared libraries, followed from file to file.
 add_library() {
 	for dir in "/lib/$triple" "/usr/lib/$triple"; do
 		[ -e "$root$dir/$1" ] || continue
@@ -63,17 +66,26 @@ add_library() {
 	exit 1
 }
 add_needed() {
-	for library in $(LC_ALL=C readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
-		[ -e "$stage/lib/$triple/$library" ] || [ -e "$stage/usr/lib/$triple/$library" ] || add_library "$library"
+	for library in $(LC_ALL=C readelf -d "$1" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+		case $library in libc.so | *musl*) continue ;; esac # musl
+		[ -e "$stage/victims/$library" ] || [ -e "$stage/lib/$triple/$library" ] || [ -e "$stage/usr/lib/$triple/$library" ] || add_library "$library"
 	done
 }
 add_needed "$stage/wick"
 [ ! -e "$stage/unit" ] || add_needed "$stage/unit"
 add_needed "$stage/programs"
 add_needed "$stage/victim"
-interpreter=$(LC_ALL=C readelf -l "$stage/wick" | sed -n 's/.*program interpreter: \(.*\)\]/\1/p')
-mkdir -p "$stage${interpreter%/*}"
-cp -L "$root$interpreter" "$stage$interpreter"
+for victim in "$stage/victims"/*; do
+	add_needed "$victim"
+done
+
+# The loaders that programs name; musl's is also its libc.
+for program in "$stage/wick" "$stage/victims"/*; do
+	LC_ALL=C readelf -l "$program" 2>/dev/null | sed -n 's/.*program interpreter: \(.*\)\]/\1/p'
+done | sort -u | while read -r loader; do
+	mkdir -p "$stage${loader%/*}"
+	cp -L "$root$loader" "$stage$loader"
+done
 
 mkdir -p "${file%/*}"
 (cd "$stage" && find . | cpio -o -H newc --quiet) >"$file"

@@ -59,6 +59,22 @@ judge_unit() { # judge_unit DIR
 	[ $ok = 0 ] || { grep '^not ok' "$1/unit.out" >"$1/unit.bad"; explain "$1/unit.err"; explain "$1/unit.bad"; }
 }
 
+judge_truth() { # judge_truth DIR: each line of another test's TAP becomes one of ours
+	machine=x86_64 build=build without=''
+	[ "$arch" = amd64 ] || machine=aarch64 build=build/arm64
+	# There fexecve() refuses a memfd.
+	[ "$kernel" != amd64-5.10 ] || without=v-memfd
+	WICK_BUILD=$build $here/truth.py "$1" $machine $without >"$1/truth.tap" 2>&1 || [ -s "$1/truth.tap" ]
+	while IFS= read -r tap; do
+		case $tap in
+		'ok - '*) report 0 "$kernel ${tap#ok - }" ;;
+		'not ok - '*) report 1 "$kernel ${tap#not ok - }" ;;
+		*) echo "# $tap" | cut -c 1-400 ;;
+		esac
+	done <"$1/truth.tap"
+	grep -q 'ok - ' "$1/truth.tap" || { report 1 "$kernel truth"; explain "$1/truth.err"; }
+}
+
 judge_all() { # judge_all DIR
 	start='(^|;)_start;([^;]*;)([^;]*;)?main;'
 	end='(;|$)'
@@ -91,6 +107,7 @@ judge_all() { # judge_all DIR
 	judge "$1" running "$start$flat" 0
 	judge "$1" pid "$start$flat"
 	judge "$1" cgroup "$start$flat"
+	judge_truth "$1"
 }
 
 try() { # try KERNEL
@@ -132,8 +149,16 @@ done
 # shellcheck disable=SC2046
 [ $# != 0 ] || set -- $(awk -v when=$when '!/^#/ && NF && (when == "all" || $6 == when) { print $1 }' $here/kernels.list)
 
-make -s build/wick >&2 || exit 1
-case "$*" in *arm64*) tools/cross-arm64.sh -s build/arm64/wick build/arm64/unit >&2 || exit 1 ;; esac
+{
+	make -s build/wick
+	make -s -C test/victims O="$PWD/build/victims"
+	case "$*" in
+	*arm64*)
+		tools/cross-arm64.sh -s build/arm64/wick build/arm64/unit
+		tools/cross-arm64.sh --victims
+		;;
+	esac
+} >&2
 for name; do
 	try "$name"
 done
