@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 
-import elf
 from common import VICTIMS, Recording, Tap, cpu_times, privileged_or_skip, steal_share
 
 SECONDS = 20
@@ -117,22 +116,7 @@ def write_project(folder):
                    "clean:\n\t@rm -f $(OBJS)\n")
 
 
-def root_of(profile, sample, executables):
-    """Whether the outermost user frame is where a program or thread starts."""
-    user = [i for i in sample.locations if not profile.frames(i)[0]]
-    if not user:
-        return False
-    if profile.frames(user[-1])[1][0].split("}")[-1] in ("_start", "clone3", "__clone3", "clone", "__clone"):
-        return True
-    location = profile.tables["locationTable"][user[-1]]
-    index = location.get("mappingIndex", 0)
-    name = profile.strings[profile.tables["mappingTable"][index].get("filenameStrindex", 0)] if index else ""
-    path = elf.find(name, *executables)
-    return bool(path) and elf.is_root(path, int(location.get("address", 0)))
-
-
 def check_roots(tap, profile):
-    executables = tuple({str(s.resource.get("process.executable.path", "")) for s in profile.samples})
     classes, rootless = collections.Counter(), collections.Counter()
     for sample in profile.samples:
         kernel = ";".join(sample.kernel)
@@ -142,7 +126,7 @@ def check_roots(tap, profile):
             kind = "in exit"
         elif NEW.search(kernel) and not sample.user:
             kind = "before the first user instruction"
-        elif root_of(profile, sample, executables):
+        elif profile.is_rooted(sample):
             kind = "rooted"
         else:
             kind = "not rooted"

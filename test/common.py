@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+import elf
 import otlp
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -23,6 +24,8 @@ RATE_HZ = 997
 
 # Frames of these modules are shown as {module}name: their inside differs with the library's version and debug files.
 LIBRARIES = re.compile(r"^(libc|libm|ld-linux|ld-musl|libgcc_s|libstdc\+\+|libpthread|linux-vdso|\[vdso\]|vdso)")
+
+ROOTS = ("_start", "clone3", "__clone3", "clone", "__clone")
 
 
 class Tap:
@@ -98,6 +101,7 @@ class Profile:
         self.stacks = {}
         self.samples = []
         self.periods_ns = set()
+        self.paths = {}
         for resource in data.get("resourceProfiles", []):
             attributes = {a["key"]: any_value(a.get("value")) for a in resource.get("resource", {}).get("attributes", [])}
             for scope in resource.get("scopeProfiles", []):
@@ -158,6 +162,25 @@ class Profile:
                 (kernel if is_kernel else user).extend(names)
             self.stacks[index] = (tuple(kernel), tuple(user), tuple(locations))
         return self.stacks[index]
+
+    def mapped_file(self, location):
+        """The path of the file that a location is in, or None."""
+        index = location.get("mappingIndex", 0)
+        name = self.strings[self.tables["mappingTable"][index].get("filenameStrindex", 0)] if index else ""
+        if name not in self.paths:
+            self.paths[name] = elf.find(name, *{str(s.resource.get("process.executable.path", "")) for s in self.samples})
+        return self.paths[name]
+
+    def is_rooted(self, sample):
+        """Whether the outermost user frame is where a program or a thread starts, by the file's own word."""
+        user = [i for i in sample.locations if not self.frames(i)[0]]
+        if not user:
+            return False
+        if self.frames(user[-1])[1][0].split("}")[-1] in ROOTS:
+            return True
+        location = self.tables["locationTable"][user[-1]]
+        path = self.mapped_file(location)
+        return bool(path) and elf.is_root(path, int(location.get("address", 0)))
 
     def of(self, executable):
         """The samples of the programs whose file name matches."""

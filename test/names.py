@@ -74,19 +74,14 @@ class Address:
 
 
 def native_addresses(profile):
-    executables = tuple({str(s.resource.get("process.executable.path", "")) for s in profile.samples})
     found = {}
     for index in {i for s in profile.samples for i in s.locations}:
         location = profile.tables["locationTable"][index]
-        mapping = location.get("mappingIndex", 0)
-        if not mapping or profile.frames(index)[0]:
-            continue
-        name = profile.strings[profile.tables["mappingTable"][mapping].get("filenameStrindex", 0)]
-        path = elf.find(name, *executables)
+        path = None if profile.frames(index)[0] else profile.mapped_file(location)
         if path and elf.load(path):
             names = [n.split("}", 1)[1] if n.startswith("{") else n for n in reversed(profile.frames(index)[1])]
             address = int(location.get("address", 0))
-            found[(path, address)] = Address(path, os.path.basename(name), address, names)
+            found[(path, address)] = Address(path, profile.module(location), address, names)
     return list(found.values())
 
 
