@@ -66,7 +66,8 @@ enum rule_fp {
 
 struct unwind_rule {
 	s32 cfa_off;
-	s32 cfa_add;	/* of RULE_CFA on x86-64: the caller's rbx is at CFA + cfa_add; 0: it is unchanged */
+	s32 cfa_add;	/* of RULE_CFA on x86-64: the caller's rbx is at CFA + cfa_add; 0: it is unchanged.
+			 * On arm64: ra_off and fp_off count from CFA + cfa_add, which lies below a large frame. */
 	s16 ra_off;
 	s16 fp_off;
 	u8 kind;	/* enum rule_kind */

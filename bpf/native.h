@@ -104,7 +104,10 @@ static inline int native_return(struct unwind *u, u64 return_va)
 	return 0;
 }
 
-/* A frame with the caller's frame pointer and the return address at fp. */
+/*
+ * A frame with the caller's frame pointer and the return address at fp. On x86-64 they are the top of the frame. On arm64
+ * they may lie anywhere in it, mostly at its bottom: the caller's stack pointer is then only known not to be below.
+ */
 static inline int native_frame_pointer(struct unwind *u)
 {
 	u64 saved[2];
@@ -117,6 +120,7 @@ static inline int native_frame_pointer(struct unwind *u)
 		return unwind_end(u, END_UNREADABLE);
 	u->cfa = u->regs.reg[REG_FP] + sizeof(saved);
 	u->regs.reg[REG_FP] = saved[0];
+	u->sp_lost = REG_RA == 30;
 	return native_return(u, saved[1]);
 }
 
@@ -178,6 +182,7 @@ static inline int native_signal(struct unwind *u, s32 offset)
 #endif
 	u->fp_va = 0;
 	u->bx_va = 0;
+	u->sp_lost = 0;
 	u->is_leaf = 1;
 	u->is_return = 0;
 	return 0;
@@ -221,19 +226,24 @@ static inline int native_cfa(struct unwind *u, const struct unwind_rule *rule)
 		base += (s64)rule->cfa_add;
 	}
 	u->cfa = base;
-	if (rule->kind == RULE_CFA && rule->cfa_add)
+	if (REG_RA != 30 && rule->kind == RULE_CFA && rule->cfa_add)
 		u->bx_va = base + (s64)rule->cfa_add;
 	return 0;
 }
 
 static inline int native_apply(struct unwind *u, const struct unwind_rule *rule)
 {
-	u64 return_va;
+	u64 return_va, base;
 
+	/* Where the stack pointer is lost, the chain of frame records goes on. */
+	if (u->sp_lost && rule->cfa_reg == REG_SP)
+		return native_frame_pointer(u);
+	u->sp_lost = 0;
 	if (native_cfa(u, rule))
 		return -1;
+	base = u->cfa + (REG_RA == 30 && rule->kind == RULE_CFA ? (s64)rule->cfa_add : 0);
 	if ((rule->saved & 15) == FP_AT_CFA) {
-		u->fp_va = u->cfa + (s64)rule->fp_off;
+		u->fp_va = base + (s64)rule->fp_off;
 	} else if ((rule->saved & 15) == FP_AT_FP) {
 		if (native_fp(u))
 			return -1;
@@ -242,7 +252,7 @@ static inline int native_apply(struct unwind *u, const struct unwind_rule *rule)
 	if (rule->saved >> 4 == RA_IN_REG) {
 		if (native_register(u, (u16)rule->ra_off, &return_va))
 			return -1;
-	} else if (read_user(u, &return_va, sizeof(return_va), u->cfa + (s64)rule->ra_off)) {
+	} else if (read_user(u, &return_va, sizeof(return_va), base + (s64)rule->ra_off)) {
 		return unwind_end(u, END_UNREADABLE);
 	}
 	return native_return(u, return_va);
@@ -283,7 +293,7 @@ static inline int native_step(struct unwind *u)
 	if (rule->kind == RULE_END)
 		return unwind_end(u, END_COMPLETE);
 	if (rule->kind == RULE_SIGNAL)
-		return native_signal(u, rule->cfa_off);
+		return u->sp_lost ? unwind_end(u, END_NO_REGISTER) : native_signal(u, rule->cfa_off);
 	if (rule->kind == RULE_FRAME)
 		return native_frame_pointer(u);
 	return native_apply(u, rule);

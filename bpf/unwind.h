@@ -42,6 +42,8 @@ struct unwind {
 	u8 is_return;		/* pc is a return address */
 	u8 is_guess;		/* found without a rule */
 	u8 busy;
+	u8 sp_lost;		/* sp is only a lower bound: see native_frame_pointer() */
+	u8 pad[3];
 	u32 slice_pid;		/* whose stack was copied last */
 	struct trace_record trace;
 	u64 words[WORDS_MAX];

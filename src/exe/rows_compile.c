@@ -108,13 +108,28 @@ static void set_bx(const struct cfi_reg *bx, struct unwind_rule *rule)
 		rule->cfa_add = bx->off;
 }
 
+/* On arm64 both are saved at the bottom of the frame: in a large one they are told from there. */
+static void set_save_base(struct cfi_reg *ra, struct cfi_reg *fp, struct unwind_rule *rule)
+{
+	if (rule->kind != RULE_CFA || ra->kind != CFI_REG_AT_CFA || fits_s16(ra->off))
+		return;
+	rule->cfa_add = ra->off;
+	fp->off -= fp->kind == CFI_REG_AT_CFA ? ra->off : 0;
+	ra->off = 0;
+}
+
 static struct unwind_rule make_rule(const struct cfi_machine *machine, const struct cfi_state *state)
 {
+	struct cfi_reg ra = state->ra, fp = state->fp;
 	struct unwind_rule rule = { 0 };
 
-	if (state->ra.kind == CFI_REG_UNDEFINED)
+	if (ra.kind == CFI_REG_UNDEFINED)
 		return (struct unwind_rule){ .kind = RULE_END };
-	if (!set_cfa(state, &rule) || !set_ra(machine, &state->ra, &rule) || !set_fp(machine, &state->fp, &rule))
+	if (!set_cfa(state, &rule))
+		return rule_none;
+	if (machine->elf_machine == EM_AARCH64)
+		set_save_base(&ra, &fp, &rule);
+	if (!set_ra(machine, &ra, &rule) || !set_fp(machine, &fp, &rule))
 		return rule_none;
 	set_bx(&state->bx, &rule);
 	return rule;

@@ -441,6 +441,24 @@ TEST(compile_knows_arm64)
 	forge_cfi_done(&c);
 }
 
+TEST(compile_tells_saved_registers_from_the_bottom_of_a_large_frame)
+{
+	/* 64 KiB + 16: x29 at -65552, x30 at -65544; the data alignment is -8. */
+	static const struct unwind_rule frame = { .kind = RULE_CFA, .cfa_reg = 31, .cfa_off = 65552, .cfa_add = -65544,
+						  .ra_off = 0, .fp_off = -8, .saved = FP_AT_CFA };
+	struct forge_cfi c;
+	struct rows *rows;
+
+	forge_cfi_init(&c, EH_FRAME);
+	c.machine = EM_AARCH64;
+	forge_usual_cie(&c);
+	forge_fde(&c, TEXT, 0x40, BYTES(DW_CFA_def_cfa_offset, 0x90, 0x80, 0x04, 0x9d, 0x82, 0x40, 0x9e, 0x81, 0x40));
+	rows = compile_cfi(&c);
+	check_rule(rows, TEXT + 8, frame);
+	free(rows);
+	forge_cfi_done(&c);
+}
+
 TEST(compile_fills_gaps_from_debug_frame)
 {
 	struct forge_cfi c, d;
