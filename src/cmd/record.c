@@ -257,15 +257,13 @@ static int start(struct record *r, char **command)
 /* Writes what there is; 0, or the exit status. */
 static int finish(struct record *r, int taken)
 {
-	_cleanup_(profile_freep) struct profile *profile = NULL;
-	int err = merger_finish(r->merger, &profile);
+	_cleanup_(profile_freep) struct profile *profile = merger_finish(r->merger);
+	int err;
 
 	clear_progress(r);
 	if (taken < 0)
 		(void)command_fail(&command_record, "sampling ended early: %s; writing what was taken",
 				   strerror(-taken));
-	if (err < 0)
-		return command_fail(&command_record, "%s", strerror(-err));
 	err = format_write_file(r->values->output, r->format, profile);
 	if (err < 0)
 		return command_fail(&command_record, "%s: %s", r->values->output, strerror(-err));
@@ -286,7 +284,7 @@ static int record_run(const void *values, int count, char **operands)
 	if (count && v->pids.count)
 		return command_fail(&command_record, "-p and a command exclude each other");
 	terminal_init(&r.terminal, STDERR_FILENO);
-	if (merger_new(&r.merger) < 0)
+	if (merger_new(MERGE_TIMES_MAX, &r.merger) < 0)
 		return command_fail(&command_record, "out of memory");
 	catch_signals();
 	status = start(&r, operands);

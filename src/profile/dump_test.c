@@ -113,14 +113,8 @@ static void dump_location(struct buf *b, const struct profile *p, const struct p
 	}
 }
 
-static void dump_sample(struct buf *b, const struct profile *p, const struct profile_sample *s)
+static void dump_stack(struct buf *b, const struct profile *p, const struct profile_sample *s)
 {
-	buf_addf(b, "    sample");
-	for (u32 i = 0; i < s->value_count; i++)
-		buf_addf(b, " %lld", s->values[i]);
-	for (u32 i = 0; i < s->time_count; i++)
-		buf_addf(b, " @%llu", s->times_unix_ns[i]);
-	dump_attributes(b, p, s->attributes);
 	if (s->link) {
 		buf_addf(b, " link ");
 		dump_bytes(b, &p->links.at[s->link], sizeof(struct profile_link));
@@ -130,7 +124,18 @@ static void dump_sample(struct buf *b, const struct profile *p, const struct pro
 		dump_location(b, p, &p->locations.at[p->stacks.at[s->stack].at[i]]);
 }
 
-static void dump_set(struct buf *b, const struct profile *p, const struct profile_set *set)
+static void dump_sample(struct buf *b, const struct profile *p, const struct profile_sample *s)
+{
+	buf_addf(b, "    sample");
+	for (u32 i = 0; i < s->value_count; i++)
+		buf_addf(b, " %lld", s->values[i]);
+	for (u32 i = 0; i < s->time_count; i++)
+		buf_addf(b, " @%llu", s->times_unix_ns[i]);
+	dump_attributes(b, p, s->attributes);
+	dump_stack(b, p, s);
+}
+
+static void dump_types(struct buf *b, const struct profile *p, const struct profile_set *set)
 {
 	buf_addf(b, "  profile ");
 	dump_str(b, p->strings.at[set->sample_type.type]);
@@ -138,6 +143,11 @@ static void dump_set(struct buf *b, const struct profile *p, const struct profil
 	buf_addf(b, " period %lld ", set->period);
 	dump_str(b, p->strings.at[set->period_type.type]);
 	dump_str(b, p->strings.at[set->period_type.unit]);
+}
+
+static void dump_set(struct buf *b, const struct profile *p, const struct profile_set *set)
+{
+	dump_types(b, p, set);
 	buf_addf(b, " time %llu+%llu dropped %u id %d:", set->time_unix_ns, set->duration_ns,
 		 set->dropped_attributes_count, set->has_profile_id);
 	dump_bytes(b, set->profile_id, sizeof(set->profile_id));
@@ -149,12 +159,17 @@ static void dump_set(struct buf *b, const struct profile *p, const struct profil
 		dump_sample(b, p, &set->samples[i]);
 }
 
-static void dump_scope(struct buf *b, const struct profile *p, const struct profile_scope *scope)
+static void dump_scope_name(struct buf *b, const struct profile_scope *scope)
 {
 	buf_addf(b, " scope ");
 	dump_str(b, scope->name);
 	dump_str(b, scope->version);
 	dump_str(b, scope->schema_url);
+}
+
+static void dump_scope(struct buf *b, const struct profile *p, const struct profile_scope *scope)
+{
+	dump_scope_name(b, scope);
 	buf_addf(b, " dropped %u", scope->dropped_attributes_count);
 	dump_keyvalues(b, "", scope->attributes, scope->attribute_count);
 	for (u32 i = 0; i < scope->set_count; i++)
@@ -179,4 +194,126 @@ char *profile_dump(const struct profile *p)
 	buf_addf(&b, "%s", "");
 	EQ(buf_err(&b), 0);
 	return b.data;
+}
+
+/* ---- Totals ---------------------------------------------------------------- */
+
+#define TOTALS_MAX 100000
+
+struct total {
+	char *key;
+	u64 value, time_count, time_sum, pair_sum;
+};
+
+struct totals {
+	struct total *at;
+	u32 count;
+};
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* In the order of their texts. */
+static void total_attributes(struct buf *b, const struct profile *p, struct indices list)
+{
+	char *texts[16];
+
+	OK(list.count <= 16);
+	for (u32 i = 0; i < list.count; i++) {
+		struct buf one;
+
+		buf_init(&one, 1u << 20);
+		dump_attributes(&one, p, (struct indices){ &list.at[i], 1 });
+		texts[i] = one.data;
+	}
+	qsort(texts, list.count, sizeof(*texts), compare_texts);
+	for (u32 i = 0; i < list.count; i++) {
+		buf_addf(b, "%s", texts[i]);
+		free(texts[i]);
+	}
+}
+
+static void total_sample(struct totals *totals, const char *head, const struct profile *p,
+			 const struct profile_sample *s)
+{
+	struct total *total = &totals->at[totals->count++];
+	struct buf key;
+
+	OK(totals->count <= TOTALS_MAX);
+	buf_init(&key, 1u << 20);
+	buf_addf(&key, "%s", head);
+	total_attributes(&key, p, s->attributes);
+	dump_stack(&key, p, s);
+	EQ(buf_err(&key), 0);
+	*total = (struct total){ .key = key.data, .time_count = s->time_count };
+	for (u32 i = 0; i < s->value_count; i++)
+		total->value += (u64)s->values[i];
+	if (!s->value_count)
+		total->value = s->time_count;
+	for (u32 i = 0; i < s->time_count; i++) {
+		total->time_sum += s->times_unix_ns[i];
+		if (s->value_count == s->time_count)
+			total->pair_sum += s->times_unix_ns[i] * (u64)s->values[i];
+	}
+}
+
+static void total_set(struct totals *totals, const struct profile *p, const struct profile_resource *resource,
+		      const struct profile_scope *scope, const struct profile_set *set)
+{
+	struct buf head;
+
+	buf_init(&head, 1u << 20);
+	dump_str(&head, resource->schema_url);
+	dump_keyvalues(&head, "", resource->attributes, resource->attribute_count);
+	dump_scope_name(&head, scope);
+	dump_keyvalues(&head, "", scope->attributes, scope->attribute_count);
+	dump_types(&head, p, set);
+	total_attributes(&head, p, set->attributes);
+	buf_addf(&head, "\n");
+	EQ(buf_err(&head), 0);
+	for (u32 i = 0; i < set->sample_count; i++)
+		total_sample(totals, head.data, p, &set->samples[i]);
+	buf_done(&head);
+}
+
+static void total_profile(struct totals *totals, const struct profile *p)
+{
+	for (u32 i = 0; i < p->resources.count; i++) {
+		const struct profile_resource *resource = &p->resources.at[i];
+
+		for (u32 s = 0; s < resource->scope_count; s++)
+			for (u32 k = 0; k < resource->scopes[s].set_count; k++)
+				total_set(totals, p, resource, &resource->scopes[s], &resource->scopes[s].sets[k]);
+	}
+}
+
+char *profile_totals(const struct profile *const *profiles, unsigned int count)
+{
+	struct totals totals = { calloc(TOTALS_MAX + 1, sizeof(struct total)), 0 };
+	struct buf out;
+
+	for (unsigned int i = 0; i < count; i++)
+		total_profile(&totals, profiles[i]);
+	qsort(totals.at, totals.count, sizeof(*totals.at), compare_texts);
+	buf_init(&out, (size_t)1 << 30);
+	buf_addf(&out, "%s", "");
+	for (u32 i = 0; i < totals.count; i++) {
+		struct total *next = &totals.at[i + 1], t = totals.at[i];
+
+		if (i + 1 < totals.count && !strcmp(next->key, t.key)) {
+			next->value += t.value;
+			next->time_count += t.time_count;
+			next->time_sum += t.time_sum;
+			next->pair_sum += t.pair_sum;
+		} else {
+			buf_addf(&out, "%s    value %lld times %llu %llx %llx\n", t.key, (long long)t.value, t.time_count,
+				 t.time_sum, t.pair_sum);
+		}
+		free(t.key);
+	}
+	free(totals.at);
+	EQ(buf_err(&out), 0);
+	return out.data;
 }

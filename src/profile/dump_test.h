@@ -9,6 +9,14 @@ struct profile;
 char *profile_dump(const struct profile *profile);
 
 /*
+ * What several profiles have of every resource, scope, sample type, stack,
+ * link and set of attributes: the sum of the values, and how many times there
+ * are, with a checksum over them and their values. Sorted: equal text means
+ * that nothing was lost or made up. Allocated; never NULL.
+ */
+char *profile_totals(const struct profile *const *profiles, unsigned int count);
+
+/*
  * A made-up profile that uses everything the model has. simple: only what
  * pprof can say too, which is one value a sample and no links, times, nested
  * values or ids.

@@ -1,405 +1,533 @@
 // SPDX-License-Identifier: Apache-2.0
+/*
+ * Four tables find what is equal: resources, scopes, sets and samples of the
+ * merged profile. A row that is new creates what it stands for, in the table's
+ * own() callback, so that the profile is whole after every sample.
+ */
 #include "profile/merge.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/interner.h"
 #include "base/saturate.h"
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "profile/remap.h"
 #include "profile/table.h"
 
-#define MERGE_BYTES_MAX ((size_t)2 << 30)
-#define MERGE_SAMPLES_MAX (64u << 20)
-#define MERGE_ATTRIBUTES_MAX 64
-
-/* Where a set of the merged profile is; arrays move, indices stay. */
-struct set_place {
-	u32 resource, scope, set;
+struct resource_row {
+	struct str schema_url;
+	const struct keyvalue *attributes;
+	u32 attribute_count;
 };
 
-/* What makes samples the same; followed by the attributes. */
-struct sample_key {
-	u32 set, stack, link, attribute_count;
-	u32 attributes[MERGE_ATTRIBUTES_MAX];
+struct scope_row {
+	u32 resource, scope;
+	struct str name, version, schema_url;
+	const struct keyvalue *attributes;
+	u32 attribute_count;
 };
 
-struct sample_sum {
-	s64 value;		/* of all, with or without a time */
-	u32 point_count;	/* those with a time */
-	bool has_timeless;	/* some have none */
+struct set_row {
+	u32 scope;		/* row */
+	u32 set;		/* index in the scope */
+	struct profile_type sample_type, period_type;
+	s64 period;
+	struct indices attributes;
 };
 
-/* One event. */
-struct point {
-	u32 sample;
-	bool has_value;		/* else it counts 1 */
-	u64 time_unix_ns;
-	s64 value;
+/* What a sample has of values and times. Kept apart, so that no value moves to a time that is not its own. */
+enum sample_shape {
+	SHAPE_EMPTY,
+	SHAPE_VALUES,		/* and no time: one sum */
+	SHAPE_TIMES,		/* each counts 1 */
+	SHAPE_PAIRS,		/* each time has its value */
+	SHAPE_SUM_AND_TIMES,	/* one value for many times */
+};
+
+struct sample_row {
+	u32 set;		/* row */
+	u32 sample;		/* index in the set */
+	u32 stack, link;
+	u32 shape;		/* of the parts, even when times are not kept any more */
+	u32 cap;		/* of its times, and of its values if they are pairs */
+	struct indices attributes;	/* in order */
 };
 
 struct merger {
-	struct profile *profile;
-	struct arena arena;
-	struct interner resources;	/* hash of attributes -> number of resource */
-	struct interner sets;		/* struct set_key -> number of place */
-	struct interner samples;	/* struct sample_key */
-	struct set_place *places;
-	struct sample_sum *sums;
-	struct point *points;
-	u32 place_cap, sum_cap, point_cap, point_count;
+	struct profile *into;
+	struct table resources, scopes, sets, samples;
+	struct remap remap;
+	u32 times_max, time_count;
 	bool times_dropped;
+	int err;
+	const struct profile_set *set;	/* being added, for its own() */
 };
 
-void merger_free(struct merger *merger)
+static struct profile_resource *resource_of(const struct merger *m, u32 row)
 {
-	if (!merger)
-		return;
-	profile_free(merger->profile);
-	interner_done(&merger->resources);
-	interner_done(&merger->sets);
-	interner_done(&merger->samples);
-	arena_done(&merger->arena);
-	free(merger->places);
-	free(merger->sums);
-	free(merger->points);
-	free(merger);
+	return &m->into->resources.at[row];
 }
 
-int merger_new(struct merger **ret_merger)
+static struct profile_scope *scope_of(const struct merger *m, u32 row)
 {
-	_cleanup_(merger_freep) struct merger *m = calloc(1, sizeof(*m));
+	const struct scope_row *s = (const struct scope_row *)m->scopes.rows + row;
 
-	if (!m)
-		return -ENOMEM;
-	arena_init(&m->arena, MERGE_BYTES_MAX);
-	interner_init(&m->resources, &m->arena, MERGE_SAMPLES_MAX);
-	interner_init(&m->sets, &m->arena, MERGE_SAMPLES_MAX);
-	interner_init(&m->samples, &m->arena, MERGE_SAMPLES_MAX);
-	m->profile = profile_new();
-	if (!m->profile)
-		return -ENOMEM;
-	*ret_merger = TAKE(m);
-	return 0;
+	return &resource_of(m, s->resource)->scopes[s->scope];
 }
 
-static int merger_err(const struct merger *m)
+static struct profile_set *set_of(const struct merger *m, u32 row)
 {
-	return profile_err(m->profile) < 0 ? profile_err(m->profile) : -ENOMEM;
+	const struct set_row *s = (const struct set_row *)m->sets.rows + row;
+
+	return &scope_of(m, s->scope)->sets[s->set];
 }
 
-/* ---- Resources, scopes, sets ---- */
+/* ---- Rows ------------------------------------------------------------------ */
 
-static bool same_resource(const struct profile_resource *a, const struct profile_resource *b)
+static u64 hash_str(u64 hash, struct str s)
 {
+	return hash_bytes(hash, s.at, s.len);
+}
+
+static u64 hash_indices(u64 hash, struct indices list)
+{
+	return hash_bytes(hash, list.at, list.count * sizeof(*list.at));
+}
+
+static bool indices_equal(struct indices a, struct indices b)
+{
+	return a.count == b.count && (!a.count || !memcmp(a.at, b.at, a.count * sizeof(*a.at)));
+}
+
+static u64 resource_hash(const void *row, u64 seed)
+{
+	const struct resource_row *r = row;
+
+	return keyvalues_hash(r->attributes, r->attribute_count, hash_str(seed, r->schema_url));
+}
+
+static bool resource_equal(const void *row_a, const void *row_b)
+{
+	const struct resource_row *a = row_a, *b = row_b;
+
 	return str_equal(a->schema_url, b->schema_url) &&
 	       keyvalues_equal(a->attributes, a->attribute_count, b->attributes, b->attribute_count);
 }
 
-/* Found by hash; two that differ but hash the same step on to the next number. */
-static u32 find_resource(struct merger *m, const struct profile_resource *from)
+static struct str copy_str(struct profile *p, struct str s)
 {
-	struct profile_resource *made;
-
-	for (u64 hash = keyvalues_hash(from->attributes, from->attribute_count, 0);; hash++) {
-		bool is_new;
-		u32 number = interner_add(&m->resources, &hash, sizeof(hash), &is_new);
-
-		if (number == INTERNER_NONE)
-			return INTERNER_NONE;
-		if (!is_new && !same_resource(&m->profile->resources.at[number], from))
-			continue;
-		if (!is_new)
-			return number;
-		made = profile_add_resource(m->profile, from->attributes, from->attribute_count);
-		if (!made)
-			return INTERNER_NONE;
-		made->schema_url = profile_copy_str(m->profile, from->schema_url.at, from->schema_url.len);
-		made->dropped_attributes_count = from->dropped_attributes_count;
-		return number;
-	}
+	return profile_copy_str(p, s.at, s.len);
 }
 
-/* Scopes of a resource are few. */
-static u32 find_scope(struct merger *m, u32 resource_number, const struct profile_scope *from)
+static int resource_own(void *owner, void *row)
 {
-	struct profile_resource *resource = &m->profile->resources.at[resource_number];
-	struct profile_scope *made;
+	struct merger *m = owner;
+	struct resource_row *r = row;
+	struct profile_resource *resource = profile_add_resource(m->into, r->attributes, r->attribute_count);
 
-	for (u32 i = 0; i < resource->scope_count; i++) {
-		const struct profile_scope *s = &resource->scopes[i];
-
-		if (str_equal(s->name, from->name) && str_equal(s->version, from->version) &&
-		    str_equal(s->schema_url, from->schema_url) &&
-		    keyvalues_equal(s->attributes, s->attribute_count, from->attributes, from->attribute_count))
-			return i;
-	}
-	made = profile_add_scope(m->profile, resource);
-	if (!made)
-		return INTERNER_NONE;
-	made->name = profile_copy_str(m->profile, from->name.at, from->name.len);
-	made->version = profile_copy_str(m->profile, from->version.at, from->version.len);
-	made->schema_url = profile_copy_str(m->profile, from->schema_url.at, from->schema_url.len);
-	made->attributes = profile_copy_keyvalues(m->profile, from->attributes, from->attribute_count);
-	made->attribute_count = made->attributes ? from->attribute_count : 0;
-	made->dropped_attributes_count = from->dropped_attributes_count;
-	return resource->scope_count - 1;
+	if (!resource)
+		return profile_err(m->into);
+	resource->schema_url = copy_str(m->into, r->schema_url);
+	r->schema_url = resource->schema_url;
+	r->attributes = resource->attributes;
+	return profile_err(m->into);
 }
 
-static struct profile_type map_type(const struct remap *map, struct profile_type type)
+static u64 scope_hash(const void *row, u64 seed)
 {
-	return (struct profile_type){ map->strings[type.type], map->strings[type.unit] };
+	const struct scope_row *s = row;
+	u64 hash = hash_str(hash_str(hash_str(hash_mix(seed, s->resource), s->name), s->version), s->schema_url);
+
+	return keyvalues_hash(s->attributes, s->attribute_count, hash);
 }
 
-static struct profile_set *place_set(const struct merger *m, u32 number)
+static bool scope_equal(const void *row_a, const void *row_b)
 {
-	const struct set_place *at = &m->places[number];
+	const struct scope_row *a = row_a, *b = row_b;
 
-	return &m->profile->resources.at[at->resource].scopes[at->scope].sets[at->set];
+	return a->resource == b->resource && str_equal(a->name, b->name) && str_equal(a->version, b->version) &&
+	       str_equal(a->schema_url, b->schema_url) &&
+	       keyvalues_equal(a->attributes, a->attribute_count, b->attributes, b->attribute_count);
 }
 
-static int add_set(struct merger *m, const struct remap *map, u32 resource, u32 scope_number,
-		   const struct profile_set *from, u32 number)
+static int scope_own(void *owner, void *row)
 {
-	struct profile_scope *scope = &m->profile->resources.at[resource].scopes[scope_number];
-	struct profile_set *made = profile_add_set(m->profile, scope);
-	int r = array_grow((void **)&m->places, &m->place_cap, number, MERGE_SAMPLES_MAX, sizeof(*m->places));
+	struct merger *m = owner;
+	struct scope_row *s = row;
+	struct profile_resource *resource = resource_of(m, s->resource);
+	struct profile_scope *scope = profile_add_scope(m->into, resource);
 
-	if (r < 0 || !made)
-		return r < 0 ? r : merger_err(m);
-	made->sample_type = map_type(map, from->sample_type);
-	made->period_type = map_type(map, from->period_type);
-	made->period = from->period;
-	made->time_unix_ns = from->time_unix_ns;
-	made->duration_ns = from->duration_ns;
-	m->places[number] = (struct set_place){ resource, scope_number, scope->set_count - 1 };
-	return 0;
+	if (!scope)
+		return profile_err(m->into);
+	scope->name = s->name = copy_str(m->into, s->name);
+	scope->version = s->version = copy_str(m->into, s->version);
+	scope->schema_url = s->schema_url = copy_str(m->into, s->schema_url);
+	scope->attributes = s->attributes = profile_copy_keyvalues(m->into, s->attributes, s->attribute_count);
+	scope->attribute_count = profile_err(m->into) ? 0 : s->attribute_count;
+	s->scope = resource->scope_count - 1;
+	return profile_err(m->into);
 }
 
-/* From the earlier start to the later end. */
-static void widen_set(struct profile_set *set, const struct profile_set *from)
+static u64 set_hash(const void *row, u64 seed)
 {
-	u64 end = set->time_unix_ns + set->duration_ns, from_end = from->time_unix_ns + from->duration_ns;
+	const struct set_row *s = row;
+	u64 hash = hash_mix(hash_mix(seed, s->scope), (u64)s->sample_type.type << 32 | s->sample_type.unit);
 
-	if (from->time_unix_ns < set->time_unix_ns)
+	hash = hash_mix(hash, (u64)s->period_type.type << 32 | s->period_type.unit);
+	return hash_indices(hash_mix(hash, s->period), s->attributes);
+}
+
+static bool type_equal(struct profile_type a, struct profile_type b)
+{
+	return a.type == b.type && a.unit == b.unit;
+}
+
+static bool set_equal(const void *row_a, const void *row_b)
+{
+	const struct set_row *a = row_a, *b = row_b;
+
+	return a->scope == b->scope && type_equal(a->sample_type, b->sample_type) &&
+	       type_equal(a->period_type, b->period_type) && a->period == b->period &&
+	       indices_equal(a->attributes, b->attributes);
+}
+
+static int set_own(void *owner, void *row)
+{
+	struct merger *m = owner;
+	struct set_row *s = row;
+	struct profile_scope *scope = scope_of(m, s->scope);
+	struct profile_set *set = profile_add_set(m->into, scope);
+
+	if (!set)
+		return profile_err(m->into);
+	s->attributes = profile_copy_indices(m->into, s->attributes.at, s->attributes.count);
+	s->set = scope->set_count - 1;
+	set->sample_type = s->sample_type;
+	set->period_type = s->period_type;
+	set->period = s->period;
+	set->attributes = s->attributes;
+	set->time_unix_ns = m->set->time_unix_ns;
+	set->duration_ns = m->set->duration_ns;
+	set->has_profile_id = m->set->has_profile_id;
+	memcpy(set->profile_id, m->set->profile_id, sizeof(set->profile_id));
+	set->dropped_attributes_count = m->set->dropped_attributes_count;
+	set->original_format = copy_str(m->into, m->set->original_format);
+	set->original_payload = copy_str(m->into, m->set->original_payload);
+	return profile_err(m->into);
+}
+
+static u64 sample_hash(const void *row, u64 seed)
+{
+	const struct sample_row *s = row;
+	u64 hash = hash_mix(hash_mix(seed, (u64)s->set << 32 | s->stack), (u64)s->link << 32 | s->shape);
+
+	return s->attributes.count ? hash_indices(hash, s->attributes) : hash;
+}
+
+static bool sample_equal(const void *row_a, const void *row_b)
+{
+	const struct sample_row *a = row_a, *b = row_b;
+
+	return a->set == b->set && a->stack == b->stack && a->link == b->link && a->shape == b->shape &&
+	       indices_equal(a->attributes, b->attributes);
+}
+
+/* Without its values and times: they are added as those of later parts are. */
+static int sample_own(void *owner, void *row)
+{
+	struct merger *m = owner;
+	struct sample_row *s = row;
+	struct profile_set *set = set_of(m, s->set);
+	struct profile_sample *sample = profile_add_sample(m->into, set);
+
+	if (!sample)
+		return profile_err(m->into);
+	s->attributes = profile_copy_indices(m->into, s->attributes.at, s->attributes.count);
+	s->sample = set->sample_count - 1;
+	sample->stack = s->stack;
+	sample->link = s->link;
+	sample->attributes = s->attributes;
+	return profile_err(m->into);
+}
+
+static const struct table_type resource_type = { sizeof(struct resource_row), resource_hash, resource_equal,
+						 resource_own };
+static const struct table_type scope_type = { sizeof(struct scope_row), scope_hash, scope_equal, scope_own };
+static const struct table_type set_type = { sizeof(struct set_row), set_hash, set_equal, set_own };
+static const struct table_type sample_type = { sizeof(struct sample_row), sample_hash, sample_equal, sample_own };
+
+/* ---- Joining --------------------------------------------------------------- */
+
+static u32 larger(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
+static u64 end_of(const struct profile_set *set)
+{
+	u64 end;
+
+	return __builtin_add_overflow(set->time_unix_ns, set->duration_ns, &end) ? UINT64_MAX : end;
+}
+
+/* From the earlier start to the later end; a start of 0 is not known. */
+static void join_spans(struct profile_set *set, const struct profile_set *from)
+{
+	u64 end = end_of(set), from_end = end_of(from);
+
+	if (from->time_unix_ns && (!set->time_unix_ns || from->time_unix_ns < set->time_unix_ns))
 		set->time_unix_ns = from->time_unix_ns;
 	set->duration_ns = (from_end > end ? from_end : end) - set->time_unix_ns;
 }
 
-static int find_set(struct merger *m, const struct remap *map, u32 resource, u32 scope,
-		    const struct profile_set *from, u32 *ret_number)
+static void join_sets(struct profile_set *set, const struct profile_set *from)
 {
-	struct {
-		u32 resource, scope;
-		struct profile_type sample_type, period_type;
-		s64 period;
-	} key = { resource, scope, map_type(map, from->sample_type), map_type(map, from->period_type), from->period };
-	bool is_new;
-	u32 number = interner_add(&m->sets, &key, sizeof(key), &is_new);
+	join_spans(set, from);
+	set->dropped_attributes_count = larger(set->dropped_attributes_count, from->dropped_attributes_count);
+	set->has_profile_id = false;
+	memset(set->profile_id, 0, sizeof(set->profile_id));
+	set->original_format = set->original_payload = (struct str){ 0 };
+}
 
-	if (number == INTERNER_NONE)
-		return -ENOMEM;
-	*ret_number = number;
-	if (is_new)
-		return add_set(m, map, resource, scope, from, number);
-	widen_set(place_set(m, number), from);
+static int add_to_sum(struct merger *m, struct profile_sample *sample, s64 value)
+{
+	s64 *sum = (s64 *)sample->values;
+
+	if (!sample->value_count) {
+		sum = profile_alloc(m->into, sizeof(*sum));
+		if (!sum)
+			return profile_err(m->into);
+		*sum = 0;
+		sample->values = sum;
+		sample->value_count = 1;
+	}
+	*sum = saturating_add(*sum, value);
 	return 0;
 }
 
-/* ---- Samples ---- */
-
-static int find_sample(struct merger *m, const struct remap *map, u32 set, const struct profile_sample *from,
-		       u32 *ret_number)
+/* Makes room for count more times; arrays double, so that many small additions stay cheap. */
+static int reserve_times(struct merger *m, struct sample_row *row, struct profile_sample *sample, u32 count)
 {
-	struct sample_key key = {
-		.set = set,
-		.stack = map->stacks[from->stack],
-		.link = map->links[from->link],
-		.attribute_count = from->attributes.count < MERGE_ATTRIBUTES_MAX ? from->attributes.count :
-										   MERGE_ATTRIBUTES_MAX,
-	};
-	bool is_new;
-	u32 number;
+	u64 want = (u64)sample->time_count + count;
+	u64 *times;
+	s64 *values = NULL;
 
-	for (u32 i = 0; i < key.attribute_count; i++)
-		key.attributes[i] = map->attributes[from->attributes.at[i]];
-	number = interner_add(&m->samples, &key, offsetof(struct sample_key, attributes[key.attribute_count]), &is_new);
-	if (number == INTERNER_NONE)
-		return -ENOMEM;
-	*ret_number = number;
-	if (!is_new)
+	if (want <= row->cap)
 		return 0;
-	if (array_grow((void **)&m->sums, &m->sum_cap, number, MERGE_SAMPLES_MAX, sizeof(*m->sums)) < 0)
-		return -ENOMEM;
-	m->sums[number] = (struct sample_sum){ 0 };
+	if (want < (u64)row->cap * 2)
+		want = (u64)row->cap * 2;
+	times = profile_alloc(m->into, want * sizeof(*times));
+	if (row->shape == SHAPE_PAIRS)
+		values = profile_alloc(m->into, want * sizeof(*values));
+	if (profile_err(m->into))
+		return profile_err(m->into);
+	if (sample->time_count)
+		memcpy(times, sample->times_unix_ns, sample->time_count * sizeof(*times));
+	if (values && sample->value_count)
+		memcpy(values, sample->values, sample->value_count * sizeof(*values));
+	if (values)
+		sample->values = values;
+	sample->times_unix_ns = times;
+	row->cap = (u32)want;
 	return 0;
 }
 
-static void add_point(struct merger *m, u32 sample, const struct profile_sample *from, u32 index)
+static int append_times(struct merger *m, struct sample_row *row, struct profile_sample *sample,
+			const struct profile_sample *from)
 {
-	struct point *point;
-
-	if (m->times_dropped)
-		return;
-	if (array_grow((void **)&m->points, &m->point_cap, m->point_count, MERGE_POINTS_MAX, sizeof(*m->points)) < 0) {
-		m->times_dropped = true;
-		return;
-	}
-	point = &m->points[m->point_count++];
-	*point = (struct point){ .sample = sample, .time_unix_ns = from->times_unix_ns[index], .value = 1 };
-	if (from->value_count == from->time_count) {
-		point->has_value = true;
-		point->value = from->values[index];
-	}
-	m->sums[sample].point_count++;
-}
-
-static int merge_sample(struct merger *m, const struct remap *map, u32 set, const struct profile_sample *from)
-{
-	struct sample_sum *sum;
-	u32 number;
-	int r = find_sample(m, map, set, from, &number);
+	int r = reserve_times(m, row, sample, from->time_count);
 
 	if (r < 0)
 		return r;
-	sum = &m->sums[number];
-	sum->value = saturating_add(sum->value, profile_sample_value(from));
-	/* One value for many times cannot be told apart any more. */
-	if (!from->time_count || (from->value_count == 1 && from->time_count > 1))
-		sum->has_timeless = true;
-	else
-		for (u32 i = 0; i < from->time_count; i++)
-			add_point(m, number, from, i);
-	m->times_dropped |= sum->has_timeless && sum->point_count;
+	memcpy((u64 *)sample->times_unix_ns + sample->time_count, from->times_unix_ns,
+	       from->time_count * sizeof(*from->times_unix_ns));
+	sample->time_count += from->time_count;
+	m->time_count += from->time_count;
+	if (row->shape != SHAPE_PAIRS)
+		return 0;
+	memcpy((s64 *)sample->values + sample->value_count, from->values, from->value_count * sizeof(*from->values));
+	sample->value_count += from->value_count;
 	return 0;
 }
 
-static int merge_set(struct merger *m, const struct remap *map, u32 resource, u32 scope, const struct profile_set *from)
+/* The sum takes the room of the first time, so that this works when there is no memory left. */
+static void drop_times_of(struct profile_sample *sample)
 {
-	u32 number;
-	int r = find_set(m, map, resource, scope, from, &number);
+	s64 value = profile_sample_value(sample), *sum = (s64 *)sample->times_unix_ns;
 
-	for (u32 i = 0; r == 0 && i < from->sample_count; i++)
-		r = merge_sample(m, map, number, &from->samples[i]);
+	*sum = value;
+	sample->values = sum;
+	sample->value_count = 1;
+	sample->times_unix_ns = NULL;
+	sample->time_count = 0;
+}
+
+static void drop_times(struct merger *m)
+{
+	m->times_dropped = true;
+	for (u32 i = 0; i < m->samples.count; i++) {
+		const struct sample_row *row = (const struct sample_row *)m->samples.rows + i;
+		struct profile_sample *sample = &set_of(m, row->set)->samples[row->sample];
+
+		if (sample->time_count)
+			drop_times_of(sample);
+	}
+}
+
+static int join_samples(struct merger *m, struct sample_row *row, const struct profile_sample *from)
+{
+	struct profile_sample *sample = &set_of(m, row->set)->samples[row->sample];
+	bool keeps_times = from->time_count && !m->times_dropped;
+	int r = 0;
+
+	if (row->shape == SHAPE_EMPTY)
+		return 0;
+	if (!keeps_times || row->shape == SHAPE_SUM_AND_TIMES)
+		r = add_to_sum(m, sample, profile_sample_value(from));
+	if (r == 0 && keeps_times)
+		r = append_times(m, row, sample, from);
 	return r;
 }
 
-static int merge_resource(struct merger *m, const struct remap *map, const struct profile_resource *from)
+/* ---- Making and freeing ---------------------------------------------------- */
+
+int merger_new(u32 times_max, struct merger **ret_merger)
 {
-	u32 resource = find_resource(m, from);
+	_cleanup_(merger_freep) struct merger *m = calloc(1, sizeof(*m));
+	u64 seed;
+
+	if (!m)
+		return -ENOMEM;
+	m->into = profile_new();
+	if (!m->into)
+		return -ENOMEM;
+	m->times_max = times_max;
+	seed = profile_seed(m->into);
+	table_init(&m->resources, &resource_type, m, seed, PROFILE_TABLE_MAX);
+	table_init(&m->scopes, &scope_type, m, seed, PROFILE_TABLE_MAX);
+	table_init(&m->sets, &set_type, m, seed, PROFILE_TABLE_MAX);
+	table_init(&m->samples, &sample_type, m, seed, PROFILE_TABLE_MAX);
+	*ret_merger = TAKE(m);
+	return 0;
+}
+
+void merger_free(struct merger *m)
+{
+	if (!m)
+		return;
+	profile_free(m->into);
+	table_done(&m->resources);
+	table_done(&m->scopes);
+	table_done(&m->sets);
+	table_done(&m->samples);
+	remap_done(&m->remap);
+	free(m);
+}
+
+/* ---- Adding ---------------------------------------------------------------- */
+
+static enum sample_shape shape_of(const struct profile_sample *s)
+{
+	if (!s->time_count)
+		return s->value_count ? SHAPE_VALUES : SHAPE_EMPTY;
+	if (!s->value_count)
+		return SHAPE_TIMES;
+	return s->value_count == s->time_count ? SHAPE_PAIRS : SHAPE_SUM_AND_TIMES;
+}
+
+static int add_sample(struct merger *m, u32 set, const struct profile_sample *s)
+{
+	struct sample_row row = { .set = set, .stack = m->remap.stacks[s->stack], .link = m->remap.links[s->link],
+				  .shape = shape_of(s) };
+	s64 number;
+	int r = remap_attributes(&m->remap, s->attributes, &row.attributes);
+
+	if (r < 0)
+		return r;
+	if (!m->times_dropped && s->time_count > m->times_max - m->time_count)
+		drop_times(m);
+	number = table_add(&m->samples, &row);
+	if (number < 0)
+		return (int)number;
+	return join_samples(m, (struct sample_row *)m->samples.rows + number, s);
+}
+
+static int add_set(struct merger *m, u32 scope, const struct profile_set *set)
+{
+	struct set_row row = {
+		.scope = scope,
+		.sample_type = remap_type(&m->remap, set->sample_type),
+		.period_type = remap_type(&m->remap, set->period_type),
+		.period = set->period,
+	};
+	u32 before = m->sets.count;
+	s64 number;
+	int r = remap_attributes(&m->remap, set->attributes, &row.attributes);
+
+	if (r < 0)
+		return r;
+	m->set = set;
+	number = table_add(&m->sets, &row);
+	if (number < 0)
+		return (int)number;
+	if (m->sets.count == before)
+		join_sets(set_of(m, (u32)number), set);
+	for (u32 i = 0; i < set->sample_count && r == 0; i++)
+		r = add_sample(m, (u32)number, &set->samples[i]);
+	return r;
+}
+
+static int add_scope(struct merger *m, u32 resource, const struct profile_scope *scope)
+{
+	struct scope_row row = { resource, 0, scope->name, scope->version, scope->schema_url, scope->attributes,
+				 scope->attribute_count };
+	struct profile_scope *joined;
+	s64 number = table_add(&m->scopes, &row);
 	int r = 0;
 
-	if (resource == INTERNER_NONE)
-		return merger_err(m);
-	for (u32 i = 0; i < from->scope_count; i++) {
-		u32 scope = find_scope(m, resource, &from->scopes[i]);
-
-		if (scope == INTERNER_NONE)
-			return merger_err(m);
-		for (u32 j = 0; r == 0 && j < from->scopes[i].set_count; j++)
-			r = merge_set(m, map, resource, scope, &from->scopes[i].sets[j]);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	if (number < 0)
+		return (int)number;
+	joined = scope_of(m, (u32)number);
+	joined->dropped_attributes_count = larger(joined->dropped_attributes_count, scope->dropped_attributes_count);
+	for (u32 i = 0; i < scope->set_count && r == 0; i++)
+		r = add_set(m, (u32)number, &scope->sets[i]);
+	return r;
 }
 
-int merger_add(struct merger *merger, const struct profile *profile)
+static int add_resource(struct merger *m, const struct profile_resource *resource)
 {
-	_cleanup_(remap_done) struct remap map;
-	int r = remap_init(&map, merger->profile, profile);
+	struct resource_row row = { resource->schema_url, resource->attributes, resource->attribute_count };
+	struct profile_resource *joined;
+	s64 number = table_add(&m->resources, &row);
+	int r = 0;
 
-	for (u32 i = 0; r == 0 && i < profile->resources.count; i++)
-		r = merge_resource(merger, &map, &profile->resources.at[i]);
-	return r < 0 ? r : profile_err(merger->profile);
+	if (number < 0)
+		return (int)number;
+	joined = resource_of(m, (u32)number);
+	joined->dropped_attributes_count = larger(joined->dropped_attributes_count, resource->dropped_attributes_count);
+	for (u32 i = 0; i < resource->scope_count && r == 0; i++)
+		r = add_scope(m, (u32)number, &resource->scopes[i]);
+	return r;
 }
 
-/* ---- The end ---- */
-
-/* The points in the order of their samples; start[i] moves to the end of those of sample i. */
-static struct point *points_by_sample(const struct merger *m, u64 *start)
+int merger_add(struct merger *m, const struct profile *from)
 {
-	struct point *sorted = calloc(m->point_count ? m->point_count : 1, sizeof(*sorted));
-	u64 at = 0;
-
-	if (!sorted)
-		return NULL;
-	for (u32 i = 0; i < m->samples.count; i++) {
-		start[i] = at;
-		at += m->sums[i].point_count;
-	}
-	for (u32 i = 0; i < m->point_count; i++)
-		sorted[start[m->points[i].sample]++] = m->points[i];
-	return sorted;
+	if (!m->err)
+		m->err = remap_tables(&m->remap, m->into, from);
+	for (u32 i = 0; i < from->resources.count && !m->err; i++)
+		m->err = add_resource(m, &from->resources.at[i]);
+	return m->err;
 }
 
-static int write_points(struct profile *p, struct profile_sample *sample, const struct point *points, u32 count)
+struct profile *merger_finish(struct merger *m)
 {
-	_cleanup_(freep) u64 *times = calloc(count, sizeof(*times));
-	_cleanup_(freep) s64 *values = calloc(count, sizeof(*values));
-	bool has_values = false;
-
-	if (!times || !values)
-		return -ENOMEM;
-	for (u32 i = 0; i < count; i++) {
-		times[i] = points[i].time_unix_ns;
-		values[i] = points[i].value;
-		has_values |= points[i].has_value;
-	}
-	sample->times_unix_ns = profile_copy(p, times, count * sizeof(*times));
-	sample->time_count = count;
-	if (has_values) {
-		sample->values = profile_copy(p, values, count * sizeof(*values));
-		sample->value_count = count;
-	}
-	return profile_err(p);
+	return TAKE(m->into);
 }
 
-static int write_sample(struct merger *m, u32 number, const struct point *points)
+bool merger_times_dropped(const struct merger *m)
 {
-	const struct sample_key *key = interner_get(&m->samples, number)->at;
-	const struct sample_sum *sum = &m->sums[number];
-	struct profile_sample *sample = profile_add_sample(m->profile, place_set(m, key->set));
-
-	if (!sample)
-		return merger_err(m);
-	sample->stack = key->stack;
-	sample->link = key->link;
-	sample->attributes = profile_copy_indices(m->profile, key->attributes, key->attribute_count);
-	if (points && sum->point_count)
-		return write_points(m->profile, sample, points, sum->point_count);
-	sample->values = profile_copy(m->profile, &sum->value, sizeof(sum->value));
-	sample->value_count = 1;
-	return profile_err(m->profile);
-}
-
-int merger_finish(struct merger *merger, struct profile **ret_profile)
-{
-	_cleanup_(freep) u64 *end = calloc((size_t)merger->samples.count + 1, sizeof(*end));
-	_cleanup_(freep) struct point *sorted = NULL;
-
-	if (!end)
-		return -ENOMEM;
-	if (!merger->times_dropped) {
-		sorted = points_by_sample(merger, end);
-		if (!sorted)
-			return -ENOMEM;
-	}
-	for (u32 i = 0; i < merger->samples.count; i++) {
-		int r = write_sample(merger, i, sorted ? sorted + end[i] - merger->sums[i].point_count : NULL);
-
-		if (r < 0)
-			return r;
-	}
-	*ret_profile = TAKE(merger->profile);
-	return 0;
-}
-
-bool merger_times_dropped(const struct merger *merger)
-{
-	return merger->times_dropped;
+	return m->times_dropped;
 }

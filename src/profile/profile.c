@@ -244,14 +244,18 @@ static void profile_publish(struct profile *profile, enum table_id id)
 #undef PUBLISH
 }
 
-/* Hostile senders must not know the seed, or they could make every row collide. */
-static u64 profile_seed(const struct profile *profile)
+static u64 random_seed(const struct profile *profile)
 {
 	u64 seed;
 
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (u64)(uintptr_t)profile;
 	return seed;
+}
+
+u64 profile_seed(const struct profile *profile)
+{
+	return profile->private->tables[0].seed;
 }
 
 struct profile *profile_new(void)
@@ -264,7 +268,7 @@ struct profile *profile_new(void)
 	profile->private = calloc(1, sizeof(*profile->private));
 	if (!profile->private)
 		return NULL;
-	seed = profile_seed(profile);
+	seed = random_seed(profile);
 	arena_init(&profile->private->arena, PROFILE_BYTES_MAX);
 	for (int id = 0; id < TABLE_COUNT; id++)
 		table_init(&profile->private->tables[id], &types[id], profile, seed, PROFILE_TABLE_MAX);

@@ -160,6 +160,9 @@ DEFINE_CLEANUP(struct profile *, profile_free)
 int profile_err(const struct profile *profile);
 size_t profile_bytes(const struct profile *profile);
 
+/* For hashes over what is in it: hostile senders must not know the seed, or they could make everything collide. */
+u64 profile_seed(const struct profile *profile);
+
 /* 0 if every index is in range and every table starts with its zero value, else -EBADMSG. */
 int profile_check(const struct profile *profile);
 

@@ -4,152 +4,170 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "profile/profile.h"
+#include "profile/table.h"
 
 void remap_done(struct remap *remap)
 {
 	free(remap->strings);
-	free(remap->functions);
-	free(remap->attributes);
 	free(remap->mappings);
 	free(remap->locations);
+	free(remap->functions);
 	free(remap->links);
+	free(remap->attributes);
 	free(remap->stacks);
+	free(remap->list);
+	free(remap->lines);
 	*remap = (struct remap){ 0 };
 }
 
-static u32 *map_new(u32 count)
+/* Lists of attributes are short and mostly in order, but not always. */
+#define INSERTION_SORT_MAX 32
+
+static int compare_u32(const void *a, const void *b)
 {
-	return calloc(count ? count : 1, sizeof(u32));
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return x < y ? -1 : x > y;
 }
 
-static int remap_alloc(struct remap *r, const struct profile *from)
+void indices_sort(u32 *at, u32 count)
 {
-	r->strings = map_new(from->strings.count);
-	r->functions = map_new(from->functions.count);
-	r->attributes = map_new(from->attributes.count);
-	r->mappings = map_new(from->mappings.count);
-	r->locations = map_new(from->locations.count);
-	r->links = map_new(from->links.count);
-	r->stacks = map_new(from->stacks.count);
-	return r->strings && r->functions && r->attributes && r->mappings && r->locations && r->links && r->stacks ?
-		       0 : -ENOMEM;
+	if (count > INSERTION_SORT_MAX) {
+		qsort(at, count, sizeof(*at), compare_u32);
+		return;
+	}
+	for (u32 i = 1; i < count; i++) {
+		u32 value = at[i], k = i;
+
+		for (; k && at[k - 1] > value; k--)
+			at[k] = at[k - 1];
+		at[k] = value;
+	}
 }
 
-/* Room for one translated list, grown as need be. */
-struct scratch {
-	void *at;
-	size_t bytes;
-};
-
-static void *scratch_room(struct scratch *scratch, size_t count, size_t size)
+bool indices_sorted(struct indices list)
 {
-	size_t bytes = (count ? count : 1) * size;
-	void *at = bytes > scratch->bytes ? realloc(scratch->at, bytes) : scratch->at;
-
-	if (!at)
-		return NULL;
-	scratch->at = at;
-	scratch->bytes = bytes > scratch->bytes ? bytes : scratch->bytes;
-	return at;
+	for (u32 i = 1; i < list.count; i++)
+		if (list.at[i - 1] > list.at[i])
+			return false;
+	return true;
 }
 
-static int translate(struct scratch *scratch, const u32 *map, struct indices from, struct indices *ret_list)
+/* The indices as they are called in the other table, in remap->list. */
+static int remap_list(struct remap *remap, const u32 *map, struct indices from, struct indices *ret_list)
 {
-	u32 *at = scratch_room(scratch, from.count, sizeof(*at));
+	int r = 0;
 
-	if (!at)
-		return -ENOMEM;
+	while (remap->list_cap < from.count && r == 0)
+		r = array_grow((void **)&remap->list, &remap->list_cap, remap->list_cap, PROFILE_TABLE_MAX,
+			       sizeof(*remap->list));
+	if (r < 0)
+		return r;
 	for (u32 i = 0; i < from.count; i++)
-		at[i] = map[from.at[i]];
-	*ret_list = (struct indices){ at, from.count };
+		remap->list[i] = map[from.at[i]];
+	*ret_list = (struct indices){ remap->list, from.count };
 	return 0;
 }
 
-static void add_plain(struct remap *r, struct profile *to, const struct profile *from)
+int remap_attributes(struct remap *remap, struct indices attributes, struct indices *ret_list)
 {
-	for (u32 i = 0; i < from->strings.count; i++)
-		r->strings[i] = profile_add_string(to, from->strings.at[i].at, from->strings.at[i].len);
-	for (u32 i = 0; i < from->functions.count; i++) {
-		struct profile_function f = from->functions.at[i];
+	int r = remap_list(remap, remap->attributes, attributes, ret_list);
 
-		f.name = r->strings[f.name];
-		f.system_name = r->strings[f.system_name];
-		f.filename = r->strings[f.filename];
-		r->functions[i] = profile_add_function(to, &f);
-	}
-	for (u32 i = 0; i < from->attributes.count; i++) {
-		struct profile_attribute a = from->attributes.at[i];
+	if (r == 0)
+		indices_sort(remap->list, attributes.count);
+	return r;
+}
 
-		a.key = r->strings[a.key];
-		a.unit = r->strings[a.unit];
-		r->attributes[i] = profile_add_attribute(to, &a);
+struct profile_type remap_type(const struct remap *remap, struct profile_type type)
+{
+	return (struct profile_type){ remap->strings[type.type], remap->strings[type.unit] };
+}
+
+static int remap_mapping(struct remap *remap, struct profile *into, const struct profile_mapping *from, u32 *ret)
+{
+	struct profile_mapping m = *from;
+	int r = remap_list(remap, remap->attributes, from->attributes, &m.attributes);
+
+	if (r < 0)
+		return r;
+	m.filename = remap->strings[from->filename];
+	*ret = profile_add_mapping(into, &m);
+	return 0;
+}
+
+static int remap_location(struct remap *remap, struct profile *into, const struct profile_location *from, u32 *ret)
+{
+	struct profile_location l = *from;
+	int r = remap_list(remap, remap->attributes, from->attributes, &l.attributes);
+
+	while (remap->line_cap < from->line_count && r == 0)
+		r = array_grow((void **)&remap->lines, &remap->line_cap, remap->line_cap, PROFILE_TABLE_MAX,
+			       sizeof(*remap->lines));
+	if (r < 0)
+		return r;
+	for (u32 i = 0; i < from->line_count; i++) {
+		remap->lines[i] = from->lines[i];
+		remap->lines[i].function = remap->functions[from->lines[i].function];
 	}
+	l.lines = remap->lines;
+	l.mapping = remap->mappings[from->mapping];
+	*ret = profile_add_location(into, &l);
+	return 0;
+}
+
+static u32 remap_function(const struct remap *remap, struct profile *into, struct profile_function f)
+{
+	f.name = remap->strings[f.name];
+	f.system_name = remap->strings[f.system_name];
+	f.filename = remap->strings[f.filename];
+	return profile_add_function(into, &f);
+}
+
+static u32 remap_attribute(const struct remap *remap, struct profile *into, struct profile_attribute a)
+{
+	a.key = remap->strings[a.key];
+	a.unit = remap->strings[a.unit];
+	return profile_add_attribute(into, &a);
+}
+
+/* Room for all of a profile's rows; false if memory ran out. */
+static bool remap_alloc(struct remap *remap, const struct profile *from)
+{
+	remap_done(remap);
+	remap->strings = calloc(from->strings.count, sizeof(u32));
+	remap->mappings = calloc(from->mappings.count, sizeof(u32));
+	remap->locations = calloc(from->locations.count, sizeof(u32));
+	remap->functions = calloc(from->functions.count, sizeof(u32));
+	remap->links = calloc(from->links.count, sizeof(u32));
+	remap->attributes = calloc(from->attributes.count, sizeof(u32));
+	remap->stacks = calloc(from->stacks.count, sizeof(u32));
+	return remap->strings && remap->mappings && remap->locations && remap->functions && remap->links &&
+	       remap->attributes && remap->stacks;
+}
+
+int remap_tables(struct remap *remap, struct profile *into, const struct profile *from)
+{
+	struct indices list;
+	int r = remap_alloc(remap, from) ? 0 : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	for (u32 i = 1; i < from->strings.count; i++)
+		remap->strings[i] = profile_add_string(into, from->strings.at[i].at, from->strings.at[i].len);
+	for (u32 i = 1; i < from->attributes.count; i++)
+		remap->attributes[i] = remap_attribute(remap, into, from->attributes.at[i]);
+	for (u32 i = 1; i < from->functions.count; i++)
+		remap->functions[i] = remap_function(remap, into, from->functions.at[i]);
 	for (u32 i = 1; i < from->links.count; i++)
-		r->links[i] = profile_add_link(to, &from->links.at[i]);
-}
-
-static int add_mappings(struct remap *r, struct scratch *scratch, struct profile *to, const struct profile *from)
-{
-	for (u32 i = 0; i < from->mappings.count; i++) {
-		struct profile_mapping m = from->mappings.at[i];
-
-		if (translate(scratch, r->attributes, m.attributes, &m.attributes) < 0)
-			return -ENOMEM;
-		m.filename = r->strings[m.filename];
-		r->mappings[i] = profile_add_mapping(to, &m);
+		remap->links[i] = profile_add_link(into, &from->links.at[i]);
+	for (u32 i = 1; i < from->mappings.count && r == 0; i++)
+		r = remap_mapping(remap, into, &from->mappings.at[i], &remap->mappings[i]);
+	for (u32 i = 1; i < from->locations.count && r == 0; i++)
+		r = remap_location(remap, into, &from->locations.at[i], &remap->locations[i]);
+	for (u32 i = 1; i < from->stacks.count && r == 0; i++) {
+		r = remap_list(remap, remap->locations, from->stacks.at[i], &list);
+		if (r == 0)
+			remap->stacks[i] = profile_add_stack(into, list.at, list.count);
 	}
-	return 0;
-}
-
-static int add_locations(struct remap *r, struct scratch *scratch, struct scratch *line_scratch, struct profile *to,
-			 const struct profile *from)
-{
-	for (u32 i = 0; i < from->locations.count; i++) {
-		struct profile_location l = from->locations.at[i];
-		struct profile_line *lines = scratch_room(line_scratch, l.line_count, sizeof(*lines));
-
-		if (!lines || translate(scratch, r->attributes, l.attributes, &l.attributes) < 0)
-			return -ENOMEM;
-		for (u32 j = 0; j < l.line_count; j++) {
-			lines[j] = l.lines[j];
-			lines[j].function = r->functions[lines[j].function];
-		}
-		l.lines = lines;
-		l.mapping = r->mappings[l.mapping];
-		r->locations[i] = profile_add_location(to, &l);
-	}
-	return 0;
-}
-
-static int add_stacks(struct remap *r, struct scratch *scratch, struct profile *to, const struct profile *from)
-{
-	for (u32 i = 0; i < from->stacks.count; i++) {
-		struct indices stack;
-
-		if (translate(scratch, r->locations, from->stacks.at[i], &stack) < 0)
-			return -ENOMEM;
-		r->stacks[i] = profile_add_stack(to, stack.at, stack.count);
-	}
-	return 0;
-}
-
-int remap_init(struct remap *remap, struct profile *to, const struct profile *from)
-{
-	struct scratch scratch = { 0 }, line_scratch = { 0 };
-	int r;
-
-	*remap = (struct remap){ 0 };
-	r = remap_alloc(remap, from);
-	if (r == 0) {
-		add_plain(remap, to, from);
-		r = add_mappings(remap, &scratch, to, from);
-	}
-	if (r == 0)
-		r = add_locations(remap, &scratch, &line_scratch, to, from);
-	if (r == 0)
-		r = add_stacks(remap, &scratch, to, from);
-	free(scratch.at);
-	free(line_scratch.at);
-	return r < 0 ? r : profile_err(to);
+	return r < 0 ? r : profile_err(into);
 }

@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of one profile added to those of another, and where each row
- * went: new index = remap.x[old index]. The source must have passed
- * profile_check().
+ * Where the rows of one profile's tables are found in another's, to which they
+ * were added.
  */
 #ifndef PROFILE_REMAP_H
 #define PROFILE_REMAP_H
 
-#include "abi.h"
-#include "base/cleanup.h"
-
-struct profile;
+#include "profile/profile.h"
 
 struct remap {
-	u32 *strings, *functions, *attributes, *mappings, *locations, *links, *stacks;
+	u32 *strings, *mappings, *locations, *functions, *links, *attributes, *stacks;
+	u32 *list;			/* scratch */
+	struct profile_line *lines;	/* scratch */
+	u32 list_cap, line_cap;
 };
 
-/* -ENOMEM, or what profile_err(to) says. */
-int remap_init(struct remap *remap, struct profile *to, const struct profile *from);
 void remap_done(struct remap *remap);
+
+/* Adds all tables of from to into; -ENOMEM or -E2BIG. Forgets what it knew before. */
+int remap_tables(struct remap *remap, struct profile *into, const struct profile *from);
+
+struct profile_type remap_type(const struct remap *remap, struct profile_type type);
+
+/* The list in order; good until the next call. */
+int remap_attributes(struct remap *remap, struct indices attributes, struct indices *ret_list);
+
+bool indices_sorted(struct indices list);
+void indices_sort(u32 *at, u32 count);
 
 #endif

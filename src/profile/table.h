@@ -17,7 +17,7 @@
 
 #include "abi.h"
 
-#define TABLE_ROW_BYTES_MAX 64
+#define TABLE_ROW_BYTES_MAX 96
 
 struct table_type {
 	size_t row_bytes;	/* at most TABLE_ROW_BYTES_MAX */
