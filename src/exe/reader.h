@@ -45,7 +45,7 @@ struct exe_info {
 	u16 machine;
 	u16 type;			/* ET_EXEC, ET_DYN */
 	u16 segment_count;
-	u8 htlhash[16];			/* the OpenTelemetry file id: see facts of the profiles signal in docs/formats.md */
+	u8 htlhash[16];			/* OpenTelemetry's file id, defined in docs/formats.md */
 	char go_build_id[128];		/* "" if not a Go program */
 	char debuglink[256];		/* .gnu_debuglink, "" if none */
 	u32 debuglink_crc;
