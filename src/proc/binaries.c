@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proc/binaries.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -132,6 +133,12 @@ static struct binary_key key_of_contents(const struct exe_info *info)
 	return key;
 }
 
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
 /* Opens a path without waking devices or waiting for pipes: only regular files are opened for reading. */
 static int open_regular(int dir_fd, const char *path, u64 resolve)
 {
@@ -160,15 +167,35 @@ static bool same_file(const struct mapping *m, int fd)
 	return fstat(fd, &st) == 0 && st.st_ino == m->inode;
 }
 
-/* By the kernel's own link to the mapped file, which also leads to deleted ones; else by name, if it is the same. */
-static int open_mapping(u32 pid, const struct mapping *m)
+/* The kernel's own link to the mapped file, which also leads to deleted ones. */
+static int open_link(u32 pid, const struct mapping *m)
 {
-	_cleanup_(closep) int root_fd = -1;
-	char path[96];
+	char path[96], start[32];
+	_cleanup_(closedirp) DIR *dir = NULL;
+	struct dirent *entry;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, m->start_va, m->end_va);
 	fd = open_regular(AT_FDCWD, path, 0);
+	if (fd != -ENOENT)
+		return fd;
+	/* The kernel maps a program whose first segment holds code at its whole length at first, and tells of that. */
+	snprintf(path, sizeof(path), "/proc/%u/map_files", pid);
+	snprintf(start, sizeof(start), "%llx-", m->start_va);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (!strncmp(entry->d_name, start, strlen(start)))
+			return open_regular(dirfd(dir), entry->d_name, 0);
+	return -ENOENT;
+}
+
+/* By its link, else by its name, if that is the same file. */
+static int open_mapping(u32 pid, const struct mapping *m)
+{
+	_cleanup_(closep) int root_fd = -1;
+	char path[64];
+	int fd = open_link(pid, m);
+
 	if (fd >= 0 || fd == -EINVAL)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%u/root", pid);

@@ -56,6 +56,24 @@ TEST(binaries_opens_a_mapped_file_once)
 	reader_free(reader);
 }
 
+TEST(binaries_opens_a_mapping_that_is_shorter_than_was_told)
+{
+	struct reader *reader;
+	struct binaries *b = new_table(&reader);
+	struct maps *maps = own_maps();
+	struct mapping m = *maps_find(maps, (u64)(unsigned long)own_maps);
+	struct binary *binary;
+
+	m.end_va += 0x100000;
+	m.path = "/no/such/file";
+	binary = binaries_resolve(b, (u32)getpid(), &m);
+	OK(binary && binary->fd >= 0);
+	binary_unref(binary);
+	maps_free(maps);
+	binaries_free(b);
+	reader_free(reader);
+}
+
 TEST(binaries_copies_the_vdso)
 {
 	struct reader *reader;
