@@ -73,7 +73,7 @@ def launched(how, name, source):
 
 
 FLAVOURS = [plain(f"v-{name}") for name in (
-    "gcc-O0 gcc-O1 gcc-O2 gcc-O3 omitfp fp pie nopie static static-pie lto nohdr debugframe norows".split())]
+    "gcc-O0 gcc-O1 gcc-O2 gcc-O3 omitfp fp pie nopie static static-pie lto noseparate nohdr debugframe norows".split())]
 FLAVOURS += [plain(f"v-{name}", needs="clang") for name in "clang-O0 clang-O2 lld".split()]
 
 # musl is built without unwind tables and without frame pointers: what called main can be named, not unwound.
@@ -133,7 +133,7 @@ def scenarios():
         Row("v-replaced", MAIN + f"dl_outer;dl_middle;(?:dl_leaf_[abc]|{CLOCK})", leaves={leaf: "dl_" + leaf for leaf in LEAF_NAMES},
             forbidden="wrong_.*"),
         launched("deleted", "v-deleted", "v-gcc-O2"),
-        launched("memfd", "v-memfd", "v-gcc-O2"),
+        launched("memfd", "v-memfd", "v-noseparate"),
         launched("namespace", "v-namespace", "v-static"),
         Row("v-spawned", MAIN + "middle;" + LEAF, ["launch", "spawn", "22", "v-spawned", "0.25"]),
         Row("v-ping", MAIN + "ping_middle;" + LEAF, ["v-ping", "0.25", "44"], forbidden="pong_middle", leaves={}, seconds=2),
