@@ -53,6 +53,7 @@ int live_start(const struct live_options *options, struct profiling **ret_profil
 			.cgroup_path = options->cgroup,
 			.cache_path = LIVE_CACHE_PATH,
 			.no_kernel_version_check = !options->version_check,
+			.command_lines = options->command_lines,
 		},
 		.symbolizer = {
 			.inlines = options->inlines,

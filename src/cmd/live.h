@@ -31,6 +31,7 @@ struct live_options {
 	bool inlines;
 	const char *debuginfod_urls;	/* or NULL */
 	bool version_check;
+	bool command_lines;		/* put them into profiles */
 	u32 interval_ms;		/* of a window; 0: the receiver's own */
 };
 

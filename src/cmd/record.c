@@ -32,7 +32,7 @@ struct record_values {
 	s64 frequency;
 	double duration;
 	struct option_numbers pids;
-	bool children, inlines, debuginfod, quiet, verbose, version_check;
+	bool children, inlines, debuginfod, command_lines, quiet, verbose, version_check;
 	const char *cgroup, *output, *format;
 	int event;
 };
@@ -52,6 +52,8 @@ static const struct option_entry record_options[] = {
 	{ "inline", 0, OPTION_SWITCH, AT(inlines), NULL, "on", 0, 0, NULL, "find inlined functions and line numbers" },
 	{ "debuginfod", 0, OPTION_SWITCH, AT(debuginfod), NULL, NULL, 0, 0, NULL,
 	  "fetch missing debug information; on if $DEBUGINFOD_URLS names servers" },
+	{ "command-line", 0, OPTION_SWITCH, AT(command_lines), NULL, NULL, 0, 0, NULL,
+	  "put processes' arguments into the profile; they may hold secrets" },
 	{ "event", 'e', OPTION_CHOICE, AT(event), "CLOCK", "auto", 0, 0, live_events, "what ticks" },
 	{ "kernel-version-check", 0, OPTION_SWITCH, AT(version_check), NULL, "on", 0, 0, NULL,
 	  "refuse kernels that reading user memory from BPF can freeze" },
@@ -228,6 +230,7 @@ static int start(struct record *r, char **command)
 		.inlines = v->inlines,
 		.debuginfod_urls = debuginfod_urls(v),
 		.version_check = v->version_check,
+		.command_lines = v->command_lines,
 	};
 	_cleanup_(buf_done) struct buf why;
 	int err = 0;

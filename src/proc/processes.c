@@ -11,6 +11,7 @@
 #include "proc/maps.h"
 
 #define BUCKETS 4096
+#define COMMAND_LINE_MAX 4096
 #define KEEP_EXITED_NS 2000000000ull	/* samples of an ended process may still be on their way */
 
 struct processes {
@@ -52,6 +53,7 @@ static void process_free(struct processes *t, struct process *p)
 		t->ops.process_gone(t->ops.arg, p);
 	process_set_maps(t, p, NULL);
 	free(p->exe_path);
+	free(p->command_line);
 	free(p);
 	t->stats.known--;
 }
@@ -190,6 +192,7 @@ void processes_fork(struct processes *t, u32 parent_pid, u32 child_pid, u64 time
 	memcpy(child->container_id, parent->container_id, sizeof(child->container_id));
 	child->container_known = parent->container_known;
 	child->exe_path = copy_string(parent->exe_path);
+	child->command_line = copy_string(parent->command_line);
 }
 
 void processes_exec(struct processes *t, u32 pid, const char *comm, u64 time_ns)
@@ -310,8 +313,30 @@ static void process_read_comm(struct process *p)
 	fclose(file);
 }
 
-void processes_describe(struct process *p, u32 tid)
+static void process_read_command_line(struct process *p, u32 tid)
 {
+	char path[64], text[COMMAND_LINE_MAX];
+	FILE *file;
+	size_t bytes;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", tid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	bytes = fread(text, 1, sizeof(text), file);
+	fclose(file);
+	while (bytes && !text[bytes - 1])
+		bytes--;
+	for (size_t i = 0; i < bytes; i++)
+		if (!text[i])
+			text[i] = ' ';
+	p->command_line = strndup(text, bytes);
+}
+
+void processes_describe(struct processes *t, struct process *p, u32 tid)
+{
+	if (t->ops.command_lines && !p->command_line)
+		process_read_command_line(p, tid);
 	if (!p->container_known)
 		process_read_container(p, tid);
 	if (!p->exe_path)
@@ -380,7 +405,7 @@ int processes_scan(struct processes *t, struct process *p, u32 tid)
 	/* The leader may have ended before its threads; any of them shows the same mappings. */
 	r = processes_read_maps(t, p, tid);
 	if (r > 0)
-		processes_describe(p, tid);
+		processes_describe(t, p, tid);
 	else if (p->parent_pid)
 		r = processes_read_parent(t, p);
 	p->maps_known = p->maps_changed = r > 0;

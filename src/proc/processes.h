@@ -36,6 +36,7 @@ struct process {
 	struct proc_id id;
 	char comm[COMM_BYTES];
 	char *exe_path;		/* or NULL */
+	char *command_line;	/* arguments with spaces between; NULL if unknown or not asked for */
 	char container_id[CONTAINER_ID_BYTES + 1];	/* or "" */
 	struct maps *maps;
 	u64 exited_ns;		/* 0: still there */
@@ -55,6 +56,7 @@ struct processes_stats {
 /* What a process's end means to the tracer. */
 struct processes_ops {
 	void *arg;
+	bool command_lines;	/* are to be read */
 	void (*maps_gone)(void *arg, struct maps *maps);	/* the last user of installed maps is gone */
 	void (*process_gone)(void *arg, struct process *process);
 };
@@ -83,8 +85,8 @@ void processes_exit(struct processes *processes, u32 pid, u64 time_ns);
  */
 int processes_scan(struct processes *processes, struct process *process, u32 tid);
 
-/* Reads what only /proc tells of a process, once, while it is there: its container. */
-void processes_describe(struct process *process, u32 tid);
+/* Reads what only /proc tells of a process, once, while it is there: its container, and its arguments if wanted. */
+void processes_describe(struct processes *processes, struct process *process, u32 tid);
 
 /* Events were lost: what is known of mappings may be wrong, and is read from /proc again when it is needed. */
 void processes_distrust(struct processes *processes);

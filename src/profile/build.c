@@ -93,6 +93,8 @@ static struct profile_set *build_process(struct build *b, const struct window_pr
 		attributes[count++] = string_attribute("process.executable.path", process->exe_path);
 	if (process->container_id[0])
 		attributes[count++] = string_attribute("container.id", process->container_id);
+	if (process->command_line[0])
+		attributes[count++] = string_attribute("process.command_line", process->command_line);
 	if (is_self(b->options, (pid_t)process->pid))
 		attributes[count++] = (struct keyvalue){ STR("wick.self"), { .kind = ANY_BOOL, .boolean = true } };
 	resource = profile_add_resource(b->profile, attributes, count);

@@ -54,6 +54,7 @@ u32 window_process(struct window *w, u64 serial, const struct window_process *pr
 		.comm = arena_strndup(&w->arena, process->comm, strlen(process->comm)),
 		.exe_path = arena_strndup(&w->arena, process->exe_path, strlen(process->exe_path)),
 		.container_id = arena_strndup(&w->arena, process->container_id, strlen(process->container_id)),
+		.command_line = arena_strndup(&w->arena, process->command_line, strlen(process->command_line)),
 	};
 	w->process_count = index + 1;
 	return arena_err(&w->arena) ? INTERNER_NONE : index;

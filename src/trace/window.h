@@ -28,6 +28,7 @@ struct window_process {
 	const char *comm;
 	const char *exe_path;		/* "" if unknown */
 	const char *container_id;	/* "" if none */
+	const char *command_line;	/* "" if unknown or not asked for */
 };
 
 /* A distinct stack of a process. Behind it kernel_count addresses, then user_count frames (bpf/abi.h), leaf first. */

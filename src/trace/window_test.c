@@ -13,7 +13,7 @@ static struct binary *no_binary(void *arg, u32 id)
 
 static u32 process(struct window *w, u64 serial)
 {
-	return window_process(w, serial, &(struct window_process){ 42, "comm", "/bin/x", "" });
+	return window_process(w, serial, &(struct window_process){ 42, "comm", "/bin/x", "", "x -y" });
 }
 
 static void add(struct window *w, u32 index, u64 leaf, u32 tid, u64 time_ns)
@@ -56,6 +56,7 @@ TEST(window_never_mixes_processes)
 	EQ(w->stack_keys.count, 2);
 	EQ(w->process_count, 2);
 	STREQ(w->processes[two].exe_path, "/bin/x");
+	STREQ(w->processes[two].command_line, "x -y");
 	window_free(w);
 }
 

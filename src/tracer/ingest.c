@@ -61,7 +61,8 @@ static void on_process_gone(void *arg, struct process *process)
 int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest **ret_ingest)
 {
 	_cleanup_(ingest_freep) struct ingest *in = calloc(1, sizeof(*in));
-	struct processes_ops ops = { .arg = in, .maps_gone = on_maps_gone, .process_gone = on_process_gone };
+	struct processes_ops ops = { .arg = in, .command_lines = options->command_lines, .maps_gone = on_maps_gone,
+				     .process_gone = on_process_gone };
 	int r;
 
 	if (!in)
@@ -117,7 +118,8 @@ static void ingest_fold(struct ingest *in, const struct process *p, const struct
 			const u64 *user, u32 user_count, u8 end)
 {
 	const u64 *kernel = (const void *)(record + 1);
-	struct window_process about = { .pid = record->pid, .comm = record->comm, .exe_path = "", .container_id = "" };
+	struct window_process about = { .pid = record->pid, .comm = record->comm, .exe_path = "", .container_id = "",
+					 .command_line = "" };
 	u64 serial = p ? p->serial : ~(record->id.start_ns ^ (u64)record->pid << 40 ^ record->id.exec_id << 20);
 	u32 index;
 
@@ -125,6 +127,7 @@ static void ingest_fold(struct ingest *in, const struct process *p, const struct
 		about.comm = p->comm[0] ? p->comm : record->comm;
 		about.exe_path = p->exe_path ? p->exe_path : "";
 		about.container_id = p->container_id;
+		about.command_line = p->command_line ? p->command_line : "";
 	}
 	index = window_process(in->window, serial, &about);
 	window_add(in->window, index, record, kernel, user, user_count, end, installer_binary, in->installer);
@@ -244,7 +247,7 @@ static void ingest_pending(struct ingest *in, const struct trace_record *record)
 		return;
 	}
 	if (record->end != END_KERNEL_THREAD)
-		processes_describe(p, record->tid);
+		processes_describe(in->processes, p, record->tid);
 	if (record->end == END_SLICE) {
 		ingest_slice(in, p, record);
 		return;

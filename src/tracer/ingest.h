@@ -31,6 +31,7 @@ struct ingest_options {
 	struct reader *reader;
 	const char *cache_path;
 	u64 user_va_mask;
+	bool command_lines;
 	void (*drain)(void *arg);	/* hands what is in the kernel's buffers to ingest_record() */
 	void *arg;
 };

@@ -81,6 +81,7 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 {
 	struct ingest_options ingest = {
 		.cache_path = options->cache_path,
+		.command_lines = options->command_lines,
 	};
 	struct sampler_options sampler = { .frequency_hz = options->frequency_hz };
 	int r = loader_open(options, &t->loader, why);

@@ -34,6 +34,7 @@ struct tracer_options {
 	const char *cache_path;		/* for unwind rows; NULL: no cache */
 	size_t rows_max_bytes;		/* in BPF memory; 0: the default */
 	bool no_kernel_version_check;
+	bool command_lines;		/* of processes go into profiles: they may hold secrets */
 };
 
 /*
