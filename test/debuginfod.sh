@@ -9,7 +9,7 @@ for tool in debuginfod g++ objcopy python3 curl; do
 		finish
 	fi
 done
-make -C "$ROOT" "$symbolize" >/dev/null || { echo 'not ok - build'; exit 1; }
+make -C "$ROOT" O="$BUILD" "$symbolize" >/dev/null || { echo 'not ok - build'; exit 1; }
 servers=
 trap 'kill $servers 2>/dev/null; rm -rf "$WORK"' EXIT
 

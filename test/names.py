@@ -184,8 +184,10 @@ def check_perf_user(tap, addresses, frames):
             starts[path][name.split("@")[0]].add(start)
     for path, symbol, offset in frames:
         for start in starts[path].get(symbol, ()):
-            # perf shows return addresses as they are, wick names the call before them.
-            a = ours.get((os.path.realpath(path), start + offset)) or ours.get((os.path.realpath(path), start + offset - 1))
+            # perf shows return addresses as they are, wick names the call before them: another function at offset 0.
+            a = ours.get((os.path.realpath(path), start + offset))
+            if not a and offset:
+                a = ours.get((os.path.realpath(path), start + offset - 1))
             if a:
                 aliases = {normal(n) for _, _, n in elf.load(path).covering(a.address)} | {normal(symbol)}
                 verdicts.add(normal(a.names[-1]) in aliases, f"{path} 0x{a.address:x}: {a.names}, perf says {symbol}")
