@@ -95,7 +95,7 @@ static inline __attribute__((always_inline)) u64 inlined_where(void)
 	u64 at;
 
 #if defined(__aarch64__)
-	asm volatile("adr %0, . + 4" : "=r"(at));
+	asm volatile("adr %0, ." : "=r"(at));
 #else
 	asm volatile("lea -1(%%rip), %0" : "=r"(at));
 #endif

@@ -72,6 +72,7 @@ add_needed() {
 	done
 }
 add_needed "$stage/wick"
+add_library libcurl.so.4 # opened when first needed
 [ ! -e "$stage/unit" ] || add_needed "$stage/unit"
 add_needed "$stage/programs"
 add_needed "$stage/victim"
