@@ -104,6 +104,10 @@ def want_rule(text, regs, ra_name, arm64):
         want_fp = (2, number(m[2])) if m[1] == fp_name else None
     else:
         want_fp = (0, 0) if fp in ("same", "undefined") else None
+    if arm64 and want_fp and cfa[0] == "cfa" and want_ra[0] == 0 and want_ra[1] not in S16:
+        base = want_ra[1]       # of a large frame: both are told from its bottom
+        cfa, want_ra = (*cfa[:3], base), (0, 0)
+        want_fp = (1, want_fp[1] - base) if want_fp[0] == 1 else want_fp
     if not want_fp or want_ra[1] not in S16 or want_fp[1] not in S16:
         return None
     if cfa[0] == "cfa" and (m := at_cfa.match(saved.get("RBX", "same"))):

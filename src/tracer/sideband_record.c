@@ -135,7 +135,7 @@ int event_parse(const void *record, size_t bytes, struct event *ret_event)
 	size_t min = 0;
 	int r;
 
-	if (bytes < sizeof(*header) + sizeof(*id))
+	if (bytes < sizeof(*header) + sizeof(*id) || bytes % 8)
 		return -EBADMSG;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (known[i].type == header->type)

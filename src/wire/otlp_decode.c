@@ -72,7 +72,8 @@ static void read_indices(struct pb *r, const struct pb_field *f, u32 *at, u32 *c
 		return;
 	}
 	list = pb_body(r, f);
-	*count += pb_unpack(&list, UINT32_MAX, true, at + *count);
+	if (pb_left(&list))
+		*count += pb_unpack(&list, UINT32_MAX, true, at + *count);
 	pb_inherit(r, &list);
 }
 
