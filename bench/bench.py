@@ -77,6 +77,7 @@ def steady_wick(work, result):
     named, covered = profile.native_names()
     result.add("named_percent", 100 * named / covered if covered else None)
     result.add("output_mib", os.path.getsize(output) / MIB)
+    result.add("load_percent", 100 * profile.share_of(("sorter", "python3", "node")))
 
 
 def steady_perf(work, result):

@@ -25,6 +25,15 @@ class Otlp:
                     for sample in profile.get("samples", []):
                         yield resource, sample
 
+    def executable(self, resource):
+        attributes = {a["key"]: a["value"] for a in resource.get("resource", {}).get("attributes", [])}
+        return attributes.get("process.executable.name", {}).get("stringValue", "")
+
+    def share_of(self, names):
+        """The share of samples of these executables (or of python3.11, where python3 is named)."""
+        found = sum(samples_in(sample) for resource, sample in self.samples() if self.executable(resource).startswith(names))
+        return found / self.sample_count if self.sample_count else 0
+
     def samples_between(self, start_ns, end_ns):
         return sum(start_ns <= int(when) < end_ns for _, sample in self.samples()
                    for when in sample.get("timestampsUnixNano", []))
@@ -53,8 +62,7 @@ class Otlp:
         """(whole, short) samples of processes with that executable; those in exec and exit are neither."""
         whole = short = 0
         for resource, sample in self.samples():
-            attributes = {a["key"]: a["value"] for a in resource.get("resource", {}).get("attributes", [])}
-            if attributes.get("process.executable.name", {}).get("stringValue") != name:
+            if self.executable(resource) != name:
                 continue
             user = [location for location in self.locations(sample) if self.frame_type(location) != "kernel"]
             if user and root in self.names(user[-1]):

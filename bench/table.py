@@ -16,6 +16,7 @@ ROWS = [
     ("lost_percent", "samples lost, steady load", "%.3f %%", 0.1, "< 0.1 %", "< 0.1 %"),
     ("new_lost", "samples lost per new process", "%.3f", 0.05, "~0.8", "~0.8"),
     ("named_percent", "native frames named, of those with a symbol", "%.2f %%", ">99", "0 %", ""),
+    ("load_percent", "samples that are of the load", "%.0f %%", None, "", ""),
     ("output_mib", "bytes written", "%.1f MiB", None, "", ""),
     ("binary_mib", "binary, stripped", "%.2f MiB", 3, "71 MB", "76 MB"),
 ]
@@ -40,7 +41,7 @@ def cell(result, name, form, base=None):
     text = form % median
     if len(result.values[name]) > 1:
         text += " (%s–%s)" % (form.split()[0] % low, form.split()[0] % high)
-    return text + (" = %.1f ×" % (median / base) if base else "")
+    return text + (" = %.2g ×" % (median / base) if base else "")
 
 
 class Table:
