@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does every tick count? Samples × period against what the kernel charged to the load's own cgroup.
 
-Three loads of 20 s each: two steady programs; `make -j2` of a C project with hundreds of small files, thousands of short
-processes; and programs that live for 0.2 s. Where the hypervisor took more than 1 % of the time the run is repeated, then called
-inconclusive. Of the build's samples in user mode or in a system call other than execve and exit, 95 % must reach the root
-of their stack; the other classes are counted by name.
+Three loads of 20 s each: two steady programs; `make -j2` of a C project with hundreds of small files, thousands of
+short processes; and programs that live for 0.2 s. Where the hypervisor took more than 1 % of the time the run is
+repeated, then called inconclusive. Of the build's samples in user mode or in a system call other than execve and
+exit, 95 % must reach the root of their stack; the other classes are counted by name.
 """
 import collections
 import os
@@ -36,7 +36,8 @@ class Cgroup:
     """A group of its own for the load: cpuacct where version 1 is mounted, else version 2."""
 
     def __init__(self):
-        version1 = [m.split()[1] for m in open("/proc/mounts", encoding="utf-8") if re.search(r" cgroup \S*\bcpuacct\b", m)]
+        version1 = [m.split()[1] for m in open("/proc/mounts", encoding="utf-8")
+                            if re.search(r" cgroup \S*\bcpuacct\b", m)]
         version2 = [m.split()[1] for m in open("/proc/mounts", encoding="utf-8") if m.split()[2] == "cgroup2"]
         if not version1 and not version2:
             raise OSError("no cgroup file system with CPU accounting is mounted")
@@ -136,7 +137,10 @@ def check_roots(tap, profile):
         tap.note(f"build: {count} samples {kind}")
     judged = classes["rooted"] + classes["not rooted"]
     share = classes["rooted"] / judged if judged else 0
-    if not tap.check("accounting build stacks reach their root", share >= ROOTED_SHARE, f"{100 * share:.2f} % of {judged}"):
+    if not tap.check(
+    "accounting build stacks reach their root",
+    share >= ROOTED_SHARE,
+     f"{100 * share:.2f} % of {judged}"):
         for (name, user, kernel), count in rootless.most_common(12):
             tap.note(f"  {count:5} {name}: {user or '(no user frames)'} | kernel: {kernel}")
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the Python tests share: TAP lines, running `wick record`, and reading the OTLP that it writes.
 
-Standard library only. Every test prints `ok - NAME`, `not ok - NAME` or `ok - NAME # SKIP REASON`, one line a check, and
-ends with status 1 if one failed.
+Standard library only. Every test prints `ok - NAME`, `not ok - NAME` or `ok - NAME # SKIP REASON`, one line a check,
+and ends with status 1 if one failed.
 """
 import json
 import os
@@ -103,7 +103,13 @@ class Profile:
         self.periods_ns = set()
         self.paths = {}
         for resource in data.get("resourceProfiles", []):
-            attributes = {a["key"]: any_value(a.get("value")) for a in resource.get("resource", {}).get("attributes", [])}
+            attributes = {
+    a["key"]: any_value(
+        a.get("value")) for a in resource.get(
+            "resource",
+            {}).get(
+                "attributes",
+                 [])}
             for scope in resource.get("scopeProfiles", []):
                 for profile in scope.get("profiles", []):
                     self.add(attributes, profile)
@@ -168,7 +174,8 @@ class Profile:
         index = location.get("mappingIndex", 0)
         name = self.strings[self.tables["mappingTable"][index].get("filenameStrindex", 0)] if index else ""
         if name not in self.paths:
-            self.paths[name] = elf.find(name, *{str(s.resource.get("process.executable.path", "")) for s in self.samples})
+            self.paths[name] = elf.find(name, *
+    {str(s.resource.get("process.executable.path", "")) for s in self.samples})
         return self.paths[name]
 
     def is_rooted(self, sample):
@@ -198,7 +205,11 @@ class Recording:
         if command:
             self.arguments += ["--", *command]
         self.timeout = timeout
-        self.process = subprocess.Popen(self.arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        self.process = subprocess.Popen(
+    self.arguments,
+    stdout=subprocess.PIPE,
+    stderr=subprocess.PIPE,
+     start_new_session=True)
         self.stdout = self.stderr = b""
 
     def wait(self):

@@ -138,7 +138,8 @@ def find(name, *candidates):
 @functools.lru_cache(maxsize=None)
 def unwinding_ends(path):
     """The address ranges of a file where the return address is told to be undefined: clone, _start."""
-    listing = subprocess.run(["readelf", "--wide", "--debug-dump=frames", path], capture_output=True, text=True, check=False).stdout
+    listing = subprocess.run(["readelf", "--wide", "--debug-dump=frames", path],
+                             capture_output=True, text=True, check=False).stdout
     ranges, current = [], None
     for line in listing.splitlines():
         match = re.search(r" FDE .*pc=([0-9a-f]+)\.\.([0-9a-f]+)", line)

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are the stacks true? Records the victims at 997 Hz and compares with what is known of them (truth_table.py).
 
-ground_truth.py [--seconds S] [NAME...]: only the victims whose name contains a NAME. Two victims run at a time, several in a
-row within one recording, so that new processes, not only old ones, are what is judged.
+ground_truth.py [--seconds S] [NAME...]: only the victims whose name contains a NAME. Two victims run at a time,
+several in a row within one recording, so that new processes, not only old ones, are what is judged.
 
 For each victim: 5,000 samples or more; 99.5 % of them have the whole expected stack, frame by frame up to _start or the
-thread's start; the shares of the leaves are within 3 points of what the victim measured itself; nothing forbidden occurs.
-Samples taken inside execve and exit have no stack to compare and are counted apart.
+thread's start; the shares of the leaves are within 3 points of what the victim measured itself; nothing forbidden
+occurs. Samples taken inside execve and exit have no stack to compare and are counted apart.
 """
 import argparse
 import collections
@@ -83,7 +83,8 @@ def record(batch, seconds):
             path = os.path.join(folder, row.name)
             if os.path.exists(path):
                 os.unlink(path)
-        steps = [f"{shlex.join(command_of(row, seconds))} >{shlex.quote(os.path.join(folder, row.name))} 2>&1" for row in lane]
+        steps = [
+    f"{shlex.join(command_of(row, seconds))} >{shlex.quote(os.path.join(folder, row.name))} 2>&1" for row in lane]
         lanes.append("( " + "; ".join(steps) + " ) &")
     recording = Recording([], ["sh", "-c", " ".join(lanes) + " wait"], timeout=60 + 60 * VICTIMS_IN_A_ROW).wait()
     reports = {}
@@ -151,7 +152,12 @@ def judge(tap, row, profile, report, text, expected_samples):
         fits, words = compare_shares(leaf_shares(row, samples), want)
         tap.check(f"truth {row.name} shares", fits and bool(want), words)
     if row.threads:
-        fits, words = compare_shares(shares(tally(samples, lambda s: s.attributes.get("thread.name"))), shares(report.get("threads", {})))
+        fits, words = compare_shares(
+    shares(
+        tally(
+            samples, lambda s: s.attributes.get("thread.name"))), shares(
+                report.get(
+                    "threads", {})))
         tap.check(f"truth {row.name} thread names", fits and "threads" in report, words)
     if row.forbidden:
         forbidden = re.compile(row.forbidden)
@@ -187,7 +193,11 @@ def run_batch(tap, batch, picked, seconds, factor):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="CPU time of each victim; less than 5.4 asks for fewer samples")
+    parser.add_argument(
+    "--seconds",
+    type=float,
+    default=SECONDS,
+     help="CPU time of each victim; less than 5.4 asks for fewer samples")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     tap = Tap()

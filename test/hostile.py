@@ -96,9 +96,13 @@ def sections_65535(content):
     struct.pack_into("<Q", changed, 40, len(content))
     struct.pack_into("<HHH", changed, 58, 64, 65535, 65534)
     pick = random.Random(SEED)
-    header = b"".join(struct.pack("<IIQQQQIIQQ", pick.randrange(1 << 16), pick.randrange(20), 2, pick.randrange(1 << 40),
-                                  pick.randrange(1 << 24), pick.randrange(1 << 30), pick.randrange(70000), 0, 1, 24)
-                      for _ in range(1000))
+    header = b"".join(
+    struct.pack(
+        "<IIQQQQIIQQ", pick.randrange(
+            1 << 16), pick.randrange(20), 2, pick.randrange(
+                1 << 40), pick.randrange(
+                    1 << 24), pick.randrange(
+                        1 << 30), pick.randrange(70000), 0, 1, 24) for _ in range(1000))
     return bytes(changed) + header * 65 + header[:535 * 64]
 
 
@@ -142,7 +146,8 @@ def case_broken(tap, folder):
     samples = survive(tap, "broken sections", ["sh", "-c", script], r"^v-broken", minimum=BROKEN_FILES * 100)
     if samples is not None:
         seen = {s.executable for s in samples}
-        tap.check("hostile broken sections keep every program", len(seen) == BROKEN_FILES, f"{len(seen)} of {BROKEN_FILES} seen")
+        tap.check("hostile broken sections keep every program", len(seen)
+                  == BROKEN_FILES, f"{len(seen)} of {BROKEN_FILES} seen")
 
 
 def case_lines(tap):
@@ -181,14 +186,26 @@ def main():
     with tempfile.TemporaryDirectory(prefix="wick-hostile-") as folder:
         survive(tap, "maps and unmaps", [HOSTILE, "maps", seconds], "^hostile$", minimum=ENOUGH)
         case_lines(tap)
-        survive(tap, "truncated while mapped", [HOSTILE, "truncate", seconds, os.path.join(VICTIMS, "libv-dl.so")], "^hostile$",
-                minimum=ENOUGH)
+        survive(
+    tap, "truncated while mapped", [
+        HOSTILE, "truncate", seconds, os.path.join(
+            VICTIMS, "libv-dl.so")], "^hostile$", minimum=ENOUGH)
         junk = write(os.path.join(folder, "junk"), junk_elf(pick))
-        survive(tap, "random bytes with ELF magic", [HOSTILE, "run", seconds, junk, "0x1000"], "^hostile$", minimum=ENOUGH)
+        survive(tap, "random bytes with ELF magic", [HOSTILE, "run",
+                seconds, junk, "0x1000"], "^hostile$", minimum=ENOUGH)
         survive(tap, "code in /dev/zero", [HOSTILE, "run", seconds, "/dev/zero", "0x1000"], "^hostile$", minimum=ENOUGH)
         survive(tap, "path becomes a FIFO", replaced_by(folder, "v-fifo", os.mkfifo), "^v-fifo", minimum=ENOUGH)
-        survive(tap, "path becomes a device", replaced_by(folder, "v-device", lambda p: os.symlink("/dev/zero", p)), "^v-device",
-                minimum=ENOUGH)
+        survive(
+    tap,
+    "path becomes a device",
+    replaced_by(
+        folder,
+        "v-device",
+        lambda p: os.symlink(
+            "/dev/zero",
+            p)),
+            "^v-device",
+             minimum=ENOUGH)
         newline = os.path.join(folder, "new\nline\t\\012")
         os.mkdir(newline)
         shutil.copy(STATIC, os.path.join(newline, "v-new\nline"))

@@ -3,12 +3,13 @@
 """Are the names right? Compares the name that wick gives to each sampled address with other tools'.
 
 A load with much code (compilers, Python, Perl, gdb, the victims) is recorded by wick, then by perf: not at the same time, since
-the kernel marks perf's mapping records as having a build id, which they have not, once anybody asks for build ids, and perf
-dies of that. For each distinct address of a native frame:
+the kernel marks perf's mapping records as having a build id, which they have not, once anybody asks for build ids,
+and perf dies of that. For each distinct address of a native frame:
   - a symbol of the file or of its debug file covers it: the physical function must be one of the symbols there (any alias);
   - none does: the name must be module+0xstart, not a neighbour's;
   - the file has DWARF: `addr2line -i` must give the same inline chain;
-and for each address that perf met, too, user or kernel: `perf script`'s name must be an alias. 99.9 % of 10,000 must agree.
+and for each address that perf met, too, user or kernel: `perf script`'s name must be an alias. 99.9 % of 10,000 must
+agree.
 """
 import collections
 import os
@@ -33,13 +34,15 @@ def load_script(folder):
         file.write("#include <regex>\n#include <map>\n#include <iostream>\n#include <algorithm>\n"
                    "int main(int c, char **v) { std::map<std::string, std::regex> m; for (int i = 0; i < c; i++) "
                    "m[v[i]] = std::regex(v[i]); return (int)m.size(); }\n")
-    script = [f"g++ -O2 -o {folder}/much {source}", f"clang++ -O2 -c -o {folder}/much.o {source}",
-              "python3 -c 'import json, re, ast, inspect, glob; [ast.parse(open(f, errors=\"replace\").read()) "
-              "for f in glob.glob(inspect.__file__[:-10] + \"*.py\")[:150]]'",
-              "perl -e 'my %h; for (1..400000) { $h{$_ % 5000} .= sprintf(\"%x\", $_); } print scalar keys %h' >/dev/null",
-              f"gdb -batch -ex 'info functions leaf' {os.path.join(VICTIMS, 'v-static')} >/dev/null 2>&1",
-              f"find {ROOT} -name '*.[ch]' | xargs sort | uniq -c | sort -n >/dev/null",
-              f"xz -k -c {os.path.join(VICTIMS, 'v-static')} >/dev/null"]
+    script = [
+    f"g++ -O2 -o {folder}/much {source}",
+    f"clang++ -O2 -c -o {folder}/much.o {source}",
+    "python3 -c 'import json, re, ast, inspect, glob; [ast.parse(open(f, errors=\"replace\").read()) "
+    "for f in glob.glob(inspect.__file__[:-10] + \"*.py\")[:150]]'",
+    "perl -e 'my %h; for (1..400000) { $h{$_ % 5000} .= sprintf(\"%x\", $_); } print scalar keys %h' >/dev/null",
+    f"gdb -batch -ex 'info functions leaf' {os.path.join(VICTIMS, 'v-static')} >/dev/null 2>&1",
+    f"find {ROOT} -name '*.[ch]' | xargs sort | uniq -c | sort -n >/dev/null",
+     f"xz -k -c {os.path.join(VICTIMS, 'v-static')} >/dev/null"]
     script += [f"{os.path.join(VICTIMS, v)} 0.5 >/dev/null"
                for v in ("v-inline", "v-exceptions", "v-calls", "v-qsort", "v-rust", "v-asm", "v-debugframe")]
     return " & ".join(("( " + "; ".join(script[0::2]) + " )", "( " + "; ".join(script[1::2]) + " )")) + " & wait"
@@ -119,7 +122,12 @@ def check_symbols(tap, addresses):
             sources["symbol"] += 1
         else:
             unsized = elf.load(a.path).unsized_at_or_before(a.address)
-            agrees = bool(re.fullmatch(re.escape(a.module) + r"\+0x[0-9a-f]+", got)) or got in unsized or got.endswith("@plt")
+            agrees = bool(
+    re.fullmatch(
+        re.escape(
+            a.module) +
+            r"\+0x[0-9a-f]+",
+             got)) or got in unsized or got.endswith("@plt")
             sources["no symbol"] += 1
         verdicts.add(agrees, f"{a.path} 0x{a.address:x}: {got!r}, the file says {sorted(names)[:4]}")
     tap.note(f"{sources['symbol']} addresses have a symbol, {sources['no symbol']} have none")
@@ -129,8 +137,8 @@ def check_symbols(tap, addresses):
 def addr2line(path, addresses):
     """[[function, outermost last], ...] for each address."""
     text = "\n".join(f"0x{a:x}" for a in addresses) + "\n"
-    output = subprocess.run(["addr2line", "-a", "-i", "-f", "-C", "-e", path], input=text, capture_output=True, text=True,
-                            check=False).stdout.splitlines()
+    output = subprocess.run(["addr2line", "-a", "-i", "-f", "-C", "-e", path], input=text,
+                            capture_output=True, text=True, check=False).stdout.splitlines()
     chains = []
     for number, line in enumerate(output):
         if re.fullmatch(r"0x[0-9a-f]{8,}", line):
@@ -156,15 +164,15 @@ def check_inlines(tap, addresses):
 
 
 def record_by_perf(load, data):
-    subprocess.run(["perf", "record", "-q", "-B", "-N", "-e", "cpu-clock", "-F", str(PERF_RATE_HZ), "-g", "-o", data, "--", *load],
-                   check=False, timeout=300, stderr=subprocess.DEVNULL)
+    subprocess.run(["perf", "record", "-q", "-B", "-N", "-e", "cpu-clock", "-F", str(PERF_RATE_HZ),
+                   "-g", "-o", data, "--", *load], check=False, timeout=300, stderr=subprocess.DEVNULL)
     return data
 
 
 def perf_frames(data):
     """Distinct (file, symbol, offset) and kernel (address, symbol) that perf script names."""
-    output = subprocess.run(["perf", "script", "--no-inline", "-i", data, "-F", "ip,sym,symoff,dso"], capture_output=True, text=True,
-                            errors="replace", check=False).stdout
+    output = subprocess.run(["perf", "script", "--no-inline", "-i", data, "-F", "ip,sym,symoff,dso"],
+                            capture_output=True, text=True, errors="replace", check=False).stdout
     user, kernel = set(), {}
     for address, symbol, offset, path in re.findall(r"^\s+([0-9a-f]+) (.+)\+0x([0-9a-f]+) \((.*)\)$", output, re.M):
         if path.startswith("[kernel") or path.endswith(".ko"):
@@ -226,7 +234,8 @@ def main():
             check_perf_user(tap, addresses, user)
             check_perf_kernel(tap, profile, kernel)
         else:
-            tap.skip("names agree with perf script", "perf cannot read what it recorded: does another profiler ask for build ids?")
+            tap.skip("names agree with perf script",
+     "perf cannot read what it recorded: does another profiler ask for build ids?")
     tap.end()
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that ran before wick did, the whole system at once, and very large programs.
 
-The first two are judged like the victims of ground_truth.py, with the same thresholds. Of a large program nothing is known
-but that a whole stack ends where a program or a thread starts, as its file tells: 99.5 % must, and 95 % where the program is so
-short-lived (a compiler) that its first samples come before its million unwind rows are in place.
+The first two are judged like the victims of ground_truth.py, with the same thresholds. Of a large program nothing is
+known but that a whole stack ends where a program or a thread starts, as its file tells: 99.5 % must, and 95 % where
+the program is so short-lived (a compiler) that its first samples come before its million unwind rows are in place.
 """
 import os
 import shlex
@@ -70,7 +70,8 @@ def check_rooted(tap, name, profile, wanted, keep):
     total = sum(s.count for s in judged)
     good = sum(s.count for s in judged if profile.is_rooted(s))
     share = good / total if total else 0
-    if not tap.check(f"running {name}", total >= 1000 and share >= wanted, f"{100 * share:.2f} % of {total} stacks whole"):
+    if not tap.check(f"running {name}", total >= 1000 and share >= wanted,
+                     f"{100 * share:.2f} % of {total} stacks whole"):
         for sample in sorted((s for s in judged if not profile.is_rooted(s)), key=lambda s: -s.count)[:8]:
             tap.note(f"  {sample.count:5} {sample.text[:200]} | kernel: {';'.join(sample.kernel)[-120:]}")
 
@@ -92,9 +93,10 @@ def java(tap, folder):
         return
     source = os.path.join(folder, "Much.java")
     with open(source, "w", encoding="ascii") as file:
-        file.write("public class Much { public static void main(String[] a) { long n = 0; "
-                   "for (int i = 0; i < 20000; i++) n += String.format(\"%d%s\", i % 97, \"x\".repeat(i % 5)).hashCode(); "
-                   "System.out.println(n); } }\n")
+        file.write(
+    "public class Much { public static void main(String[] a) { long n = 0; "
+    "for (int i = 0; i < 20000; i++) n += String.format(\"%d%s\", i % 97, \"x\".repeat(i % 5)).hashCode(); "
+    "System.out.println(n); } }\n")
     subprocess.run(["javac", "-d", folder, source], check=True)
     recording = Recording([], ["java", "-Xcomp", "-cp", folder, "Much"]).wait()
     # Threads that run nothing but libjvm.so's own code.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The victims and what is true of them: one Row each.
 
-A chain is a regular expression over the whole user stack, outermost frame first, frames joined by ";". Frames of libc and
-its kind read {libc.so.6}name, because what is inside them depends on their version and on installed debug files.
+A chain is a regular expression over the whole user stack, outermost frame first, frames joined by ";". Frames of libc
+and its kind read {libc.so.6}name, because what is inside them depends on their version and on installed debug files.
 """
 import os
 import re
@@ -15,8 +15,8 @@ LEAF_NAMES = ("leaf_a", "leaf_b", "leaf_c")
 LIBC = r"\{lib(?:c|pthread)[.-][^;]*"
 START = r"_start;(?:" + LIBC + r";|__libc_start_[^;]*;)+main;"
 MAIN = START + "victim_main;outer;"
-# Between the leaves a victim reads its CPU clock: also a true stack, a tick in a thousand, more on a busy machine, where a
-# thread that gives way in that system call goes on in it.
+# Between the leaves a victim reads its CPU clock: also a true stack, a tick in a thousand, more on a busy machine,
+# where a thread that gives way in that system call goes on in it.
 CLOCK = r"victim_cpu_ns(?:;[^;]*){0,3}"
 LEAF = f"(?:leaf_[abc]|{CLOCK})"
 # glibc's signal trampoline; arm64's is in the vDSO.
@@ -48,7 +48,8 @@ def frames(**names):
 
 def stripped_chain():
     """v-stripped's functions by their addresses in the copy that still has names."""
-    listing = subprocess.run(["nm", os.path.join(VICTIMS, "v-strip-full")], capture_output=True, text=True, check=False).stdout
+    listing = subprocess.run(["nm", os.path.join(VICTIMS, "v-strip-full")],
+                             capture_output=True, text=True, check=False).stdout
     at = {}
     for line in listing.splitlines():
         fields = line.split()
