@@ -76,7 +76,7 @@ def record_in_cgroup(script):
 
 
 def run_load(tap, name, script):
-    """Repeats while time is stolen. The last profile and its CPU time, or None where that stayed so or recording failed."""
+    """Repeats while time is stolen. The last profile and its CPU time; None if that stayed so or recording failed."""
     for attempt in range(TRIES):
         profile, recording, used, steal = record_in_cgroup(script)
         tap.note(f"{name}: {used / 1e9:.2f} s of CPU time, steal {100 * steal:.2f} %")

@@ -42,7 +42,7 @@ class Elf:
                         yield value, size, text
 
     def set_symbols(self, symbols):
-        """Sorted by start; reach[i] is where the last of the first i + 1 ends, so that a search back knows when to stop."""
+        """Sorted by start; reach[i] is where the last of the first i + 1 ends: a search back knows when to stop."""
         self.symbols = sorted(set(symbols))
         self.starts = [s[0] for s in self.symbols]
         self.reach = list(itertools.accumulate((s[0] + s[1] for s in self.symbols), max))

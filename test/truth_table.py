@@ -85,7 +85,8 @@ RUST = r"(?:::h[0-9a-f]{16})?"
 CXX = r"\{lib(?:stdc\+\+|gcc_s)[^;]*(?:;\{[^;]*)*"
 BARE = "_start;bare_start;bare_main;bare_outer;middle;bare_leaf_[abc]"
 BARE_LEAVES = {leaf: "bare_" + leaf for leaf in LEAF_NAMES}
-CALLS = f"(?:{CLOCK}|calls_pushes(?:;tiny_pushes)?|calls_room(?:;tiny_room)?|calls_nested(?:;tiny_nested(?:;tiny_pushes)?)?)"
+CALLS = (f"(?:{CLOCK}|calls_pushes(?:;tiny_pushes)?|calls_room(?:;tiny_room)?"
+         "|calls_nested(?:;tiny_nested(?:;tiny_pushes)?)?)")
 FRAMES = "(?:frame_alloca|frame_vla|frame_realigned|frame_aligned|frame_large);"
 
 
@@ -101,8 +102,10 @@ def scenarios():
             leaves={leaf: f"chain::{leaf}{RUST}" for leaf in LEAF_NAMES}),
         Row("v-bare", BARE, leaves=BARE_LEAVES),
         Row("v-32bit", r"(?:[^;]*;)*\[32-bit\](?:;[^;]*)*", leaves={}, machine="x86_64"),
-        Row("v-exceptions", MAIN + "(?:" + CXX + f"|handles[^;]*;(?:leaf_b|{CLOCK}|{CXX}|thrower[^;]*;(?:{CXX}|guard::~guard[^;]*;{LEAF}))"
-            r"|throws_often[^;]*(?:;throws_one[^;]*)?(?:;\{[^;]*)*)", leaves=frames(leaf_a="leaf_a", leaf_b="leaf_b", leaf_c=r"throws_often\b.*"),
+        Row("v-exceptions", MAIN + f"(?:{CXX}|handles[^;]*;"
+            f"(?:leaf_b|{CLOCK}|{CXX}|thrower[^;]*;(?:{CXX}|guard::~guard[^;]*;{LEAF}))"
+            r"|throws_often[^;]*(?:;throws_one[^;]*)?(?:;\{[^;]*)*)",
+            leaves=frames(leaf_a="leaf_a", leaf_b="leaf_b", leaf_c=r"throws_often\b.*"),
             needs="g++"),
         Row("v-calls", MAIN + CALLS,
             leaves=frames(leaf_a="calls_pushes", leaf_b="calls_room", leaf_c="calls_nested")),
@@ -122,22 +125,27 @@ def scenarios():
             leaves=frames(leaf_a="clocks_a", leaf_b="clocks_b", leaf_c="clocks_c")),
         Row("v-syscalls", MAIN + r"reads_[abc](?:;v-syscalls\+0x[0-9a-f]+|;[^;]*@plt)?(?:;\{[^;]*)*",
             leaves=frames(leaf_a="reads_a", leaf_b="reads_b", leaf_c="reads_c")),
-        Row("v-asm", MAIN + "(?:" + CLOCK + r"|asm_pushes|asm_frame|copies(?:;v-asm\+0x[0-9a-f]+|;[^;]*@plt)?(?:;\{libc[^;]*)*)",
+        Row("v-asm", MAIN + "(?:" + CLOCK + r"|asm_pushes|asm_frame"
+            r"|copies(?:;v-asm\+0x[0-9a-f]+|;[^;]*@plt)?(?:;\{libc[^;]*)*)",
             leaves=frames(leaf_a="asm_pushes", leaf_b="asm_frame", leaf_c="copies")),
         Row("v-plt", MAIN + rf"(?:{CLOCK}|calls_[abc](?:;plt_one|;plt_two|;v-plt\+0x[0-9a-f]+|;[^;]*@plt)?)",
             leaves=frames(leaf_a="calls_a", leaf_b="calls_b", leaf_c="calls_c")),
         Row("v-fork", MAIN + "middle;" + LEAF),
         Row("v-vfork", START + "victim_setup;vfork_round;" + LEAF),
-        Row("v-threads", r"(?:" + LIBC + r";){1,3}thread_body;victim_main;outer;middle;" + LEAF, threads=True, alone=True),
+        Row("v-threads", r"(?:" + LIBC + r";){1,3}thread_body;victim_main;outer;middle;" + LEAF,
+            threads=True, alone=True),
         Row("v-comm", START + "victim_setup;victim_main;outer;middle;" + LEAF, threads=True),
-        Row("v-dlopen", MAIN + f"dl_outer;dl_middle;(?:dl_leaf_[abc]|{CLOCK})", leaves={leaf: "dl_" + leaf for leaf in LEAF_NAMES}),
-        Row("v-replaced", MAIN + f"dl_outer;dl_middle;(?:dl_leaf_[abc]|{CLOCK})", leaves={leaf: "dl_" + leaf for leaf in LEAF_NAMES},
+        Row("v-dlopen", MAIN + f"dl_outer;dl_middle;(?:dl_leaf_[abc]|{CLOCK})",
+            leaves={leaf: "dl_" + leaf for leaf in LEAF_NAMES}),
+        Row("v-replaced", MAIN + f"dl_outer;dl_middle;(?:dl_leaf_[abc]|{CLOCK})",
+            leaves={leaf: "dl_" + leaf for leaf in LEAF_NAMES},
             forbidden="wrong_.*"),
         launched("deleted", "v-deleted", "v-gcc-O2"),
         launched("memfd", "v-memfd", "v-noseparate"),
         launched("namespace", "v-namespace", "v-static"),
         Row("v-spawned", MAIN + "middle;" + LEAF, ["launch", "spawn", "22", "v-spawned", "0.25"]),
-        Row("v-ping", MAIN + "ping_middle;" + LEAF, ["v-ping", "0.25", "44"], forbidden="pong_middle", leaves={}, seconds=2),
+        Row("v-ping", MAIN + "ping_middle;" + LEAF, ["v-ping", "0.25", "44"],
+            forbidden="pong_middle", leaves={}, seconds=2),
         Row("v-pong", MAIN + "pong_middle;" + LEAF, [], forbidden="ping_middle", leaves={}),
         Row("v-reuse-a", MAIN + "reuse_a_middle;" + LEAF, ["launch", "reuse", "44", "v-reuse-a", "v-reuse-b", "0.25"],
             forbidden="reuse_b_middle", leaves={}, seconds=2),

@@ -25,7 +25,7 @@ extern "C" {
 #define NOINLINE __attribute__((noipa, used))
 #endif
 
-/* The same work everywhere, opaque to the optimiser. A macro, so that no debug information calls it an inlined function. */
+/* The same work everywhere, opaque to the optimiser. A macro, so that no debug information calls it inlined. */
 #define SPIN(n, x)								\
 	for (uint64_t left_ = (n); left_; left_--) {				\
 		(x) = (x) * 6364136223846793005u + left_;			\
