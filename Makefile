@@ -6,7 +6,7 @@
 # make test        install what the tests need, run all of them once
 # make test-all    the matrices, peers and long runs too
 # make arm64       build/arm64/wick, cross-built             (check-arm64: its unit tests on an arm64 kernel)
-# make lint        function length, file length, layers, banned functions
+# make lint        width, length of functions and files, layers, banned functions
 # make format      clang-format on everything
 # make fuzz        every *_fuzz.c for SECONDS=10
 # make bench       print what we promise about speed and memory, and whether it holds
@@ -35,6 +35,7 @@ BPFFLAGS := -g -O2 -std=gnu17 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH
 ALL   := $(sort $(shell find $(wildcard src lang) -name '*.c' ! -name '*.bpf.c'))
 BPF   := $(sort $(shell find $(wildcard bpf lang) -name '*.bpf.c'))
 HEAD  := $(sort $(shell find $(wildcard bpf src lang test) -name '*.h'))
+SIDE  := $(sort $(shell find $(wildcard test bench) -name '*.c'))
 TESTS := $(filter %_test.c,$(ALL)) test/main.c test/alloc.c
 FUZZ  := $(filter %_fuzz.c,$(ALL))
 SRCS  := $(filter-out %_test.c %_fuzz.c,$(ALL))
@@ -100,6 +101,7 @@ check-arm64:
 	$(Q)test/vm/run.sh --unit arm64-6.1
 
 lint:
+	$(Q)LC_ALL=C awk -v MAX=120 -f tools/width.awk $(ALL) $(BPF) $(HEAD) $(SIDE)
 	$(Q)awk -v MAX=80 -f tools/fnlen.awk $(ALL) $(BPF)
 	$(Q)wc -l $(ALL) $(BPF) $(HEAD) | awk '$$2 != "total" && $$1 > 800 { print $$2 ": " $$1 " lines, more than 800"; bad = 1 } END { exit bad }'
 	$(Q)awk -f tools/layers.awk $(ALL) $(HEAD)

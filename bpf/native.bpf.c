@@ -104,7 +104,8 @@ static __always_inline void emit(struct unwind *u)
 static __always_inline void take_slice(struct unwind *u, struct task_struct *task)
 {
 	u64 top = BPF_CORE_READ(task, mm, start_stack), sp = u->regs.reg[REG_SP], at = u->trace.kernel_count;
-	u64 got = 0, step = SLICE_STEP_BYTES - (sp & (SLICE_STEP_BYTES - 1)), steps = SLICE_BYTES_MAX / SLICE_STEP_BYTES;
+	u64 got = 0, step = SLICE_STEP_BYTES - (sp & (SLICE_STEP_BYTES - 1));
+	u64 steps = SLICE_BYTES_MAX / SLICE_STEP_BYTES;
 	void *ring = ring_of_cpu(u);
 	struct slice_regs *regs;
 	char *to;

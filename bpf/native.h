@@ -105,8 +105,9 @@ static inline int native_return(struct unwind *u, u64 return_va)
 }
 
 /*
- * A frame with the caller's frame pointer and the return address at fp. On x86-64 they are the top of the frame. On arm64
- * they may lie anywhere in it, mostly at its bottom: the caller's stack pointer is then only known not to be below.
+ * A frame with the caller's frame pointer and the return address at fp. On x86-64 they are the top of the frame. On
+ * arm64 they may lie anywhere in it, mostly at its bottom: the caller's stack pointer is then only known not to be
+ * below.
  */
 static inline int native_frame_pointer(struct unwind *u)
 {

@@ -34,7 +34,7 @@ struct unwind {
 	struct map_entry map;	/* the mapping found last: callers tend to be in the same */
 	volatile u64 lo, hi, mid;	/* of the search in progress */
 	u64 cfa;
-	u64 fp_va, bx_va;	/* where fp and rbx were saved last, read only if a rule asks for them; 0: in the register */
+	u64 fp_va, bx_va;	/* where fp and rbx were saved last, read only if a rule asks; 0: in the register */
 	u64 ea;
 	u32 map_first, map_count;
 	u32 rule;

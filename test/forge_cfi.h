@@ -109,7 +109,8 @@ static inline void forge_usual_cie(struct forge_cfi *c)
 		forge_cie(c, BYTES(0x0c, 7, 8, 0x90, 1));
 }
 
-static inline void forge_fde(struct forge_cfi *c, unsigned long start, unsigned long bytes, const void *program, size_t len)
+static inline void forge_fde(struct forge_cfi *c, unsigned long start, unsigned long bytes, const void *program,
+			     size_t len)
 {
 	unsigned char encoding = forge_encoding(c);
 	size_t at = forge_entry(c), wide = (encoding & 0x0f) == 0x0b || (encoding & 0x0f) == 3 ? 4 : 8;

@@ -64,7 +64,7 @@ int cfi_next(struct cfi *cfi, u64 *offset, struct cfi_fde *ret_fde, u64 *ret_fde
 /* The FDE at an offset that cfi_next() told. */
 bool cfi_read(struct cfi *cfi, u64 offset, struct cfi_fde *ret_fde);
 
-/* Calls fn with the bounds of every FDE, in file order; ranges may overlap or lie anywhere. Returns how many, or -ENODATA. */
+/* Calls fn with the bounds of each FDE, in file order; they may overlap or lie anywhere. Their number, or -ENODATA. */
 int cfi_each_function(const struct exe *exe, void (*fn)(void *arg, u64 start_ea, u64 end_ea), void *arg);
 
 #endif

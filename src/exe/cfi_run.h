@@ -68,7 +68,7 @@ bool cfi_run_cie(const struct cfi_machine *machine, struct cursor program, struc
 bool cfi_run_fde(const struct cfi_machine *machine, const struct cfi_state *initial, u64 start_ea,
 		 struct cursor program, cfi_row_fn *row, void *arg);
 
-/* Recognises the few shapes of expressions that compilers, linkers and libraries write for a CFA; CFI_CFA_BAD for others. */
+/* Recognises the few shapes of expressions that compilers, linkers and libraries use for a CFA; else CFI_CFA_BAD. */
 void cfi_cfa_expression(const struct cfi_machine *machine, struct cursor expression, struct cfi_state *state);
 
 /* Likewise for where a register is saved: an address relative to a register. */

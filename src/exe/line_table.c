@@ -27,7 +27,8 @@ static const char *string_at(const struct line_section *section, u64 offset)
 }
 
 /* Reads one field of an entry. Forms that need other sections of the unit (strx) are not used here by anyone. */
-static void read_form(const struct line_table *table, struct cursor *c, u64 form, const char **ret_text, u64 *ret_number)
+static void read_form(const struct line_table *table, struct cursor *c, u64 form, const char **ret_text,
+		      u64 *ret_number)
 {
 	switch (form) {
 	case DW_FORM_string:

@@ -24,7 +24,7 @@
 #define LINES_DEPTH_MAX 64	/* functions in a chain; outer ones beyond it are left out, the outermost never */
 
 struct exe_line {
-	u32 function;		/* offset into strings: its linkage (mangled) name if it has one. 0: take the symbol's */
+	u32 function;		/* offset into strings: its linkage (mangled) name if it has one; 0: the symbol's */
 	u32 file;		/* offset into strings, 0 = "" if unknown */
 	u32 line;		/* 0 if unknown */
 	u32 column;		/* 0 if unknown */

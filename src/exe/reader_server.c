@@ -197,7 +197,7 @@ static int serve_request(struct server *server)
 
 int reader_server_main(int socket_fd)
 {
-	/* Ctrl-C and systemd's SIGTERM reach us too, but the agent still has names to ask for: the end is its to say. */
+	/* Ctrl-C and systemd's SIGTERM reach us too, but the agent still has names to ask for: it says when to end. */
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 	struct reader_hello hello = { .magic = READER_HELLO_MAGIC };
 	struct server server = { .socket_fd = socket_fd };

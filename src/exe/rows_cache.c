@@ -241,7 +241,8 @@ static int read_header(int fd, const u8 *id, size_t id_bytes, struct cache_heade
 		return -ESTALE;
 	memcpy(padded_id, id, id_bytes);
 	if (ret_header->id_bytes != id_bytes || memcmp(ret_header->id, padded_id, sizeof(padded_id)) ||
-	    ret_header->rows_bytes > FILE_BYTES_MAX || st.st_size != (off_t)sizeof(*ret_header) + ret_header->rows_bytes)
+	    ret_header->rows_bytes > FILE_BYTES_MAX ||
+	    st.st_size != (off_t)sizeof(*ret_header) + ret_header->rows_bytes)
 		return -EBADMSG;
 	return 0;
 }

@@ -63,7 +63,8 @@ static void check_rule(const struct rows *rows, u64 ea, struct unwind_rule want)
 		return;
 	OK(got);
 	if (memcmp(got, &want, sizeof(want)))
-		FAIL("at 0x%llx: kind %d reg %d off %d add %d ra %d fp %d saved 0x%x, not kind %d reg %d off %d add %d ra %d fp %d saved 0x%x",
+		FAIL("at 0x%llx: kind %d reg %d off %d add %d ra %d fp %d saved 0x%x, "
+		     "not kind %d reg %d off %d add %d ra %d fp %d saved 0x%x",
 		     ea, got->kind, got->cfa_reg, got->cfa_off, got->cfa_add, got->ra_off, got->fp_off, got->saved,
 		     want.kind, want.cfa_reg, want.cfa_off, want.cfa_add, want.ra_off, want.fp_off, want.saved);
 }
@@ -238,7 +239,8 @@ TEST(compile_gives_no_rule_rather_than_a_wrong_one)
 		{ BYTES(DW_CFA_def_cfa_expression, 0) },
 		{ BYTES(DW_CFA_def_cfa_expression, 3, 0x77, 8, 0x1f) },	/* neg */
 		{ BYTES(DW_CFA_def_cfa_expression, 4, 0x77, 8, 0x06, 0x06) },
-		{ BYTES(DW_CFA_def_cfa_expression, 2, 0x77, 8, DW_CFA_def_cfa_offset, 8, DW_CFA_def_cfa_expression, 1, 0x96) },
+		{ BYTES(DW_CFA_def_cfa_expression, 2, 0x77, 8, DW_CFA_def_cfa_offset, 8,
+			DW_CFA_def_cfa_expression, 1, 0x96) },
 		{ BYTES(DW_CFA_offset_extended, 6, 0x80, 0x80, 1) },	/* not in 16 bits */
 	};
 
@@ -267,8 +269,8 @@ TEST(compile_counts_malformed_programs_and_keeps_what_came_before)
 		{ BYTES(0x3e) },					/* no such instruction */
 		{ BYTES(DW_CFA_restore_state) },			/* nothing was remembered */
 		{ BYTES(DW_CFA_def_cfa_expression, 100, 0x77) },	/* longer than the program */
-		{ BYTES(DW_CFA_remember_state, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a,
-			0x0a, 0x0a, 0x0a) },
+		{ BYTES(DW_CFA_remember_state, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a,
+			0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a) },
 		{ BYTES(DW_CFA_set_loc, 0, 0x80, 0xff, 0xff) },	/* backwards */
 	};
 
@@ -411,8 +413,11 @@ TEST(compile_takes_small_gaps_for_padding)
 
 TEST(compile_knows_arm64)
 {
-	static const struct unwind_rule leaf = { .kind = RULE_CFA, .cfa_reg = 31, .ra_off = 30, .saved = RA_IN_REG << 4 },
-		frame = { .kind = RULE_CFA, .cfa_reg = 31, .cfa_off = 32, .ra_off = -24, .fp_off = -32, .saved = FP_AT_CFA };
+	static const struct unwind_rule leaf = {
+		.kind = RULE_CFA, .cfa_reg = 31, .ra_off = 30, .saved = RA_IN_REG << 4,
+	}, frame = {
+		.kind = RULE_CFA, .cfa_reg = 31, .cfa_off = 32, .ra_off = -24, .fp_off = -32, .saved = FP_AT_CFA,
+	};
 	struct forge_cfi c;
 	struct rows *rows;
 

@@ -344,7 +344,8 @@ static void follow_rest(struct sweep *s)
 		if (!get_bit(s->reached, at) && !is_padding(s, at, &insn))
 			walk_all(s, at, table.depth || table.fp_depth ? table : entry);
 		/* With nothing on the stack it is the last call of a function. */
-		if (get_bit(s->reached, at) && insn.kind == X86_JUMP && !insn.target && s->place[at].depth != entry.depth)
+		if (get_bit(s->reached, at) && insn.kind == X86_JUMP && !insn.target &&
+		    s->place[at].depth != entry.depth)
 			table = s->place[at];
 	}
 }

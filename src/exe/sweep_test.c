@@ -53,14 +53,15 @@ static void swept_done(struct swept *swept)
 	forge_done(&swept->f);
 }
 
-/* The rule at a byte: CFA relative to rsp (7) or rbp (6), or NONE, or END in reg; where the caller's rbp is, 0 if in rbp. */
+/* The rule at a byte: CFA relative to rsp (7) or rbp (6), or NONE, or END in reg; where the caller's rbp is, or 0. */
 static void check(const struct swept *swept, u32 at, int reg, int off, int fp_off)
 {
 	const struct unwind_rule *r = &swept->rule[at];
 	int got = r->kind == RULE_NONE ? NONE : r->kind == RULE_END ? END : r->cfa_reg;
 
 	if (got != reg || r->cfa_off != off || r->fp_off != fp_off || (fp_off && r->saved != FP_AT_CFA))
-		FAIL("at %u: reg %d off %d fp %d, not reg %d off %d fp %d", at, got, r->cfa_off, r->fp_off, reg, off, fp_off);
+		FAIL("at %u: reg %d off %d fp %d, not reg %d off %d fp %d", at, got, r->cfa_off, r->fp_off,
+		     reg, off, fp_off);
 }
 
 #define CODE(...) (const u8[]){ __VA_ARGS__ }, sizeof((const u8[]){ __VA_ARGS__ })

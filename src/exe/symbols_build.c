@@ -218,7 +218,8 @@ static bool open_table(const struct exe *exe, u32 type, struct exe_data *ret_sym
 	/* Nobody compresses these. */
 	if ((table.flags | strings.flags) & SHF_COMPRESSED)
 		return false;
-	return exe_section_data(exe, &table, 0, ret_symbols) == 0 && exe_section_data(exe, &strings, 0, ret_strings) == 0;
+	return exe_section_data(exe, &table, 0, ret_symbols) == 0 &&
+	       exe_section_data(exe, &strings, 0, ret_strings) == 0;
 }
 
 /* Offers all functions of a table; true if the file has it. */
@@ -307,7 +308,7 @@ static bool settle(const struct build *build, const struct wanted *w, struct fou
 		*ret_found = w->covering;
 		return true;
 	}
-	/* A symbol without size reaches to the end of its FDE; one at the start of an FDE too, whatever its size says. */
+	/* A symbol without size reaches to the end of its FDE; so does one at its start, whatever its size says. */
 	if (f.used && in_fde && (f.end_ea == f.ea ? f.ea >= w->fde_ea : f.ea == w->fde_ea) && !f.plt) {
 		f.end_ea = min_u64(w->fde_end_ea, w->next_ea);
 		*ret_found = f;

@@ -50,7 +50,8 @@ static void forge_text(struct forge *f)
 /* .eh_frame at 0x3000 with one CIE (addresses relative to pc, 4 bytes) and an FDE for each range. */
 static void forge_frames(struct forge *f, const u32 (*range)[2], u32 count)
 {
-	static const u8 cie[] = { 20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 12, 7, 8, 0x90, 1, 0, 0 };
+	static const u8 cie[] = { 20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1,
+				  0x1b, 12, 7, 8, 0x90, 1, 0, 0 };
 	u32 section[64] = { 0 }, at = sizeof(cie) / 4;
 
 	memcpy(section, cie, sizeof(cie));

@@ -167,8 +167,8 @@ static void decode_rest(struct decode *d)
 /* cmov, imul, bit counts, movzx and movsx, of those that begin with 0f. */
 static bool writes_reg(u8 opcode)
 {
-	return (opcode & 0xf0) == 0x40 || opcode == 0xaf || (opcode & 0xfe) == 0xb6 || (opcode >= 0xb8 && opcode != 0xba &&
-	       opcode <= 0xbf && opcode != 0xb9 && opcode != 0xbb);
+	return (opcode & 0xf0) == 0x40 || opcode == 0xaf || (opcode & 0xfe) == 0xb6 ||
+	       (opcode >= 0xb8 && opcode <= 0xbf && opcode != 0xb9 && opcode != 0xba && opcode != 0xbb);
 }
 
 /* Destinations among general registers: of ModRM's two, r/m or reg. -1 if memory, or nothing that we look at. */
@@ -224,7 +224,8 @@ static void classify_write(const struct decode *d, struct x86_insn *insn)
 		} else if (d->opcode == 0x8d && (d->modrm & 0xc7) != 4 && (d->modrm & 7) == X86_RSP && !(d->rex & 3)) {
 			insn->kind = X86_ADD_SP;	/* lea disp(%rsp), %rsp */
 			insn->amount = d->disp;
-		} else if ((d->opcode == 0x8d && !registers && (d->modrm & 7) == X86_RBP && d->modrm >> 6 && !(d->rex & 1)) ||
+		} else if ((d->opcode == 0x8d && !registers && (d->modrm & 7) == X86_RBP && d->modrm >> 6 &&
+			    !(d->rex & 1)) ||
 			   (d->opcode == 0x89 && registers && op == X86_RBP && !(d->rex & REX_R)) ||
 			   (d->opcode == 0x8b && registers && (d->modrm & 7) == X86_RBP && !(d->rex & REX_B))) {
 			insn->kind = X86_SP_IS_FP;

@@ -73,8 +73,8 @@ TEST(x86_insn_tells_length_kind_and_operand)
 		memcpy(code, table[i].code, table[i].bytes);
 		insn = x86_decode((const u8 *)code, sizeof(code), EA);
 		operand = insn.kind == X86_PUSH || insn.kind == X86_POP ? insn.reg :
-			  insn.kind == X86_CALL || insn.kind == X86_JUMP || insn.kind == X86_BRANCH ? (long)insn.target :
-			  insn.amount;
+			  insn.kind == X86_CALL || insn.kind == X86_JUMP || insn.kind == X86_BRANCH ?
+			  (long)insn.target : insn.amount;
 		if (insn.bytes != table[i].bytes || insn.kind != table[i].kind || operand != table[i].operand)
 			FAIL("%s: %d bytes, kind %d, operand %ld", table[i].text, insn.bytes, insn.kind, operand);
 	}

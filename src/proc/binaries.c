@@ -201,7 +201,8 @@ static int open_mapping(u32 pid, const struct mapping *m)
 	snprintf(path, sizeof(path), "/proc/%u/root", pid);
 	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	/* A process that is gone had, more often than not, the root that we have. */
-	fd = open_regular(root_fd < 0 ? AT_FDCWD : root_fd, m->path, root_fd < 0 ? 0 : RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	fd = open_regular(root_fd < 0 ? AT_FDCWD : root_fd, m->path,
+			  root_fd < 0 ? 0 : RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 	if (fd < 0 || same_file(m, fd))
 		return fd;
 	close(fd);

@@ -93,7 +93,9 @@ TEST(binaries_refuses_pipes_and_devices)
 {
 	struct reader *reader;
 	struct binaries *b = new_table(&reader);
-	struct mapping m = { .kind = MAPPING_FILE, .path = "/dev/zero", .start_va = 0x1000, .end_va = 0x3000, .inode = 1 };
+	struct mapping m = {
+		.kind = MAPPING_FILE, .path = "/dev/zero", .start_va = 0x1000, .end_va = 0x3000, .inode = 1,
+	};
 	struct binary *device = binaries_resolve(b, (u32)getpid(), &m);
 
 	OK(device && device->fd < 0);

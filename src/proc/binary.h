@@ -21,7 +21,7 @@ struct binary {
 	atomic_int refs;
 	u32 id;			/* in frames; below BINARIES_MAX, never 0, never given twice */
 	int fd;			/* the file, or a memfd with a copy of the vDSO; -1 if it could not be opened */
-	int root_fd;		/* root directory of the process that mapped it (O_PATH), where its debug files may lie; or -1 */
+	int root_fd;		/* root (O_PATH) of the process that mapped it, where debug files may lie; or -1 */
 	char *path;		/* as the process names it, "[vdso]" for the vDSO */
 	struct exe_info info;
 };

@@ -125,8 +125,8 @@ static u32 add_mapping(struct profile *profile, const struct binary *binary, u64
 		mapping.file_offset = s->file_offset;
 	}
 	if (info->build_id_bytes)
-		add_hex_attribute(profile, "process.executable.build_id.gnu", info->build_id, info->build_id_bytes, attributes,
-				  &count);
+		add_hex_attribute(profile, "process.executable.build_id.gnu", info->build_id, info->build_id_bytes,
+				  attributes, &count);
 	if (info->go_build_id[0])
 		attributes[count++] =
 			profile_add_attribute_string(profile, "process.executable.build_id.go", info->go_build_id);

@@ -308,8 +308,8 @@ char *profile_totals(const struct profile *const *profiles, unsigned int count)
 			next->time_sum += t.time_sum;
 			next->pair_sum += t.pair_sum;
 		} else {
-			buf_addf(&out, "%s    value %lld times %llu %llx %llx\n", t.key, (long long)t.value, t.time_count,
-				 t.time_sum, t.pair_sum);
+			buf_addf(&out, "%s    value %lld times %llu %llx %llx\n", t.key, (long long)t.value,
+				 t.time_count, t.time_sum, t.pair_sum);
 		}
 		free(t.key);
 	}

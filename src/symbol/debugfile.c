@@ -204,7 +204,8 @@ static bool try_alt(struct reader *reader, const struct exe_info *info, struct d
 	return false;
 }
 
-static bool find_alt_in_root(struct reader *reader, const struct exe_info *info, const char *path, struct debugfile *file)
+static bool find_alt_in_root(struct reader *reader, const struct exe_info *info, const char *path,
+			     struct debugfile *file)
 {
 	const char *slash = strrchr(path, '/');
 

@@ -53,7 +53,8 @@ static void add_server(struct debuginfod *debuginfod, char *url)
 {
 	size_t len = strlen(url);
 
-	if ((strncasecmp(url, "http://", 7) && strncasecmp(url, "https://", 8)) || debuginfod->server_count == SERVERS_MAX)
+	if ((strncasecmp(url, "http://", 7) && strncasecmp(url, "https://", 8)) ||
+	    debuginfod->server_count == SERVERS_MAX)
 		return;
 	while (len && url[len - 1] == '/')
 		url[--len] = '\0';
@@ -131,8 +132,8 @@ static u32 list_directory(struct debuginfod *debuginfod, struct cached *list, u3
 	while (count < max && (entry = readdir(dir))) {
 		size_t len = strlen(entry->d_name);
 
-		if (len >= sizeof(list->name) || fstatat(debuginfod->dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISREG(st.st_mode))
+		if (len >= sizeof(list->name) ||
+		    fstatat(debuginfod->dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		if (strstr(entry->d_name, ".part-") && time(NULL) - st.st_mtime > PART_SECONDS)
 			(void)unlinkat(debuginfod->dir_fd, entry->d_name, 0);
@@ -236,7 +237,8 @@ static int set_up(struct debuginfod *debuginfod, const char *url, struct downloa
 /* 0, -ENOENT if the server has no such file, -EAGAIN if it could not be asked. */
 static int request(struct debuginfod *debuginfod, struct server *server, const char *url, struct download *download)
 {
-	u64 now = monotonic_ns() / 1000000, left_ms = debuginfod->round_end_ms > now ? debuginfod->round_end_ms - now : 0;
+	u64 now = monotonic_ns() / 1000000;
+	u64 left_ms = debuginfod->round_end_ms > now ? debuginfod->round_end_ms - now : 0;
 	CURLcode code;
 	long status = 0;
 

@@ -34,7 +34,7 @@ struct debuginfod_stats {
 	u64 hits, misses, failures;	/* files had; files no server has; requests that failed otherwise */
 };
 
-/* urls, up to 8, are separated by spaces; others than http: and https: are skipped. The directory is made when needed. */
+/* urls, up to 8, are separated by spaces; all but http: and https: are skipped. The directory is made when needed. */
 int debuginfod_new(const char *urls, const char *directory, struct debuginfod **ret_debuginfod);
 void debuginfod_free(struct debuginfod *debuginfod);
 DEFINE_CLEANUP(struct debuginfod *, debuginfod_free)

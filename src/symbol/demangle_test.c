@@ -18,7 +18,8 @@ TEST(demangle_reads_cpp_and_rust)
 		{ "_Z3foov.cold", "foo" },
 		{ "_ZN12_GLOBAL__N_11fEv", "(anonymous namespace)::f" },
 		{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt" },
-		{ "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
+		{ "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$"
+		  "foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
 		  "<Test + 'static as foo::Bar<Test>>::bar" },
 		{ "_RNvC6_123foo3bar", "123foo::bar" },
 		{ "_RNvNtCs1234_7mycrate3u643max", "mycrate::u64::max" },
@@ -35,8 +36,8 @@ TEST(demangle_reads_cpp_and_rust)
 
 TEST(demangle_leaves_other_names_alone)
 {
-	static const char *const names[] = { "", "_", "main", "_start", "Zebra", "_Z", "_R", "_ZN", "_Znonsense", "h.cold",
-					     "_ZN4core3fmt", "memcpy@plt" };
+	static const char *const names[] = { "", "_", "main", "_start", "Zebra", "_Z", "_R", "_ZN", "_Znonsense",
+					     "h.cold", "_ZN4core3fmt", "memcpy@plt" };
 	char at[DEMANGLE_MAX];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

@@ -144,14 +144,15 @@ static void say_problem(struct kallsyms *kallsyms, int err, u64 zero_count)
 
 	kallsyms->problem[0] = '\0';
 	if (err < 0)
-		(void)snprintf(kallsyms->problem, size, "Kernel functions have no names: %s: %s.", path, strerror(-err));
+		(void)snprintf(kallsyms->problem, size, "Kernel functions have no names: %s: %s.", path,
+			       strerror(-err));
 	else if (kallsyms->table.count)
 		return;
 	else if (!zero_count)
 		(void)snprintf(kallsyms->problem, size, "Kernel functions have no names: %s lists none.", path);
 	else if (read_int(kallsyms->paths.kptr_restrict) >= 2)
-		(void)snprintf(kallsyms->problem, size, "Kernel functions have no names: kernel.kptr_restrict hides their "
-			       "addresses; run: sudo sysctl kernel.kptr_restrict=1");
+		(void)snprintf(kallsyms->problem, size, "Kernel functions have no names: kernel.kptr_restrict hides "
+			       "their addresses; run: sudo sysctl kernel.kptr_restrict=1");
 	else
 		(void)snprintf(kallsyms->problem, size, "Kernel functions have no names: CAP_SYSLOG is missing and "
 			       "kernel.kptr_restrict hides their addresses; run as root, or: "

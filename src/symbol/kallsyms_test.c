@@ -7,7 +7,7 @@
 #include "symbol/kernel_programs.h"
 #include "test.h"
 
-/* A kernel in the small, with all that real ones have: aliases, padding, sections, init code, unsorted modules, programs. */
+/* A small kernel with all that real ones have: aliases, padding, sections, init code, unsorted modules, programs. */
 static const char golden[] =
 	"0000000000000000 A fixed_percpu_data\n"
 	"0000000000001000 D cpu_debug_store\n"
@@ -113,7 +113,7 @@ TEST(kallsyms_names_addresses_within_bounds)
 		{ 0xffffffffc0202ff0, "nf_tables:mod_second+fffffffffffffff0" },
 		{ 0xffffffffc0203008, "nf_tables:mod_second+8" },
 		{ 0xffffffffc0203fff, "nf_tables:mod_second+fff" },
-		{ 0xffffffffc0204000, "-" },					/* the page of the module's last symbol ended */
+		{ 0xffffffffc0204000, "-" },					/* past the module's last page */
 		{ 0xffffffffc0208001, "xfs:other+1" },
 		{ 0xffffffffc03010ff, "bpf:bpf_prog_6deef7357e7b4530_sd_fw+ff" },
 		{ 0xffffffffc0301100, "bpf:bpf_prog_0123456789abcdef+0" },

@@ -116,6 +116,8 @@ bool kernel_programs_find(const struct kernel_programs *programs, u64 va, struct
 
 	if (!i || !covers(&programs->list[i - 1], va))
 		return false;
-	*ret_ksym = (struct ksym){ .va = programs->list[i - 1].va, .name = programs->list[i - 1].name, .module = "bpf" };
+	*ret_ksym = (struct ksym){
+		.va = programs->list[i - 1].va, .name = programs->list[i - 1].name, .module = "bpf",
+	};
 	return true;
 }

@@ -54,7 +54,7 @@ const struct symbol_name *name_cache_keep(struct name_cache *cache, u32 binary, 
 /* A copy of the text to build a name with, or NULL if there is no room. */
 const char *name_cache_text(struct name_cache *cache, const char *text);
 
-/* Copies the name, its lines and strings, of which one may be NULL for want of room. False if there was no room, which is counted. */
+/* Copies the name, its lines and strings, of which one may be NULL for want of room. False, and counted: no room. */
 bool name_cache_put(struct name_cache *cache, u32 binary, u64 ea, const struct symbol_name *name);
 
 /* Names of this range have changed. */

@@ -55,7 +55,8 @@ static void ask_debuginfod(struct symbol_files_set *set, struct symbol_files *fi
 	files->is_waiting = file.fd == -EAGAIN;
 	if (file.fd < 0)
 		return;
-	if (reader_identify(set->reader, file.fd, &file.info) == 0 && file.info.build_id_bytes == info->build_id_bytes &&
+	if (reader_identify(set->reader, file.fd, &file.info) == 0 &&
+	    file.info.build_id_bytes == info->build_id_bytes &&
 	    !memcmp(file.info.build_id, info->build_id, info->build_id_bytes)) {
 		use_debug_file(set, files, &file);
 		files->is_fresh = true;

@@ -303,7 +303,8 @@ static int ask_symbols(struct symbolizer *s, struct symbol_files *files, u32 cou
 
 static bool may_ask_lines(const struct symbolizer *s, const struct symbol_files *files)
 {
-	return s->inlines && files && files->has_lines && !files->is_unreadable && files->slow_answers < SLOW_ANSWERS_MAX;
+	return s->inlines && files && files->has_lines && !files->is_unreadable &&
+	       files->slow_answers < SLOW_ANSWERS_MAX;
 }
 
 /* CPU time of the reader: its own, so that a busy machine does not count. */

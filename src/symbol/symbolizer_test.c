@@ -261,7 +261,9 @@ TEST(symbolizer_names_kernel_functions_and_programs)
 
 TEST(symbolizer_bears_memory_running_out)
 {
-	struct symbolizer_options options = { .inlines = true, .debuginfod_urls = "http://127.0.0.1:1/", .cache_path = "/nonexistent" };
+	struct symbolizer_options options = {
+		.inlines = true, .debuginfod_urls = "http://127.0.0.1:1/", .cache_path = "/nonexistent",
+	};
 	struct fixture f;
 	u64 ea = ea_of((const void *)outer_where());
 

@@ -5,7 +5,9 @@
 
 void work_budget_init(struct work_budget *budget, s64 full_ns, u32 refill_ppm, u64 now_ns)
 {
-	*budget = (struct work_budget){ .left_ns = full_ns, .full_ns = full_ns, .refill_ppm = refill_ppm, .then_ns = now_ns };
+	*budget = (struct work_budget){
+		.left_ns = full_ns, .full_ns = full_ns, .refill_ppm = refill_ppm, .then_ns = now_ns,
+	};
 }
 
 bool work_budget_refill(struct work_budget *budget, u64 now_ns)

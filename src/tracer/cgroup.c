@@ -90,8 +90,8 @@ int cgroup_find(const char *path, struct cgroup_filter *ret_filter, struct buf *
 	if (fs.f_type == CGROUP_SUPER_MAGIC) {
 		filter.subsystem = find_controller(st.st_dev);
 		if (filter.subsystem < 0) {
-			buf_addf(why, "%s is in a cgroup hierarchy without a controller; name the same group below another, "
-				      "such as /sys/fs/cgroup/cpuacct", path);
+			buf_addf(why, "%s is in a cgroup hierarchy without a controller; name the same group below "
+				      "another, such as /sys/fs/cgroup/cpuacct", path);
 			return filter.subsystem;
 		}
 	} else if (fs.f_type != CGROUP2_SUPER_MAGIC) {

@@ -167,8 +167,8 @@ static int loader_load(struct loader *l, const struct tracer_options *options, s
 		return r;
 	r = native_bpf__load(l->skel);
 	if (r == -EPERM || r == -EACCES)
-		buf_addf(why, "the kernel does not allow wick to load BPF programs: run it as root (sudo), or see `wick doctor` for "
-			      "the capabilities it needs");
+		buf_addf(why, "the kernel does not allow wick to load BPF programs: run it as root (sudo), or see "
+			      "`wick doctor` for the capabilities it needs");
 	else if (r < 0)
 		buf_addf(why, "the kernel does not take wick's BPF programs: %s; `wick doctor` tells what is missing",
 			 strerror(-r));
@@ -190,7 +190,8 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 		return r;
 	r = sampler_probe(options->event);
 	if (r < 0) {
-		buf_addf(why, "perf events cannot be opened (%s): run wick as root (sudo), or see `wick doctor`", strerror(-r));
+		buf_addf(why, "perf events cannot be opened (%s): run wick as root (sudo), or see `wick doctor`",
+			 strerror(-r));
 		return r;
 	}
 	l->event = (enum sampler_event)r;

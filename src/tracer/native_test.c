@@ -151,8 +151,8 @@ TEST(native_follows_a_realigned_stack)
 {
 	setup();
 	u.regs.reg[REG_FP] = STACK_VA + 4 * 8;
-	rules[1] = (struct unwind_rule){ .kind = RULE_DEREF, .cfa_reg = REG_FP, .cfa_off = -8, .cfa_add = 0, .ra_off = -8,
-					 .saved = FP_AT_FP, .fp_off = 0 };
+	rules[1] = (struct unwind_rule){ .kind = RULE_DEREF, .cfa_reg = REG_FP, .cfa_off = -8, .cfa_add = 0,
+					 .ra_off = -8, .saved = FP_AT_FP, .fp_off = 0 };
 	stack[3] = STACK_VA + 12 * 8;
 	stack[4] = 0x1234;
 	stack[11] = CODE_VA + 0x220;
@@ -169,7 +169,8 @@ TEST(native_knows_how_far_a_plt_stub_is)
 	for (u64 at = 0; at < 16; at++) {
 		setup();
 		u.regs.pc = CODE_VA + 0x110 + at;
-		rules[1] = (struct unwind_rule){ .kind = RULE_PLT, .cfa_reg = REG_SP, .cfa_off = 8, .cfa_add = 11, .ra_off = -8 };
+		rules[1] = (struct unwind_rule){ .kind = RULE_PLT, .cfa_reg = REG_SP, .cfa_off = 8, .cfa_add = 11,
+						 .ra_off = -8 };
 		stack[at >= 11] = CODE_VA + 0x220;
 		walk();
 		EQ(u.trace.end, END_COMPLETE);

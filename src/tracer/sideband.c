@@ -58,8 +58,8 @@ void sideband_free(struct sideband *s)
 }
 
 /*
- * Build ids are not asked for. The kernel (v5.12 to v6.18 at least) then marks other listeners' records, too, as if they
- * held some, and perf dies of it; and it would read them from the file at each mmap of each process.
+ * Build ids are not asked for. The kernel (v5.12 to v6.18 at least) then marks other listeners' records, too, as if
+ * they held some, and perf dies of it; and it would read them from the file at each mmap of each process.
  */
 static int open_dummy(u32 cpu)
 {
@@ -217,7 +217,8 @@ static void sideband_sort(struct sideband *s)
 	s->sorted = true;
 }
 
-void sideband_dispatch(struct sideband *s, u64 until_ns, void (*handle)(void *arg, const struct event *event), void *arg)
+void sideband_dispatch(struct sideband *s, u64 until_ns, void (*handle)(void *arg, const struct event *event),
+		       void *arg)
 {
 	u32 done = 0;
 

@@ -21,7 +21,9 @@
 
 struct sideband;
 
-enum event_kind { EVENT_MMAP, EVENT_COMM, EVENT_EXEC, EVENT_FORK, EVENT_EXIT, EVENT_KSYMBOL, EVENT_LOST, EVENT_THROTTLE };
+enum event_kind {
+	EVENT_MMAP, EVENT_COMM, EVENT_EXEC, EVENT_FORK, EVENT_EXIT, EVENT_KSYMBOL, EVENT_LOST, EVENT_THROTTLE,
+};
 
 /* Strings are good until the event has been handled. */
 struct event {

@@ -53,8 +53,8 @@ static const char *record_text(const void *record, size_t bytes, size_t at)
 {
 	if (at >= bytes - sizeof(struct sample_id))
 		return NULL;
-	return memchr((const char *)record + at, '\0', bytes - sizeof(struct sample_id) - at) ? (const char *)record + at
-											       : NULL;
+	return memchr((const char *)record + at, '\0', bytes - sizeof(struct sample_id) - at) ?
+	       (const char *)record + at : NULL;
 }
 
 static int parse_mmap(const struct mmap2_record *record, size_t bytes, struct event *event)

@@ -77,7 +77,9 @@ static u32 read_questions(struct reader *reader)
 
 int main(int argc, char **argv)
 {
-	struct symbolizer_options options = { .inlines = true, .memory_max_bytes = (size_t)1 << 30, .lines_us = 1000000000 };
+	struct symbolizer_options options = {
+		.inlines = true, .memory_max_bytes = (size_t)1 << 30, .lines_us = 1000000000,
+	};
 	_cleanup_(symbolizer_freep) struct symbolizer *symbolizer = NULL;
 	_cleanup_(reader_freep) struct reader *reader = NULL;
 	struct symbolizer_stats stats;
@@ -103,8 +105,10 @@ int main(int argc, char **argv)
 	for (u32 i = 0; i < count; i++)
 		print_name(&questions[i], symbolizer_find(symbolizer, questions[i].binary, questions[i].ea));
 	stats = symbolizer_stats(symbolizer);
-	fprintf(stderr, "symbols %llu starts %llu unnamed %llu dropped %llu unreadable %llu slow %llu hits %llu misses %llu %s\n",
+	fprintf(stderr, "symbols %llu starts %llu unnamed %llu dropped %llu unreadable %llu slow %llu "
+		"hits %llu misses %llu %s\n",
 		stats.by_symbol, stats.by_function_start, stats.unnamed, stats.dropped, stats.unreadable_files,
-		stats.inline_timeouts, stats.debuginfod_hits, stats.debuginfod_misses, symbolizer_kernel_problem(symbolizer));
+		stats.inline_timeouts, stats.debuginfod_hits, stats.debuginfod_misses,
+		symbolizer_kernel_problem(symbolizer));
 	return 0;
 }

@@ -157,7 +157,8 @@ NOINLINE __attribute__((noreturn)) void bare_start(long *stack)
 
 #if defined(__x86_64__)
 __asm__(".globl _start\n.type _start, @function\n_start:\n.cfi_startproc\n.cfi_undefined rip\n"
-	"xor %ebp, %ebp\nmov %rsp, %rdi\nand $-16, %rsp\ncall bare_start\nhlt\n.cfi_endproc\n.size _start, . - _start\n");
+	"xor %ebp, %ebp\nmov %rsp, %rdi\nand $-16, %rsp\ncall bare_start\nhlt\n"
+	".cfi_endproc\n.size _start, . - _start\n");
 #elif defined(__i386__)
 __asm__(".globl _start\n.type _start, @function\n_start:\n"
 	"xor %ebp, %ebp\nmov %esp, %eax\nand $-16, %esp\nsub $12, %esp\npush %eax\ncall bare_start\nhlt\n"
