@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Runs the tests whose name contains the argument, each in its own process; prints TAP. */
+#include <stdarg.h>
+#include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +14,21 @@ extern const struct test __start_tests[], __stop_tests[];
 
 /* A test that hangs is ended by the alarm. TEST_SECONDS in the environment gives slow machines more time. */
 #define TEST_SECONDS 60
+
+/* The exit status of a test that called SKIP(), and its reason, in memory that tests share with us. */
+#define SKIPPED 77
+#define REASON_BYTES 256
+static char *skip_reason;
+
+void test_skip(const char *why, ...)
+{
+	va_list args;
+
+	va_start(args, why);
+	(void)vsnprintf(skip_reason, REASON_BYTES, why, args);
+	va_end(args);
+	exit(SKIPPED);
+}
 
 static unsigned test_seconds(void)
 {
@@ -43,17 +61,22 @@ int main(int argc, char **argv)
 
 	if (argc == 1 && !strcmp(argv[0], READER_ARGV0))
 		return reader_server_main(READER_SOCKET_FD);
+	skip_reason = mmap(NULL, REASON_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (skip_reason == MAP_FAILED)
+		FAIL("no memory to share with tests");
 	for (const struct test *t = __start_tests; t < __stop_tests; t++) {
+		bool is_skipped;
 		int status;
 
 		if (argc > 1 && !strstr(t->name, argv[1]))
 			continue;
 		status = run_test(t);
+		is_skipped = status == SKIPPED;
 		passed += status == 0;
-		skipped += status == TEST_SKIPPED;
-		failed += status != 0 && status != TEST_SKIPPED;
-		printf("%sok %d - %s%s\n", status && status != TEST_SKIPPED ? "not " : "",
-		       passed + failed + skipped, t->name, status == TEST_SKIPPED ? " # SKIP" : "");
+		skipped += is_skipped;
+		failed += status != 0 && !is_skipped;
+		printf("%sok %d - %s%s%s\n", status && !is_skipped ? "not " : "", passed + failed + skipped, t->name,
+		       is_skipped ? " # SKIP " : "", is_skipped ? skip_reason : "");
 	}
 	printf("1..%d\n%d passed, %d failed, %d skipped\n", passed + failed + skipped, passed, failed, skipped);
 	return failed != 0 || passed + skipped == 0;
