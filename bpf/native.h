@@ -274,20 +274,41 @@ static inline u64 native_frame(struct unwind *u, const struct unwind_rule *rule,
 	return u->is_guess ? frame | FRAME_GUESSED : frame;
 }
 
+/*
+ * Is the return address the first of a function, with no code before it? Nobody called it: makecontext() put the address
+ * there for a coroutine to return to, and there is no caller.
+ */
+static inline int native_is_made_up(struct unwind *u, const struct unwind_rule *rule)
+{
+	if (!u->is_return || (rule && rule->kind != RULE_NONE))
+		return 0;
+	u->ea++;
+	rule = native_find_rule(u);
+	if (rule && (rule->kind == RULE_END ||
+		     (rule->kind == RULE_CFA && rule->saved >> 4 == RA_IN_REG && rule->cfa_off == 0)))
+		return 1;
+	u->ea--;
+	return 0;
+}
+
 /* Pushes the current frame and goes to its caller. -1 when the stack has ended: u->trace.end says why. */
 static inline int native_step(struct unwind *u)
 {
 	const struct unwind_rule *rule = 0;
 	u64 va = u->regs.pc - u->is_return;
-	int found = !native_find_map(u, va);
+	int found = !native_find_map(u, va), made_up = 0;
 
 	u->ea = va - u->map.bias;
-	if (found)
+	if (found) {
 		rule = native_find_rule(u);
+		made_up = native_is_made_up(u, rule);
+	}
 	if (unwind_push(u, native_frame(u, rule, found)))
 		return -1;
 	if (!found)
 		return unwind_end(u, END_NO_MAPPING);
+	if (made_up)
+		return unwind_end(u, END_COMPLETE);
 	u->is_guess = 0;
 	if (!rule || rule->kind == RULE_NONE)
 		return native_guess(u);

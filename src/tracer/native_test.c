@@ -333,6 +333,26 @@ TEST(native_does_not_believe_a_guess_outside_of_code)
 	EQ(u.trace.user_count, 1);
 }
 
+TEST(native_ends_at_a_function_that_was_made_to_be_returned_to)
+{
+	setup();
+	rules[1] = frame_of(0);
+	rules[2] = (struct unwind_rule){ .kind = RULE_NONE };
+	rules[3] = (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = REG_SP, .ra_off = 1, .saved = RA_IN_REG << 4 };
+	stack[0] = CODE_VA + 0x300;
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.user_count, 2);
+	EQ(frame_ea(1), 0x300);
+	/* But not in the middle of one. */
+	setup();
+	rules[1] = frame_of(0);
+	rules[2] = (struct unwind_rule){ .kind = RULE_NONE };
+	stack[0] = CODE_VA + 0x280;
+	walk();
+	EQ(u.trace.end, END_NO_RULE);
+}
+
 TEST(native_strips_signatures_of_return_addresses)
 {
 	setup();

@@ -72,8 +72,8 @@ static void read_indices(struct pb *r, const struct pb_field *f, u32 *at, u32 *c
 		return;
 	}
 	list = pb_body(r, f);
-	if (pb_left(&list))
-		*count += pb_unpack(&list, UINT32_MAX, true, at + *count);
+	/* at is NULL where none was counted: an empty list, or one whose only number does not end. */
+	*count += pb_unpack(&list, UINT32_MAX, true, at ? at + *count : NULL);
 	pb_inherit(r, &list);
 }
 
