@@ -275,8 +275,8 @@ static inline u64 native_frame(struct unwind *u, const struct unwind_rule *rule,
 }
 
 /*
- * Is the return address the first of a function, with no code before it? Nobody called it: makecontext() put the address
- * there for a coroutine to return to, and there is no caller.
+ * Is the return address the first of a function, with no code before it? Nobody called it: makecontext() put the
+ * address there for a coroutine to return to, and there is no caller.
  */
 static inline int native_is_made_up(struct unwind *u, const struct unwind_rule *rule)
 {

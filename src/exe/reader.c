@@ -27,7 +27,7 @@
 
 struct reader {
 	pthread_mutex_t lock;
-	pid_t pid;		/* 0 if none runs */
+	_Atomic pid_t pid;	/* 0 if none runs; changed under the lock */
 	int socket_fd;
 	bool greeted;		/* it said hello */
 	unsigned timeout_ms;
@@ -307,12 +307,29 @@ static int add_files(struct reader_request *request, const int files[READER_FILE
  * The tracer waits for rows, and samples wait for the tracer; names can wait themselves. Without the privilege all
  * requests run alike.
  */
+static bool is_urgent(u32 op)
+{
+	return op == READER_IDENTIFY || op == READER_ROWS;
+}
+
 static void reader_set_pace(struct reader *reader, u32 op)
 {
-	int nice = op == READER_IDENTIFY || op == READER_ROWS ? READER_NICE_ROWS : 0;
+	int nice = is_urgent(op) ? READER_NICE_ROWS : 0;
 
 	if (reader->pid && nice != reader->nice && setpriority(PRIO_PROCESS, (id_t)reader->pid, nice) == 0)
 		reader->nice = nice;
+}
+
+/* Whoever waits for names to be done lends them its pace. */
+static void reader_lock(struct reader *reader, u32 op)
+{
+	pid_t pid = reader->pid;
+
+	if (pthread_mutex_trylock(&reader->lock) == 0)
+		return;
+	if (pid && is_urgent(op))
+		(void)setpriority(PRIO_PROCESS, (id_t)pid, READER_NICE_ROWS);
+	pthread_mutex_lock(&reader->lock);
 }
 
 static int reader_call(struct reader *reader, struct reader_request *request, const int files[READER_FILES],
@@ -320,7 +337,7 @@ static int reader_call(struct reader *reader, struct reader_request *request, co
 {
 	int fds[READER_FILES], r;
 
-	pthread_mutex_lock(&reader->lock);
+	reader_lock(reader, request->op);
 	reader->stats.requests++;
 	r = add_files(request, files, fds);
 	if (r < 0)
