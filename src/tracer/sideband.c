@@ -123,15 +123,6 @@ int sideband_add_cpu(struct sideband *s, u32 cpu)
 	return ring->fd;
 }
 
-void sideband_remove_cpu(struct sideband *s, u32 cpu)
-{
-	if (cpu >= s->cpu_count || s->cpus[cpu].fd < 0)
-		return;
-	munmap(s->cpus[cpu].page, s->page_bytes + s->ring_bytes);
-	close(s->cpus[cpu].fd);
-	s->cpus[cpu].fd = -1;
-}
-
 static void sideband_queue(struct sideband *s, struct event *event)
 {
 	s->stats.events++;
@@ -192,6 +183,16 @@ static void sideband_read_ring(struct sideband *s, struct cpu_ring *ring)
 		}
 	}
 	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+void sideband_remove_cpu(struct sideband *s, u32 cpu)
+{
+	if (cpu >= s->cpu_count || s->cpus[cpu].fd < 0)
+		return;
+	sideband_read_ring(s, &s->cpus[cpu]);
+	munmap(s->cpus[cpu].page, s->page_bytes + s->ring_bytes);
+	close(s->cpus[cpu].fd);
+	s->cpus[cpu].fd = -1;
 }
 
 void sideband_read(struct sideband *s)

@@ -59,6 +59,7 @@ DEFINE_CLEANUP(struct sideband *, sideband_free)
 
 /* Listens on one more CPU. Its file descriptor: other events of the CPU may write their records there. */
 int sideband_add_cpu(struct sideband *sideband, u32 cpu);
+/* Takes over what is in its buffer, and listens no more. */
 void sideband_remove_cpu(struct sideband *sideband, u32 cpu);
 
 /* Takes over what is in the buffers. */
