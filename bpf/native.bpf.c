@@ -105,7 +105,7 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 {
 	u64 top = BPF_CORE_READ(task, mm, start_stack), sp = u->regs.reg[REG_SP], at = u->trace.kernel_count;
 	u64 got = 0, step = SLICE_STEP_BYTES - (sp & (SLICE_STEP_BYTES - 1));
-	u64 steps = SLICE_BYTES_MAX / SLICE_STEP_BYTES;
+	u64 steps = SLICE_BYTES_MAX / SLICE_STEP_BYTES, waiting;
 	void *ring = ring_of_cpu(u);
 	struct slice_regs *regs;
 	char *to;
@@ -119,10 +119,11 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 	regs = (void *)&u->words[at];
 	*regs = u->regs;
 	to = (void *)(regs + 1);
-	/* Rather short slices than no room for other samples, and those of a process that sent one already. */
-	if (ring && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
+	/* Rather short slices than no room for other samples, and first those of a process that sent one already. */
+	waiting = ring ? bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) : 0;
+	if (waiting > ring_bytes / 2)
 		steps = 2;
-	else if (u->slice_pid == u->trace.pid)
+	else if (waiting > ring_bytes / 8 && u->slice_pid == u->trace.pid)
 		steps = 5;
 	u->slice_pid = u->trace.pid;
 	LOOP_NO_UNROLL

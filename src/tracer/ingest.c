@@ -15,7 +15,7 @@
 #include "tracer/tables.h"
 #include "unwind.h"
 
-#define PENDING_BYTES_MAX (8u << 20)
+#define PENDING_BYTES_MAX (16u << 20)
 #define CHANGED_MAX 4096
 #define REINSTALL_NS 100000000ull	/* a process that maps code all the time is brought up to date this often */
 #define RESCAN_NS 1000000000ull

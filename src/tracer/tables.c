@@ -46,6 +46,30 @@ struct tables {
 	struct tables_stats stats;
 };
 
+/* The map of a chunk, mapped: a file descriptor, or -errno. */
+static int chunk_init(struct chunk *chunk)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rows", sizeof(u32), sizeof(struct rows_chunk), 1, &options), r;
+
+	if (fd < 0)
+		return -errno;
+	chunk->memory = mmap(NULL, sizeof(struct rows_chunk), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	r = chunk->memory == MAP_FAILED ? -errno : ranges_init(&chunk->rows, CHUNK_ROWS);
+	if (r == 0)
+		return fd;
+	if (chunk->memory != MAP_FAILED)
+		munmap(chunk->memory, sizeof(struct rows_chunk));
+	close(fd);
+	return r;
+}
+
+static void chunk_done(struct chunk *chunk)
+{
+	munmap(chunk->memory, sizeof(struct rows_chunk));
+	ranges_done(&chunk->rows);
+}
+
 static void *tables_mmap(struct bpf_map *map, size_t bytes)
 {
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
@@ -94,10 +118,8 @@ void tables_free(struct tables *t)
 {
 	if (!t)
 		return;
-	for (u32 i = 0; i < t->chunk_count; i++) {
-		munmap(t->chunks[i].memory, sizeof(struct rows_chunk));
-		ranges_done(&t->chunks[i].rows);
-	}
+	for (u32 i = 0; i < t->chunk_count; i++)
+		chunk_done(&t->chunks[i]);
 	if (t->rules)
 		munmap(t->rules, RULES_MAX * sizeof(*t->rules));
 	if (t->pages)
@@ -112,32 +134,63 @@ void tables_free(struct tables *t)
 	free(t);
 }
 
-/* One more chunk. The map lives as long as it is in the outer map and mapped here. */
-static int tables_add_chunk(struct tables *t)
+/*
+ * Puts chunks into place. Each time the kernel waits until no CPU runs a program any more, so that many at once are as
+ * fast as one, where it can take many (ARRAY_OF_MAPS in batches: v5.14).
+ */
+static int tables_place(struct tables *t, u32 *numbers, int *fds, u32 count)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-	_cleanup_(closep) int fd = -1;
-	struct chunk *chunk = &t->chunks[t->chunk_count];
-	int r;
+	u32 placed = count;
 
-	if (t->chunk_count >= t->chunk_max)
+	if (count > 1 && !bpf_map_update_batch(t->chunks_fd, numbers, fds, &placed, NULL))
+		return 0;
+	for (u32 i = 0; i < count; i++)
+		if (bpf_map_update_elem(t->chunks_fd, &numbers[i], &fds[i], BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+/* More chunks. Their maps live as long as they are in the outer map and mapped here. */
+static int tables_add_chunks(struct tables *t, u32 count)
+{
+	u32 numbers[CHUNKS_MAX], made = 0;
+	int fds[CHUNKS_MAX], r = 0;
+
+	if (count > t->chunk_max - t->chunk_count)
 		return -ENOSPC;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rows", sizeof(u32), sizeof(struct rows_chunk), 1, &options);
-	if (fd < 0)
-		return -errno;
-	r = ranges_init(&chunk->rows, CHUNK_ROWS);
+	for (; made < count; made++) {
+		numbers[made] = t->chunk_count + made;
+		r = fds[made] = chunk_init(&t->chunks[numbers[made]]);
+		if (r < 0)
+			break;
+	}
+	if (r >= 0)
+		r = tables_place(t, numbers, fds, made);
+	for (u32 i = 0; i < made; i++) {
+		close(fds[i]);
+		if (r < 0)
+			chunk_done(&t->chunks[numbers[i]]);
+	}
 	if (r < 0)
 		return r;
-	chunk->memory = mmap(NULL, sizeof(struct rows_chunk), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (chunk->memory == MAP_FAILED || bpf_map_update_elem(t->chunks_fd, &t->chunk_count, &fd, BPF_ANY)) {
-		r = -errno;
-		if (chunk->memory != MAP_FAILED)
-			munmap(chunk->memory, sizeof(struct rows_chunk));
-		ranges_done(&chunk->rows);
-		return r;
-	}
-	t->chunk_count++;
+	t->chunk_count += made;
 	return 0;
+}
+
+/* Makes room for that many rows more, as far as the limit allows. */
+static void tables_reserve_rows(struct tables *t, u32 count)
+{
+	u32 left = 0, chunks;
+
+	for (u32 i = 0; i < t->chunk_count; i++)
+		left += t->chunks[i].rows.left;
+	if (left >= count)
+		return;
+	chunks = (count - left + CHUNK_ROWS - 1) / CHUNK_ROWS;
+	if (chunks > t->chunk_max - t->chunk_count)
+		chunks = t->chunk_max - t->chunk_count;
+	if (chunks)
+		(void)tables_add_chunks(t, chunks);	/* tried again, one by one, when a page finds no room */
 }
 
 /* Room for that many rows in one chunk. */
@@ -149,7 +202,7 @@ static int tables_take_rows(struct tables *t, u32 count, struct page_entry *ret_
 		int64_t first;
 
 		if (i == t->chunk_count) {
-			r = tables_add_chunk(t);
+			r = tables_add_chunks(t, 1);
 			if (r < 0)
 				return r;
 		}
@@ -244,6 +297,7 @@ int tables_add_rows(struct tables *t, const struct rows *rows, u64 start_ea, u64
 	}
 	slot.first = (u32)first;
 	slot.count = (u32)count;
+	tables_reserve_rows(t, rows->row_count);
 	r = tables_copy_pages(t, rows, &slot);
 	if (r < 0) {
 		/* Never published, so nobody reads it. */
