@@ -324,3 +324,10 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 	process_forked(parent, child);
 	return 0;
 }
+
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(freed, struct task_struct *task)
+{
+	process_freed(task);
+	return 0;
+}

@@ -100,4 +100,25 @@ static __always_inline void process_forked(struct task_struct *parent, struct ta
 		count(COUNTER_PROCS_FULL);
 }
 
+/*
+ * Nothing of a process is left: what was noted of it at fork goes, too. User space need not have heard of it. A later
+ * process with the same pid, or the same one after exec, keeps its own.
+ */
+static __always_inline void process_freed(struct task_struct *task)
+{
+	u32 pid = BPF_CORE_READ(task, tgid);
+	u64 start_ns = BPF_CORE_READ(task, start_time);
+	struct proc_entry *entry;
+	struct target *target;
+
+	if (BPF_CORE_READ(task, pid) != pid)
+		return;
+	target = filter_kind == FILTER_PIDS ? bpf_map_lookup_elem(&targets, &pid) : 0;
+	if (target && target->start_ns == start_ns)
+		bpf_map_delete_elem(&targets, &pid);
+	entry = bpf_map_lookup_elem(&procs, &pid);
+	if (entry && entry->id.start_ns == start_ns)
+		bpf_map_delete_elem(&procs, &pid);
+}
+
 #endif

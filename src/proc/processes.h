@@ -31,6 +31,7 @@ struct process {
 	bool is_identified;
 	bool maps_known;	/* all mappings are known; else /proc must be read */
 	bool maps_changed;	/* since they were installed */
+	bool is_published;	/* we told the kernel half of it; of a forked child that knows by itself, mostly */
 	bool is_gone;		/* ended before its mappings could be read */
 	bool container_known;	/* container_id has been looked for */
 	struct proc_id id;

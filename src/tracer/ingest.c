@@ -208,7 +208,7 @@ static void ingest_scan(struct ingest *in, struct process *p, u32 tid)
 
 static void ingest_unwind(struct ingest *in, struct process *p, const struct trace_record *record)
 {
-	if (p->maps_changed || !p->installed_ns || !p->maps->installed_count)
+	if (p->maps_changed || !p->is_published || !p->maps->installed_count)
 		(void)installer_install(in->installer, p, in->now_ns);	/* counted there */
 	slice_unwind(&in->unwind, in->options.tables, record, p->maps->installed_first, p->maps->installed_count,
 		     in->options.user_va_mask);

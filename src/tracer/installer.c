@@ -215,6 +215,7 @@ int installer_install(struct installer *in, struct process *process, u64 now_ns)
 	process->installed_ns = now_ns;
 	if (r < 0)
 		return r;
+	process->is_published = true;
 	entry.map_first = maps->installed_first;
 	entry.map_count = maps->installed_count;
 	return tables_publish(in->options.tables, process->pid, &entry);

@@ -214,7 +214,10 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 int loader_attach(struct loader *l)
 {
 	l->skel->links.forked = bpf_program__attach(l->skel->progs.forked);
-	return l->skel->links.forked ? 0 : -errno;
+	if (!l->skel->links.forked)
+		return -errno;
+	l->skel->links.freed = bpf_program__attach(l->skel->progs.freed);
+	return l->skel->links.freed ? 0 : -errno;
 }
 
 struct tables *loader_tables(const struct loader *l)

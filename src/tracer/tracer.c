@@ -146,7 +146,7 @@ int tracer_start(struct tracer *t, struct buf *why)
 	int r = loader_attach(t->loader);
 
 	if (r < 0) {
-		buf_addf(why, "cannot follow forks: %s", strerror(-r));
+		buf_addf(why, "cannot follow processes: %s", strerror(-r));
 		return r;
 	}
 	r = sampler_update_cpus(t->sampler);
