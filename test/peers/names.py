@@ -151,6 +151,10 @@ def sampled(directory):
         if not match:
             continue
         pid, ip, symbol, offset, dso = match.groups()
+        # perf 6.1 takes the n-th entry of a PLT for the n-th relocation: in libc, whose IRELATIVE entries stand between
+        # the others, it calls most of them by another's name (objdump agrees with wick).
+        if symbol.endswith('@plt'):
+            continue
         ip = int(ip, 16)
         if dso.startswith('[kernel'):
             found['[kernel]', ip] = symbol, int(offset, 16)
@@ -314,7 +318,7 @@ def split(directory):
 def main():
     random.seed(int(os.environ.get('SEED', 7)))
     tap = Tap()
-    subprocess.run(['make', '-C', ROOT, TOOL, os.path.join(BUILD, 'unit')], check=True, capture_output=True)
+    subprocess.run(['make', '-C', ROOT, 'O=' + BUILD, TOOL, os.path.join(BUILD, 'unit')], check=True, capture_output=True)
     with tempfile.TemporaryDirectory() as directory:
         compare_kernel(tap)
         compare_perf(tap, directory)
