@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # fuzz.sh BUILD SECONDS FILE_fuzz.c ...: runs each target over its corpus for that long. A crash file is kept in BUILD.
+# The same SEED (1) takes the same way each time, so that a change is judged by itself; other seeds find more.
 set -u
 build=$1 seconds=$2
 shift 2
@@ -11,7 +12,7 @@ for source in "$@"; do
 	work=$build/corpus/$name
 	mkdir -p "$work" "test/corpus/$name" 
 	log=$build/$name.log
-	if "$build/$target" -max_total_time="$seconds" -rss_limit_mb=1024 -timeout=10 -verbosity=1 -print_final_stats=1 \
+	if "$build/$target" -seed="${SEED:-1}" -max_total_time="$seconds" -rss_limit_mb=1024 -timeout=10 -verbosity=1 -print_final_stats=1 \
 		-artifact_prefix="$build/$name-" "$work" "test/corpus/$name" >"$log" 2>&1; then
 		echo "ok - fuzz $name ($(sed -n 's/^stat::number_of_executed_units: *//p' "$log") runs)"
 	else
