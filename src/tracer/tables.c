@@ -100,20 +100,6 @@ static int tables_init(struct tables *t, struct native_bpf *skel, u32 rows_max_b
 	return r < 0 ? r : ranges_init(&t->free_maps, MAPTAB_MAX);
 }
 
-int tables_new(struct native_bpf *skel, u32 rows_max_bytes, struct tables **ret_tables)
-{
-	_cleanup_(tables_freep) struct tables *t = calloc(1, sizeof(*t));
-	int r;
-
-	if (!t)
-		return -ENOMEM;
-	r = tables_init(t, skel, rows_max_bytes);
-	if (r < 0)
-		return r;
-	*ret_tables = TAKE(t);
-	return 0;
-}
-
 void tables_free(struct tables *t)
 {
 	if (!t)
@@ -174,6 +160,23 @@ static int tables_add_chunks(struct tables *t, u32 count)
 	if (r < 0)
 		return r;
 	t->chunk_count += made;
+	return 0;
+}
+
+int tables_new(struct native_bpf *skel, u32 rows_max_bytes, struct tables **ret_tables)
+{
+	_cleanup_(tables_freep) struct tables *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	r = tables_init(t, skel, rows_max_bytes);
+	/* The first chunk is there before anything is sampled: a new process need not wait for it. */
+	if (r == 0)
+		r = tables_add_chunks(t, 1);
+	if (r < 0)
+		return r;
+	*ret_tables = TAKE(t);
 	return 0;
 }
 
