@@ -165,11 +165,10 @@ struct target {
  *	63      60 59    56 55            36 35                  0
  *	|  kind   |  flags | binary id       | address in ELF      |	FRAME_EXE
  *	|  kind   |  flags | address in the process                |	FRAME_VA
- *	|  kind   |  flags |                 | enum stack_end      |	FRAME_END: why the stack ends here
  *
  * Addresses that were found as return addresses have 1 subtracted: they lie in the call.
  */
-enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_END };
+enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA };
 
 #define FRAME_KIND_SHIFT   60
 #define FRAME_GUESSED      (1ULL << 56)	/* found without a rule, by the frame pointer */

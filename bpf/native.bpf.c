@@ -19,7 +19,6 @@ char LICENSE[] SEC("license") = "GPL";
 const volatile u64 period_ns = 0;	/* of the software clock, whose ticks lie on a grid; 0: not known */
 const volatile u32 ring_count = 1;
 const volatile u64 ring_bytes = 4096;
-const volatile u32 self_pid = 0;
 
 struct scratch_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

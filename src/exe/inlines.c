@@ -9,6 +9,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
+#include "base/clock.h"
 #include "exe/dwarf_files.h"
 #include "exe/dwarf_index.h"
 #include "exe/line_table.h"
@@ -23,14 +24,6 @@ struct chain {
 	Dwarf_Die die[LINES_DEPTH_MAX];
 	u32 depth;
 };
-
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ull + now.tv_nsec;
-}
 
 struct inlines *inlines_new(void)
 {
@@ -51,7 +44,7 @@ void inlines_free(struct inlines *inlines)
 
 void inlines_rest(struct inlines *inlines)
 {
-	dwarf_files_rest(&inlines->files, now_ns());
+	dwarf_files_rest(&inlines->files, monotonic_ns());
 }
 
 /* The child whose code holds the address: a block, or a function that was inlined. */
@@ -245,11 +238,11 @@ int inlines_find(struct inlines *inlines, int fd, int debug_fd, int alt_fd, cons
 	int r;
 
 	lines_init(&builder);
-	r = dwarf_files_get(&inlines->files, fd, debug_fd, alt_fd, now_ns(), &file);
+	r = dwarf_files_get(&inlines->files, fd, debug_fd, alt_fd, monotonic_ns(), &file);
 	if (r < 0)
 		return r;
-	begin_ns = now_ns();
-	while (looked < count && (!looked || now_ns() - begin_ns < budget_ns))
+	begin_ns = monotonic_ns();
+	while (looked < count && (!looked || monotonic_ns() - begin_ns < budget_ns))
 		looked += add_group(file, ea + looked, count - looked, &builder);
 	for (u32 i = looked; i < count; i++)
 		lines_next(&builder);

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "exe/reader_protocol.h"
 #include "exe/rows.h"
 
@@ -176,22 +177,14 @@ struct reader_stats reader_stats(struct reader *reader)
 	return stats;
 }
 
-static long long now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
-}
-
 /* Waits for the reader's next message. Its length, 0 if the reader died, -ETIMEDOUT, or -errno. */
 static ssize_t await(struct reader *reader, void *at, size_t bytes, int fds[READER_FILES], u32 *ret_fd_count)
 {
-	long long end_ms = now_ms() + reader->timeout_ms;
+	long long end_ms = (long long)(monotonic_ns() / 1000000) + reader->timeout_ms;
 	struct pollfd wait = { .fd = reader->socket_fd, .events = POLLIN };
 
 	for (;;) {
-		long long left_ms = end_ms - now_ms();
+		long long left_ms = end_ms - (long long)(monotonic_ns() / 1000000);
 		int r = poll(&wait, 1, left_ms > 0 ? left_ms : 0);
 
 		if (r > 0)

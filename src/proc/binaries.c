@@ -82,11 +82,6 @@ struct binary *binaries_get(const struct binaries *b, u32 id)
 	return id < b->slot_count && b->slots ? b->slots[id].binary : NULL;
 }
 
-u32 binaries_id_end(const struct binaries *b)
-{
-	return b->slot_count;
-}
-
 static struct binary *binaries_find(struct binaries *b, const struct binary_key *key)
 {
 	u32 number = interner_find(&b->keys, key, sizeof(*key));

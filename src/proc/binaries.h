@@ -43,9 +43,6 @@ struct binary *binaries_resolve(struct binaries *binaries, u32 pid, const struct
 /* Borrowed, or NULL. */
 struct binary *binaries_get(const struct binaries *binaries, u32 id);
 
-/* Highest id ever given, plus one. */
-u32 binaries_id_end(const struct binaries *binaries);
-
 /* Lets go of what nobody has used since the call before; forget(arg, binary) is told of each. */
 void binaries_sweep(struct binaries *binaries, void (*forget)(void *arg, struct binary *binary), void *arg);
 

@@ -183,7 +183,7 @@ void maps_clear_all(struct maps *maps)
 		maps_remove_at(maps, maps->count - 1);
 }
 
-enum mapping_kind mapping_kind_of(const char *path, u64 inode)
+enum mapping_kind mapping_kind_of(const char *path)
 {
 	if (!strcmp(path, "[vdso]"))
 		return MAPPING_VDSO;
@@ -212,7 +212,7 @@ int maps_parse_line(char *line, struct mapping *ret_mapping)
 	m.file_offset = offset;
 	m.inode = inode;
 	m.path = at ? line + at : "";
-	m.kind = mapping_kind_of(m.path, inode);
+	m.kind = mapping_kind_of(m.path);
 	*ret_mapping = m;
 	return 1;
 }

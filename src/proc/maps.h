@@ -68,6 +68,6 @@ int maps_parse_line(char *line, struct mapping *ret_mapping);
 int maps_read(struct maps *maps, FILE *file);
 
 /* What the name that the kernel gives a mapping says of it. */
-enum mapping_kind mapping_kind_of(const char *path, u64 inode);
+enum mapping_kind mapping_kind_of(const char *path);
 
 #endif

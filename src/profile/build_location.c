@@ -193,7 +193,7 @@ static u32 make_kernel(struct build_locations *b, u64 va)
 	return add_location(b, kernel_mapping(b, name ? name->module : "vmlinux"), va, name, b->kernel);
 }
 
-/* Frame words have their kind in the top bits, 1 to 3; kernel addresses have all of those set. */
+/* Frame words have their kind in the top bits, 1 or 2; kernel addresses have all of those set. */
 static u32 location_of(struct build_locations *b, u64 word, u32 (*make)(struct build_locations *b, u64 word))
 {
 	bool is_new;

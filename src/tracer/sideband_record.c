@@ -70,7 +70,7 @@ static int parse_mmap(const struct mmap2_record *record, size_t bytes, struct ev
 	m.dev_major = record->major;
 	m.dev_minor = record->minor;
 	m.inode = record->inode;
-	m.kind = mapping_kind_of(path, m.inode);
+	m.kind = mapping_kind_of(path);
 	m.path = strdup(path);
 	if (!m.path)
 		return -ENOMEM;

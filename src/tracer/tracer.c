@@ -18,7 +18,6 @@
 #include "tracer/loader.h"
 #include "trace/window.h"
 
-#define RINGS_MAX 64
 #define SETTLE_NS 2000000ull		/* process events of so long ago have all arrived */
 #define SWEEP_NS 30000000000ull
 #define CPUS_NS 1000000000ull
