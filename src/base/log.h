@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a running wick says, one line each, to standard error or a file:
+ *
+ *	2026-11-15T07:00:00.123Z	warn	otlp/backend	cannot connect: ...		console
+ *	{"level":"warn","ts":"...","component":"otlp/backend","msg":"..."}		json
+ *
+ *  - A line that comes too often, by the place in the source that says it, is
+ *    left out and counted: in each tick the first `initial`, then one of
+ *    `thereafter`; the next line that gets through says how many were left out.
+ *  - Control characters and bytes that are not UTF-8 are escaped: what arrives
+ *    from the network cannot draw on a terminal.
+ *
+ * One logger for the process, set up by main before threads start, and again
+ * after a reload. Any thread may log. Modules below pipeline/ do not.
+ */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR, LOG_LEVELS };
+
+struct log_options {
+	enum log_level level;		/* and above */
+	bool json;
+	int fd;				/* borrowed */
+	bool sampling;
+	uint64_t tick_ns;
+	uint32_t initial, thereafter;
+};
+
+/* Info to standard error in console form, sampled 10 and 100 in 10 s, is what holds without it. */
+void log_setup(const struct log_options *options);
+
+/* Lines that were left out since the start. */
+uint64_t log_dropped_count(void);
+
+/* component: the id of a component ("otlp/backend"), or of a part of wick ("service"). */
+void log_line(enum log_level level, const char *component, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#define log_debug(component, ...) log_line(LOG_LEVEL_DEBUG, component, __VA_ARGS__)
+#define log_info(component, ...) log_line(LOG_LEVEL_INFO, component, __VA_ARGS__)
+#define log_warn(component, ...) log_line(LOG_LEVEL_WARN, component, __VA_ARGS__)
+#define log_error(component, ...) log_line(LOG_LEVEL_ERROR, component, __VA_ARGS__)
+
+#endif

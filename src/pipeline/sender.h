@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What stands before every exporter: a bounded queue, in memory or on disk, batching, retries and
+ * a thread, so that a slow exporter slows nobody. The Collector's exporterhelper.
+ *
+ *	consume -> queue -> (batch) -> request in flight -> done, or wait and again, or drop
+ *
+ *  - Overflow drops the whole batch that came, counted
+ *    (otelcol_exporter_enqueue_failed_profile_samples), and tells the caller -EAGAIN; block_on_overflow waits.
+ *  - Results: sent, to be retried (with the delay the other side asked for),
+ *    permanent. Retries follow retry_on_failure; what runs out of time is
+ *    dropped, counted (otelcol_exporter_send_failed_profile_samples) and logged.
+ *
+ * The exporter is one of two kinds:
+ *	send()				does it at once, in the sender's thread (files, text)
+ *	begin(), wait(), wake()		has up to num_consumers requests in flight (curl); sender_done() for each
+ */
+#ifndef PIPELINE_SENDER_H
+#define PIPELINE_SENDER_H
+
+#include "abi.h"
+#include "base/cleanup.h"
+#include "config/fields.h"
+#include "pipeline/component.h"
+
+struct batch;
+struct send;
+struct sender;
+
+struct retry_options {
+	bool enabled;
+	s64 initial_interval_ns, max_interval_ns, max_elapsed_time_ns;
+	double randomization_factor, multiplier;
+};
+
+struct queue_options {
+	bool enabled;
+	s64 num_consumers, queue_size;
+	int sizer;				/* index of queue_sizers */
+	bool block_on_overflow, wait_for_result;
+	const char *storage;			/* id of an extension; "" none */
+	bool has_batch;
+	struct {
+		s64 flush_timeout_ns, min_size, max_size;
+		int sizer;
+	} batch;
+};
+
+struct sender_options {
+	struct retry_options retry;
+	struct queue_options queue;
+	s64 timeout_ns;
+};
+
+/* Entries for an exporter's own table, and the Collector's defaults for them. */
+extern const struct config_field retry_fields[], queue_fields[];
+#define SENDER_DEFAULTS(timeout) { \
+	.retry = { true, 5000000000, 30000000000, 300000000000, 0.5, 1.5 }, \
+	.queue = { .enabled = true, .num_consumers = 10, .queue_size = 1000, .storage = "", \
+		   .batch = { 200000000, 8192, 0, 0 } }, \
+	.timeout_ns = (timeout) }
+#define SENDER_FIELDS(type, member) \
+	{ "retry_on_failure", CONFIG_SECTION, FIELD(type, member.retry), .fields = retry_fields, \
+	  .help = "what happens when sending fails" }, \
+	{ "sending_queue", CONFIG_SECTION, FIELD(type, member.queue), .fields = queue_fields, \
+	  .help = "what waits to be sent" }, \
+	{ "timeout", CONFIG_DURATION, FIELD(type, member.timeout_ns), .help = "of one attempt; 0: none" }
+
+enum send_outcome { SEND_OK, SEND_RETRY, SEND_PERMANENT };
+
+struct send_result {
+	enum send_outcome outcome;
+	s64 delay_ns;			/* RETRY: as the other side asked; 0: it did not */
+	u64 rejected;			/* OK: samples or profiles that the other side says it did not take */
+	char reason[256];		/* "" if all went well */
+};
+
+struct sender_ops {
+	void (*send)(void *self, struct batch *batch, struct send_result *ret_result);
+
+	int (*begin)(void *self, struct send *send);	/* -errno: could not even begin; to be retried */
+	void (*wait)(void *self, int timeout_ms);	/* until something is done, or wake(); -1: no limit */
+	void (*wake)(void *self);			/* from any thread */
+	void (*cancel)(void *self, struct send *send);	/* at the deadline */
+};
+
+/* The batch of a request in flight; borrowed until sender_done(). */
+struct batch *send_batch(struct send *send);
+void sender_done(struct send *send, const struct send_result *result);
+
+int sender_new(const struct component_setup *setup, const struct sender_options *options, const struct sender_ops *ops,
+	       void *self, struct sender **ret_sender, struct buf *why);
+int sender_start(struct sender *sender, struct buf *why);
+int sender_consume(struct sender *sender, struct batch *batch);
+void sender_stop(struct sender *sender, u64 deadline_ns);
+void sender_free(struct sender *sender);
+DEFINE_CLEANUP(struct sender *, sender_free)
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all components of a running configuration share, and the running
+ * configuration itself: components made from a checked config, wired into
+ * pipelines, started and stopped in order.
+ */
+#ifndef PIPELINE_SERVICE_H
+#define PIPELINE_SERVICE_H
+
+#include <stdbool.h>
+
+#include "base/cleanup.h"
+#include "base/metrics.h"
+#include "config/config.h"
+#include "pipeline/component.h"
+
+struct buf;
+struct server;
+struct service;
+
+/* All components there are, each list ended by NULL. */
+struct component_registry {
+	const struct component_ops *const *of_kind[COMPONENT_KINDS];
+};
+
+/* By type or older name, or NULL. */
+const struct component_ops *component_find(const struct component_registry *registry, enum component_kind kind,
+					   const char *type);
+const char *component_kind_name(enum component_kind kind);	/* "receiver" */
+
+/* What outlives a reload. */
+struct service_host {
+	const struct component_registry *registry;
+	struct server *server;		/* the io thread, its listeners, the work threads */
+	struct metrics *metrics;
+};
+
+/* Checks everything that can be checked without starting: ids, references, options, cycles. -EINVAL with errors. */
+int service_check(const struct component_registry *registry, const struct config *config, struct config_errors *errors);
+
+/* Makes and starts all of it; else `why` says which component and why. The config must outlive it. */
+int service_start(const struct service_host *host, const struct config *config, struct service **ret_service,
+		  struct buf *why);
+
+/* Receivers first, then what is under way is drained, until the deadline (CLOCK_MONOTONIC). */
+void service_stop(struct service *service, u64 deadline_ns);
+void service_free(struct service *service);
+DEFINE_CLEANUP(struct service *, service_free)
+
+/* ---- For components ---------------------------------------------------------- */
+
+struct metrics *service_metrics(struct service *service);
+struct server *service_server(struct service *service);
+
+/* The extension with this id, of those that service.extensions names, or NULL; its self goes to ret_self. */
+const struct component_ops *service_extension(struct service *service, const char *id, void **ret_self);
+
+/* ---- For health_check, zpages and the page ---------------------------------- */
+
+struct component_view {
+	enum component_kind kind;
+	const char *id, *type;
+	const char *pipeline;		/* of a processor; "" else */
+	enum health health;
+	char last_error[256];		/* "" if there was none */
+	u64 last_error_unix_ns;
+};
+
+/* The i-th component, -ENOENT past the last. */
+int service_component(struct service *service, u32 i, struct component_view *ret_view);
+
+/* The i-th pipeline as the configuration has it; -ENOENT past the last. */
+struct pipeline_view {
+	const char *id;
+	const struct config_node *receivers, *processors, *exporters;	/* lists of ids; processors may be NULL */
+};
+int service_pipeline(struct service *service, u32 i, struct pipeline_view *ret_view);
+
+/* The worst of all components: HEALTH_OK when all are. */
+enum health service_health(struct service *service);
+u64 service_started_unix_ns(struct service *service);
+
+#endif

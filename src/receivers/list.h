@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every receiver. No include guard: it is included with RECEIVER() defined. */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks through an OTLP request without building anything: may its bytes be
+ * sent on as they are? A relay with no processor does only this.
+ */
+#ifndef WIRE_OTLP_CHECK_H
+#define WIRE_OTLP_CHECK_H
+
+#include <stddef.h>
+
+#include "abi.h"
+
+struct buf;
+
+/*
+ * 0: of the current numbering, well-formed, every index in range; ret_samples
+ * counts its samples. 1: it has to be decoded and encoded again (an older
+ * numbering, attributes by reference, tables without their zero entry).
+ * -EBADMSG: otlp_decode() would refuse it too; `why` gets the reason.
+ */
+int otlp_check(const void *at, size_t bytes, u64 *ret_samples, struct buf *why);
+
+#endif
