@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "profile/profile.h"
-#include "wire/utf8.h"
 
 #define REPLACEMENT 0xfffd
 

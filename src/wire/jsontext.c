@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "profile/profile.h"
-#include "wire/utf8.h"
 
 static void put_text(struct buf *b, const char *text)
 {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 /* Tag and varint value, or tag and length. */
 #define HEAD_BYTES_MAX (5 + PB_VARINT_BYTES_MAX)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "test.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 TEST(pb_reads_what_it_wrote)
 {

@@ -3,8 +3,8 @@
  * Text that comes from file names and foreign memory is only bytes; protobuf
  * and JSON want UTF-8.
  */
-#ifndef WIRE_UTF8_H
-#define WIRE_UTF8_H
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
