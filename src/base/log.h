@@ -5,11 +5,11 @@
  *	2026-11-15T07:00:00.123Z	warn	otlp/backend	cannot connect: ...		console
  *	{"level":"warn","ts":"...","component":"otlp/backend","msg":"..."}		json
  *
- *  - A line that comes too often, by the place in the source that says it, is
- *    left out and counted: in each tick the first `initial`, then one of
+ *  - A line that comes too often, by the place in the source that says it and
+ *    the component it is about, is left out and counted: in each tick the first `initial`, then one of
  *    `thereafter`; the next line that gets through says how many were left out.
  *  - Control characters and bytes that are not UTF-8 are escaped: what arrives
- *    from the network cannot draw on a terminal.
+ *    from the network cannot draw on a terminal. Lines are cut at LOG_LINE_MAX.
  *
  * One logger for the process, set up by main before threads start, and again
  * after a reload. Any thread may log. Modules below pipeline/ do not.
@@ -18,9 +18,18 @@
 #define BASE_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+/* What a pipe takes in one piece: lines of several processes do not mix. */
+#define LOG_LINE_MAX 4096
+
 enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR, LOG_LEVELS };
+
+/* What every line carries besides; copied. */
+struct log_field {
+	const char *key, *value;
+};
 
 struct log_options {
 	enum log_level level;		/* and above */
@@ -28,7 +37,9 @@ struct log_options {
 	int fd;				/* borrowed */
 	bool sampling;
 	uint64_t tick_ns;
-	uint32_t initial, thereafter;
+	uint32_t initial, thereafter;	/* thereafter 0: none */
+	const struct log_field *fields;
+	size_t field_count;
 };
 
 /* Info to standard error in console form, sampled 10 and 100 in 10 s, is what holds without it. */
