@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "cmd/command.h"
-#include "cmd/nearest.h"
 #include "profile/profile.h"
 #include "wire/format.h"
 

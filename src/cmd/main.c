@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/nearest.h"
 #include "cmd/command.h"
-#include "cmd/nearest.h"
 #include "exe/reader_protocol.h"
 
 #define COMMAND(name) &command_##name,

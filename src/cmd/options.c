@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/nearest.h"
+#include "base/nearest.h"
 
 #define HELP_COLUMN 28
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean ...?": which of a few words is closest to a mistyped one. No state, no allocation. */
-#ifndef CMD_NEAREST_H
-#define CMD_NEAREST_H
+#ifndef BASE_NEAREST_H
+#define BASE_NEAREST_H
 
 struct nearest {
 	const char *word;	/* what was typed */

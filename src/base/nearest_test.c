@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/nearest.h"
+#include "base/nearest.h"
 
 #include "test.h"
 
