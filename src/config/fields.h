@@ -21,7 +21,7 @@
  *	CONFIG_TEXT		const char *		string; other scalars as they were written
  *	CONFIG_SECRET		const char *		the same, printed as [REDACTED]
  *	CONFIG_CHOICE		int			one of choices; the member is its index
- *	CONFIG_TEXTS		struct config_texts	list of strings, or one string with commas if .commas
+ *	CONFIG_TEXTS		struct config_texts	list of strings, or one string with commas between them
  *	CONFIG_PAIRS		struct config_pairs	map of strings, or list of {name, value}
  *	CONFIG_SECTION		the struct itself	map; null and {} are its defaults
  *	CONFIG_SECTIONS		struct config_sections	list of maps
@@ -32,6 +32,8 @@
  * A name matches its option exactly; if any_case, also without underscores and in any letter case
  * (SamplesPerSecond), with a warning. Unknown keys are errors with the nearest name.
  *
+ * null leaves the default. A scalar whose ${...} was all of its value and empty is "" for strings, else 0 or false.
+ *
  * Strings and lists point into the config's arena: options live as long as the config.
  */
 #ifndef CONFIG_FIELDS_H
@@ -39,6 +41,7 @@
 
 #include <stddef.h>
 
+#include "config/duration.h"
 #include "config/errors.h"
 #include "config/node.h"
 
@@ -84,8 +87,9 @@ struct config_field {
 	u32 offset;			/* of the member */
 	bool required;			/* null and "" are as good as missing */
 	bool any_case;			/* older spellings: see above */
-	bool secret, commas;
-	double min, max;		/* both 0: any */
+	bool secret;			/* PAIRS: values are printed as [REDACTED] */
+	bool commas;			/* TEXTS: one string with commas is how people write it */
+	double min, max;		/* both 0: any; INFINITY: only a minimum */
 	const char *const *choices;	/* ended by NULL */
 	const struct config_field *fields;	/* of SECTION, SECTIONS */
 	u32 present;			/* SECTION: offset + 1 of a bool that tells whether the key is there; 0: none */
@@ -99,13 +103,10 @@ struct config_field {
 #define FIELD_PRESENT(type, member) (offsetof(type, member) + 1)
 
 /*
- * Decodes a map (or null) over the defaults that *options already holds.
+ * Decodes a map (or null, or NULL) over the defaults that *options already holds.
  * Everything that is wrong is added to errors, under path; -EINVAL then. -ENOMEM.
  */
 int config_decode(struct arena *arena, const struct config_node *node, const struct config_field *fields,
 		  const char *path, void *options, struct config_errors *errors);
-
-/* Go's durations: "1h2m3.5s", "-1.5h", "300ms", "10us", "5ns", "0". -EINVAL. */
-int config_parse_duration(const char *text, s64 *ret_ns);
 
 #endif

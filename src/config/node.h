@@ -33,6 +33,7 @@ struct config_node {
 	u32 count;			/* of LIST and MAP */
 	struct config_place place;
 	const char *text;		/* scalars: as written, after expansion; NULL else */
+	bool expanded;			/* the whole value was one ${...} */
 	union {
 		bool boolean;
 		s64 integer;
