@@ -37,8 +37,11 @@ DEFINE_CLEANUP(struct batch *, batch_unref)
 
 u64 batch_samples(const struct batch *batch);
 
-/* What it holds in memory, about; what queues bounded in bytes count. */
-size_t batch_weight(const struct batch *batch);
+/*
+ * What it holds in memory, about; what queues bounded in bytes count. It grows
+ * when the other form is made: who adds it up remembers what it added. Any thread.
+ */
+size_t batch_weight(struct batch *batch);
 
 /* Borrowed until the reference is given up. -ENOMEM, -E2BIG, -EBADMSG. Any thread. */
 int batch_profile(struct batch *batch, const struct profile **ret_profile);

@@ -31,7 +31,7 @@
 
 struct batch;
 struct buf;
-struct consumers;
+struct component_status;	/* pipeline/status.h */
 struct service;
 
 enum component_kind {
@@ -85,6 +85,17 @@ struct component_ops {
 
 /* ---- Sending on ------------------------------------------------------------- */
 
+/* What comes next in a pipeline: made by the service, by tests out of whatever they want to see called. */
+struct consumer {
+	int (*consume)(void *self, struct batch *batch);
+	void *self;
+};
+
+struct consumers {
+	const struct consumer *at;
+	u32 count;
+};
+
 /*
  * Gives the batch to every one of them; each but the last gets a reference of
  * its own. Takes over the reference. The first error, after all were tried;
@@ -96,7 +107,8 @@ int consumers_send(const struct consumers *consumers, struct batch *batch);
 
 enum health { HEALTH_STARTING, HEALTH_OK, HEALTH_RECOVERABLE, HEALTH_PERMANENT, HEALTH_STOPPED };
 
-/* Any thread. text: why, "" for OK; it is copied, kept as the last error, and logged when health changes. */
+/* Any thread. text: why, "" for OK; it is copied, kept as the last error, and logged when health changes.
+ * A status that is NULL is nobody's: nothing happens. */
 void component_report(struct component_status *status, enum health health, const char *text);
 
 #endif

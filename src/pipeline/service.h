@@ -33,6 +33,7 @@ struct service_host {
 	const struct component_registry *registry;
 	struct server *server;		/* the io thread, its listeners, the work threads */
 	struct metrics *metrics;
+	const struct component_ops *telemetry;	/* serves metrics (pipeline/telemetry.h); or NULL */
 };
 
 /* Checks everything that can be checked without starting: ids, references, options, cycles. -EINVAL with errors. */
