@@ -92,7 +92,7 @@ uint32_t interner_find(const struct interner *interner, const void *at, size_t l
 uint32_t interner_add(struct interner *interner, const void *at, size_t len, bool *ret_new)
 {
 	uint32_t hash = interner_hash(at, len);
-	uint32_t number = interner_find(interner, at, len);
+	uint32_t number = interner->slot_count ? *interner_slot(interner, at, len, hash) - 1 : INTERNER_NONE;
 	void *copy;
 
 	if (ret_new)

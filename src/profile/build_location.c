@@ -16,10 +16,18 @@
 #define FRAMES_MAX (16u << 20)
 #define LINES_MAX 64
 #define MODULES_MAX 64
+#define MAPPINGS_KEPT 256	/* a power of 2 */
 
 /* The mapping made last for a kernel module: its build id is in a file. */
 struct module_mapping {
 	char module[64];
+	u32 mapping;
+};
+
+/* The mapping made last for a segment of a binary: most frames lie in a few. */
+struct segment_mapping {
+	const struct binary *binary;
+	u32 segment;
 	u32 mapping;
 };
 
@@ -34,6 +42,7 @@ struct build_locations {
 	u32 native, kernel, marker;	/* attributes: frame types */
 	struct module_mapping modules[MODULES_MAX];
 	u32 module_count;
+	struct segment_mapping segments[MAPPINGS_KEPT];
 };
 
 struct build_locations *build_locations_new(struct profile *profile, const struct window *window,
@@ -101,25 +110,35 @@ static u32 add_location(struct build_locations *b, u32 mapping, u64 address, con
 static void add_hex_attribute(struct profile *profile, const char *key, const u8 *bytes, u32 count, u32 *attributes,
 			      u32 *attribute_count)
 {
+	static const char digits[] = "0123456789abcdef";
 	char hex[2 * BUILD_ID_MAX + 1] = "";
 
 	for (u32 i = 0; i < count && i < BUILD_ID_MAX; i++)
-		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+		memcpy(hex + 2 * i, (char[]){ digits[bytes[i] >> 4], digits[bytes[i] & 15] }, 2);
 	attributes[(*attribute_count)++] = profile_add_attribute_string(profile, key, hex);
 }
 
-/* The mapping of the segment that an address lies in, at its ELF addresses. */
-static u32 add_mapping(struct profile *profile, const struct binary *binary, u64 ea)
+/* The segment that an address lies in; segment_count if it is in none. */
+static u32 segment_of(const struct exe_info *info, u64 ea)
+{
+	u32 i = 0;
+
+	while (i < info->segment_count &&
+	       (ea < info->segment[i].ea || ea - info->segment[i].ea >= info->segment[i].bytes))
+		i++;
+	return i;
+}
+
+/* The mapping of a segment, at its ELF addresses. */
+static u32 add_mapping(struct profile *profile, const struct binary *binary, u32 segment)
 {
 	const struct exe_info *info = &binary->info;
 	struct profile_mapping mapping = { .filename = profile_add_cstring(profile, binary->path) };
 	u32 attributes[3], count = 0;
 
-	for (u32 i = 0; i < info->segment_count; i++) {
-		const struct exe_segment *s = &info->segment[i];
+	if (segment < info->segment_count) {
+		const struct exe_segment *s = &info->segment[segment];
 
-		if (ea < s->ea || ea - s->ea >= s->bytes)
-			continue;
 		mapping.start_va = s->ea;
 		mapping.limit_va = s->ea + s->bytes;
 		mapping.file_offset = s->file_offset;
@@ -135,6 +154,16 @@ static u32 add_mapping(struct profile *profile, const struct binary *binary, u64
 				  attributes, &count);
 	mapping.attributes = (struct indices){ attributes, count };
 	return profile_add_mapping(profile, &mapping);
+}
+
+static u32 user_mapping(struct build_locations *b, const struct binary *binary, u64 ea)
+{
+	u32 segment = segment_of(&binary->info, ea);
+	struct segment_mapping *kept = &b->segments[(binary->id * 4 + segment) % MAPPINGS_KEPT];
+
+	if (kept->binary != binary || kept->segment != segment)
+		*kept = (struct segment_mapping){ binary, segment, add_mapping(b->profile, binary, segment) };
+	return kept->mapping;
 }
 
 /* The kernel and each of its modules is a mapping without bounds: addresses are those of the running kernel. */
@@ -167,7 +196,7 @@ static u32 make_user(struct build_locations *b, u64 frame)
 		binary = window_binary(b->window, (u32)(frame >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK));
 	if (!binary)
 		return add_location(b, 0, frame & FRAME_VA_MASK, NULL, b->native);
-	return add_location(b, add_mapping(b->profile, binary, ea), ea, symbolizer_find(b->symbolizer, binary, ea),
+	return add_location(b, user_mapping(b, binary, ea), ea, symbolizer_find(b->symbolizer, binary, ea),
 			    b->native);
 }
 
