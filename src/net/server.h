@@ -82,6 +82,13 @@ int listener_route(struct listener *listener, const struct route *route);
  */
 void listener_leave(struct listener *listener, const void *arg, u64 deadline_ns);
 
+/*
+ * For a reload: while it holds, a listener that the last one left stays open, with its connections, and
+ * requests that no route takes are answered with 503 (gRPC: UNAVAILABLE), for the sender to try again,
+ * instead of 404. When it no longer does, listeners that nobody has joined again are closed.
+ */
+void server_hold(struct server *server, bool hold);
+
 /* "127.0.0.1:4317": where it really listens (port 0). */
 const char *listener_address(const struct listener *listener);
 

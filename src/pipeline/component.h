@@ -24,6 +24,7 @@
 #ifndef PIPELINE_COMPONENT_H
 #define PIPELINE_COMPONENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "abi.h"
@@ -78,6 +79,12 @@ struct component_ops {
 	int (*consume)(void *self, struct batch *batch);	/* processors, exporters, connectors */
 	void (*stop)(void *self, u64 deadline_ns);		/* optional */
 	void (*free)(void *self);				/* accepts NULL */
+
+	/*
+	 * Exporters: two of it cannot run at once (it owns a file, a route), so that on a reload the old one is
+	 * drained before the new one starts. Others are drained beside the new one.
+	 */
+	bool alone;
 
 	const struct authenticator_ops *authenticator;		/* extensions that are one */
 	const struct storage_ops *storage;			/* extensions that keep queues: pipeline/storage.h */
