@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "symbol/curl_library.h"
+#include "base/curl_library.h"
 
 #define SERVERS_MAX 8u
 #define BUILD_ID_MIN 4
