@@ -4,16 +4,10 @@
 # OTLP. The inputs are requests of the OpenTelemetry eBPF profiler.
 . "$(dirname "$0")/../lib.sh"
 cd "$ROOT" || exit 1
-VENV=$CACHE/venv-otlp
 
 # pprof is part of Go; without Go there is none.
 have_pprof() {
 	command -v go >/dev/null && go tool pprof -h 2>&1 | grep -q -e '-raw'
-}
-
-have_otlp() {
-	"$VENV/bin/python" -c 'import opentelemetry.proto.profiles.v1development.profiles_pb2' 2>/dev/null && return
-	python3 -m venv "$VENV" >/dev/null 2>&1 && "$VENV/bin/pip" install -q opentelemetry-proto >/dev/null 2>&1
 }
 
 # raw FILE: pprof's own listing, without a look at local binaries.
@@ -29,7 +23,7 @@ totals() {
 
 # otlp_totals FILE: the same from OTLP, as opentelemetry-proto read it.
 otlp_totals() {
-	"$VENV/bin/python" test/peers/formats.py totals "$1"
+	"$PYTHON" test/peers/formats.py totals "$1"
 }
 
 same_totals() {
@@ -46,7 +40,7 @@ rewritten() {
 }
 
 pprof=$(have_pprof && echo yes)
-otlp=$(have_otlp && echo yes)
+PYTHON=$(test/peers/venv.sh 2>/dev/null) && otlp=yes || otlp=
 for file in test/golden/otlp/*.bin; do
 	name=$(basename "$file" .bin)
 	check "$name becomes pprof" "$WICK" convert "$file" "$WORK/$name.pb.gz"
@@ -61,9 +55,9 @@ for file in test/golden/otlp/*.bin; do
 	fi
 	if [ "$otlp" ]; then
 		check "opentelemetry-proto finds $name unchanged" \
-			"$VENV/bin/python" test/peers/formats.py same "$file" "$WORK/$name.otlp"
+			"$PYTHON" test/peers/formats.py same "$file" "$WORK/$name.otlp"
 		check "opentelemetry-proto finds $name unchanged in JSON" \
-			"$VENV/bin/python" test/peers/formats.py same "$file" "$WORK/$name.json"
+			"$PYTHON" test/peers/formats.py same "$file" "$WORK/$name.json"
 	else
 		skip "opentelemetry-proto reads $name" opentelemetry-proto cannot be installed from PyPI
 	fi
