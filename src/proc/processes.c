@@ -187,6 +187,8 @@ void processes_fork(struct processes *t, u32 parent_pid, u32 child_pid, u64 time
 	}
 	process_set_maps(t, child, maps);
 	child->maps_known = parent->maps_known;
+	/* What the kernel half copied at the fork lacks what the parent's tables lack. */
+	child->maps_changed = parent->maps_changed;
 	child->installed_ns = parent->installed_ns;
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
 	memcpy(child->container_id, parent->container_id, sizeof(child->container_id));

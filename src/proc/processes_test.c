@@ -118,6 +118,24 @@ TEST(processes_keeps_installed_mappings_while_a_child_has_them)
 	processes_free(t);
 }
 
+TEST(processes_tells_a_child_of_what_its_parent_has_not_installed)
+{
+	struct processes *t = new_table();
+
+	processes_exec(t, 7, "sh", 1000);
+	map(t, 7, 0x1000, "/bin/sh");
+	processes_find(t, 7)->maps->installed_count = 1;
+	processes_find(t, 7)->maps_changed = false;
+	processes_fork(t, 7, 8, 2000);
+	OK(!processes_find(t, 8)->maps_changed);
+	map(t, 7, 0x2000, "/lib/libc.so.6");
+	processes_fork(t, 7, 9, 3000);
+	OK(processes_find(t, 9)->maps_changed);
+	OK(process_own_maps(t, processes_find(t, 9)) != processes_find(t, 7)->maps);
+	EQ(processes_find(t, 9)->maps->installed_count, 0);
+	processes_free(t);
+}
+
 TEST(processes_forgets_ended_ones_after_a_while)
 {
 	struct processes *t = new_table();

@@ -206,10 +206,21 @@ static void ingest_scan(struct ingest *in, struct process *p, u32 tid)
 	p->is_gone = true;
 }
 
+/*
+ * The tables of mappings that others share stay as they are: the kernel half
+ * gave them to children at their fork, and looks there until each is told otherwise.
+ */
+static void ingest_install(struct ingest *in, struct process *p)
+{
+	if (p->maps_changed && p->maps->installed_count && !process_own_maps(in->processes, p))
+		return;
+	(void)installer_install(in->installer, p, in->now_ns);	/* counted there */
+}
+
 static void ingest_unwind(struct ingest *in, struct process *p, const struct trace_record *record)
 {
 	if (p->maps_changed || !p->is_published || !p->maps->installed_count)
-		(void)installer_install(in->installer, p, in->now_ns);	/* counted there */
+		ingest_install(in, p);
 	slice_unwind(&in->unwind, in->options.tables, record, p->maps->installed_first, p->maps->installed_count,
 		     in->options.user_va_mask);
 }
@@ -317,7 +328,7 @@ static void ingest_reinstall(struct ingest *in)
 		if (in->now_ns - p->installed_ns < REINSTALL_NS)
 			in->changed[kept++] = in->changed[i];
 		else
-			(void)installer_install(in->installer, p, in->now_ns);
+			ingest_install(in, p);
 	}
 	in->changed_count = kept;
 }

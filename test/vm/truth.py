@@ -26,7 +26,7 @@ CHAIN_SHARE = 0.99
 HANDLER = re.compile(r"_start;(?!.*;interrupted;).*;handler;.*")
 # Until its tables are there, a stack is copied, and the copy does not hold 1000 frames. While libgcc replaces the frames
 # between throw and catch, there is no way through them.
-SHARES = {"v-recursion": 0.9, "v-exceptions": 0.97}
+SHARES = {"v-recursion": 0.9, "v-exceptions": 0.95}
 
 
 def command_of(row):
