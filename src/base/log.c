@@ -77,12 +77,12 @@ static void line_escape(struct line *line, const char *at, size_t step, bool is_
 		line_add(line, text, (size_t)snprintf(text, sizeof(text), is_json ? "\\u%04x" : "\\x%02x", code));
 }
 
-/* Text from anywhere, cut where it does not fit; in JSON it stands between quotes. */
-static void line_text(struct line *line, const char *text, bool is_json)
+/* Text from anywhere, cut where it does not fit; in JSON it stands between quotes. How much of it is there. */
+static size_t line_text_some(struct line *line, const char *text, size_t len, bool is_json)
 {
-	size_t len = strlen(text), step;
+	size_t i = 0, step;
 
-	for (size_t i = 0; i < len && line->max - line->len >= ESCAPE_MAX; i += step ? step : 1) {
+	for (; i < len && line->max - line->len >= ESCAPE_MAX; i += step ? step : 1) {
 		step = utf8_next(text + i, len - i);
 		if (!step || is_control(text + i, step)) {
 			line_escape(line, text + i, step, is_json);
@@ -92,6 +92,12 @@ static void line_text(struct line *line, const char *text, bool is_json)
 			line_put(line, "\\");
 		line_add(line, text + i, step);
 	}
+	return i;
+}
+
+static void line_text(struct line *line, const char *text, bool is_json)
+{
+	(void)line_text_some(line, text, strlen(text), is_json);
 }
 
 static void line_field(struct line *line, const char *key, const char *value)
@@ -134,7 +140,7 @@ static void line_console(struct line *line, enum log_level level, const char *co
 	}
 }
 
-static void line_json(struct line *line, enum log_level level, const char *component, const char *text)
+static void line_json_begin(struct line *line, enum log_level level, const char *component)
 {
 	line_put(line, "{\"level\":\"");
 	line_put(line, level_names[level]);
@@ -143,7 +149,10 @@ static void line_json(struct line *line, enum log_level level, const char *compo
 	line_put(line, "\",\"component\":\"");
 	line_text(line, component, true);
 	line_put(line, "\",\"msg\":\"");
-	line_text(line, text, true);
+}
+
+static void line_json_end(struct line *line)
+{
 	line->max = LOG_LINE_MAX - 1;
 	line_put(line, "\"");
 	if (fields[0]) {
@@ -200,6 +209,13 @@ static void write_line(const char *at, size_t len)
 	}
 }
 
+static void line_end(struct line *line)
+{
+	line->max = LOG_LINE_MAX;
+	line_put(line, "\n");
+	write_line(line->at, line->len);
+}
+
 static void say(enum log_level level, const char *component, char *text, size_t max, uint64_t left_out)
 {
 	struct line line = { .max = LOG_LINE_MAX - FIELDS_MAX - 8 };
@@ -207,13 +223,14 @@ static void say(enum log_level level, const char *component, char *text, size_t 
 
 	if (left_out)
 		(void)snprintf(text + len, max - len, " (%llu like this were left out)", (unsigned long long)left_out);
-	if (json)
-		line_json(&line, level, component, text);
-	else
+	if (json) {
+		line_json_begin(&line, level, component);
+		line_text(&line, text, true);
+		line_json_end(&line);
+	} else {
 		line_console(&line, level, component, text);
-	line.max = LOG_LINE_MAX;
-	line_put(&line, "\n");
-	write_line(line.at, line.len);
+	}
+	line_end(&line);
 }
 
 void log_line(enum log_level level, const char *component, const char *format, ...)
@@ -231,6 +248,38 @@ void log_line(enum log_level level, const char *component, const char *format, .
 	pthread_mutex_lock(&lock);
 	if (admit(component, format, &left_out))
 		say(level, component, text, sizeof(text), left_out);
+	pthread_mutex_unlock(&lock);
+	errno = error;
+}
+
+/* However long it is: written in pieces. */
+static void say_text_json(enum log_level level, const char *component, const char *at, size_t bytes)
+{
+	struct line line = { .max = LOG_LINE_MAX - FIELDS_MAX - 8 };
+
+	line_json_begin(&line, level, component);
+	for (size_t i = 0; i < bytes;) {
+		i += line_text_some(&line, at + i, bytes - i, true);
+		if (i < bytes) {
+			write_line(line.at, line.len);
+			line.len = 0;
+		}
+	}
+	line_json_end(&line);
+	line_end(&line);
+}
+
+void log_text(enum log_level level, const char *component, const char *at, size_t bytes)
+{
+	int error = errno;
+
+	if (level < atomic_load_explicit(&least, memory_order_relaxed))
+		return;
+	pthread_mutex_lock(&lock);
+	if (json)
+		say_text_json(level, component, at, bytes);
+	else
+		write_line(at, bytes);
 	pthread_mutex_unlock(&lock);
 	errno = error;
 }

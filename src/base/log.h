@@ -52,6 +52,12 @@ uint64_t log_dropped_count(void);
 void log_line(enum log_level level, const char *component, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * Lines that are ready to be shown, each ended by \n and without other control characters: as they are, or in JSON
+ * as the msg of one object. They are never left out but by level: who writes them sees to how many there are.
+ */
+void log_text(enum log_level level, const char *component, const char *at, size_t bytes);
+
 #define log_debug(component, ...) log_line(LOG_LEVEL_DEBUG, component, __VA_ARGS__)
 #define log_info(component, ...) log_line(LOG_LEVEL_INFO, component, __VA_ARGS__)
 #define log_warn(component, ...) log_line(LOG_LEVEL_WARN, component, __VA_ARGS__)

@@ -146,3 +146,29 @@ TEST(log_keeps_lines_of_threads_apart)
 		EQ(c[23], 'Z');
 	EQ(lines, 800);
 }
+
+TEST(log_passes_text_on_whole)
+{
+	static char lines[100000];
+	size_t quotes = 0;
+
+	for (size_t i = 0; i < sizeof(lines); i++)
+		lines[i] = i % 50 == 49 ? '\n' : i % 50 == 7 ? '"' : 'x';
+	setup(false, true, LOG_LEVEL_INFO);
+	log_text(LOG_LEVEL_DEBUG, "debug", "not shown\n", 10);
+	log_text(LOG_LEVEL_INFO, "debug", lines, sizeof(lines));
+	EQ(strlen(written()), sizeof(lines));
+	OK(!memcmp(text, lines, sizeof(lines)));
+	setup(true, true, LOG_LEVEL_INFO);
+	log_text(LOG_LEVEL_INFO, "debug", lines, sizeof(lines));
+	OK(strstr(written(), "{\"level\":\"info\",\"ts\":\"20") == text);
+	EQ(strchr(text, '\n') - text + 1, strlen(text));
+	for (const char *at = text; (at = strstr(at, "\\\"")); at++)
+		quotes++;
+	EQ(quotes, sizeof(lines) / 50);
+	quotes = 0;
+	for (const char *at = text; (at = strstr(at, "\\u000a")); at++)
+		quotes++;
+	EQ(quotes, sizeof(lines) / 50);
+	OK(!strcmp(text + strlen(text) - 3, "\"}\n"));
+}
