@@ -12,7 +12,9 @@
 #define STEP_MIN ((size_t)64 << 10)
 #define GZIP_LEVEL 4
 #define GZIP_WINDOW (15 + 16)	/* the largest, with gzip's header */
+#define GZIP_LEVEL_MAX 9
 #define ZSTD_LEVEL 3
+#define ZSTD_LEVEL_MAX 22
 
 DEFINE_CLEANUP(ZSTD_DCtx *, ZSTD_freeDCtx)
 
@@ -39,7 +41,7 @@ static size_t next_step(struct buf *out)
 
 /* ---- gzip ------------------------------------------------------------------ */
 
-static int gzip(const void *at, size_t bytes, struct buf *out)
+static int gzip(int level, const void *at, size_t bytes, struct buf *out)
 {
 	z_stream z = { .next_in = (void *)at, .avail_in = (uInt)bytes };
 	size_t bound;
@@ -47,7 +49,7 @@ static int gzip(const void *at, size_t bytes, struct buf *out)
 
 	if (bytes > INT_MAX)
 		return -E2BIG;
-	if (deflateInit2(&z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&z, level, Z_DEFLATED, GZIP_WINDOW, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	bound = deflateBound(&z, bytes);
 	r = buf_reserve(out, bound);
@@ -102,14 +104,14 @@ static int gunzip(const void *at, size_t bytes, struct buf *out)
 
 /* ---- zstd ------------------------------------------------------------------ */
 
-static int zstd_compress(const void *at, size_t bytes, struct buf *out)
+static int zstd_compress(int level, const void *at, size_t bytes, struct buf *out)
 {
 	size_t bound = ZSTD_compressBound(bytes), len;
 	int r = buf_reserve(out, bound);
 
 	if (r < 0)
 		return r;
-	len = ZSTD_compress(out->data + out->len, bound, at, bytes, ZSTD_LEVEL);
+	len = ZSTD_compress(out->data + out->len, bound, at, bytes, level);
 	if (ZSTD_isError(len))
 		return -ENOMEM;
 	out->len += len;
@@ -140,18 +142,28 @@ static int zstd_decompress(const void *at, size_t bytes, struct buf *out)
 	return 0;
 }
 
-int compression_pack(enum compression kind, const void *at, size_t bytes, struct buf *out)
+static int level_within(int level, int standard, int max)
+{
+	return level == 0 ? standard : level < 1 ? 1 : level > max ? max : level;
+}
+
+int compression_pack_level(enum compression kind, int level, const void *at, size_t bytes, struct buf *out)
 {
 	switch (kind) {
 	case COMPRESSION_GZIP:
-		return gzip(at, bytes, out);
+		return gzip(level_within(level, GZIP_LEVEL, GZIP_LEVEL_MAX), at, bytes, out);
 	case COMPRESSION_ZSTD:
-		return zstd_compress(at, bytes, out);
+		return zstd_compress(level_within(level, ZSTD_LEVEL, ZSTD_LEVEL_MAX), at, bytes, out);
 	case COMPRESSION_NONE:
 		break;
 	}
 	buf_add(out, at, bytes);
 	return buf_err(out);
+}
+
+int compression_pack(enum compression kind, const void *at, size_t bytes, struct buf *out)
+{
+	return compression_pack_level(kind, 0, at, bytes, out);
 }
 
 int compression_unpack(enum compression kind, const void *at, size_t bytes, struct buf *out)

@@ -17,6 +17,8 @@ enum compression compression_of(const void *at, size_t bytes);
 
 /* Appends the compressed or plain bytes; -EBADMSG for broken input, -E2BIG past the buffer's limit, -ENOMEM. */
 int compression_pack(enum compression kind, const void *at, size_t bytes, struct buf *out);
+/* At a level: of gzip 1 to 9, of zstd 1 to 22; 0 is the default, others become the nearest. */
+int compression_pack_level(enum compression kind, int level, const void *at, size_t bytes, struct buf *out);
 int compression_unpack(enum compression kind, const void *at, size_t bytes, struct buf *out);
 
 #endif

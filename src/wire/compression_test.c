@@ -98,3 +98,29 @@ TEST(compression_survives_a_failed_allocation)
 		buf_done(&packed);
 	}
 }
+
+TEST(compression_is_better_at_higher_levels)
+{
+	for (enum compression kind = COMPRESSION_GZIP; kind <= COMPRESSION_ZSTD; kind++) {
+		struct buf plain, quick, small, beyond, again;
+
+		buf_init(&plain, 1 << 20);
+		for (int i = 0; i < 20000; i++)
+			buf_addf(&plain, "frame_%d;", i * i % 977);
+		buf_init(&quick, 1 << 20);
+		buf_init(&small, 1 << 20);
+		buf_init(&beyond, 1 << 20);
+		buf_init(&again, 1 << 20);
+		EQ(compression_pack_level(kind, 1, plain.data, plain.len, &quick), 0);
+		EQ(compression_pack_level(kind, 9, plain.data, plain.len, &small), 0);
+		EQ(compression_pack_level(kind, 99, plain.data, plain.len, &beyond), 0);
+		OK(small.len < quick.len);
+		EQ(compression_unpack(kind, beyond.data, beyond.len, &again), 0);
+		EQ(again.len, plain.len);
+		buf_done(&plain);
+		buf_done(&quick);
+		buf_done(&small);
+		buf_done(&beyond);
+		buf_done(&again);
+	}
+}
