@@ -13,20 +13,12 @@
 #include "base/metrics.h"
 #include "config/config.h"
 #include "pipeline/component.h"
+#include "pipeline/registry.h"
+#include "pipeline/status.h"
 
 struct buf;
 struct server;
 struct service;
-
-/* All components there are, each list ended by NULL. */
-struct component_registry {
-	const struct component_ops *const *of_kind[COMPONENT_KINDS];
-};
-
-/* By type or older name, or NULL. */
-const struct component_ops *component_find(const struct component_registry *registry, enum component_kind kind,
-					   const char *type);
-const char *component_kind_name(enum component_kind kind);	/* "receiver" */
 
 /* What outlives a reload. */
 struct service_host {
@@ -42,6 +34,12 @@ int service_check(const struct component_registry *registry, const struct config
 /* Makes and starts all of it; else `why` says which component and why. The config must outlive it. */
 int service_start(const struct service_host *host, const struct config *config, struct service **ret_service,
 		  struct buf *why);
+
+/*
+ * The first half of stopping, for a reload: receivers, processors and whatever cannot run beside another
+ * of its kind are stopped; exporters go on with what they have in their queues.
+ */
+void service_retire(struct service *service, u64 deadline_ns);
 
 /* Receivers first, then what is under way is drained, until the deadline (CLOCK_MONOTONIC). */
 void service_stop(struct service *service, u64 deadline_ns);
@@ -63,7 +61,7 @@ struct component_view {
 	const char *id, *type;
 	const char *pipeline;		/* of a processor; "" else */
 	enum health health;
-	char last_error[256];		/* "" if there was none */
+	char last_error[STATUS_TEXT_MAX];	/* "" if there was none */
 	u64 last_error_unix_ns;
 };
 
