@@ -112,7 +112,7 @@ class Backend:
         self.grpc.start()
 
     def start_http(self):
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", self.http_port), HttpHandler)
+        self.http = HttpServer(("127.0.0.1", self.http_port), HttpHandler)
         self.http.daemon_threads = True
         self.http.backend = self
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
@@ -182,6 +182,11 @@ def contents_of(data):
     return {batch: canonical.digest(sorted(samples.items())) for batch, samples in found.items()}
 
 
+class HttpServer(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_):
+        """Connections break here all the time, by design."""
+
+
 class HttpHandler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 120
@@ -197,7 +202,11 @@ class HttpHandler(http.server.BaseHTTPRequestHandler):
                 self.rfile.readline()
             self.rfile.readline()
             return raw
-        return self.rfile.read(int(self.headers.get("content-length", 0)))
+        size = int(self.headers.get("content-length", 0))
+        raw = self.rfile.read(size)
+        if len(raw) < size:
+            raise ConnectionError("cut off")
+        return raw
 
     def do_POST(self):
         raw = self.body()

@@ -37,6 +37,7 @@ def enter_venv():
 
 
 enter_venv()
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 import grpc  # noqa: E402
 import zstandard  # noqa: E402

@@ -214,7 +214,7 @@ def through_file(form):
                 from_file(path, sent)
 
 
-def from_file(path, sent):
+def from_file(path, sent, name="otlp_json_file"):
     with backend.Backend() as behind:
         config, *_ = configuration(behind, "http")
         config["receivers"] = {"otlp_json_file": {"include": [path], "start_at": "beginning"}}
@@ -222,7 +222,7 @@ def from_file(path, sent):
         with harness.Wick(config):
             found = arrived(behind, sum(map(canonical.count, sent)))
             wrong = canonical.difference(multiset(canonical.samples, sent), multiset(canonical.samples, found))
-            TAP.check("otlp_json_file: the same samples come out of the file", not wrong, wrong)
+            TAP.check(f"{name}: the same samples come out of the file", not wrong, wrong)
 
 
 def guarded(name, run, *arguments):

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The OpenTelemetry Collector on both sides: its exporters into our receivers, ours into its, its files into ours. Every
+sample, stack, attribute, link and timestamp must come out as it went in."""
+import contextlib
+import os
+import tempfile
+
+import harness
+import backend
+import canonical
+import relay
+
+TAP = harness.TAP
+
+
+def check_through(name, first, second, behind, ports, into):
+    """All requests into the first of two; what the backend behind the second got."""
+    sent = [canonical.parse(raw) for raw in relay.REQUESTS.values()]
+    statuses = relay.send(into, ports, "none", relay.REQUESTS.values())
+    found = relay.arrived(behind, sum(map(canonical.count, sent)))
+    wrong = canonical.difference(relay.multiset(canonical.samples, sent), relay.multiset(canonical.samples, found))
+    if not TAP.check(f"{name}: samples are equal", not wrong and all(s in ("OK", 200) for s in statuses), wrong):
+        TAP.note(f"{set(map(str, statuses))}\n{first.said()[-600:]}\n{second.said()[-600:]}")
+
+
+class Next:
+    """The ports of the one that is next, as relay.configuration() wants them."""
+
+    def __init__(self, ports):
+        self.grpc_port, self.http_port = ports
+
+
+@contextlib.contextmanager
+def chain(binary, ours_first, between, compression):
+    """client -> first -> second -> backend, one of the two being the Collector."""
+    with backend.Backend() as behind, contextlib.ExitStack() as stack:
+        def run(config, ports, ours):
+            return stack.enter_context(harness.Wick(config, ports) if ours else harness.Otelcol(binary, config, ports))
+
+        config, *ports = relay.configuration(behind, "grpc")
+        second = run(config, ports, not ours_first)
+        config, *ports = relay.configuration(Next(ports), between, compression)
+        yield run(config, ports, ours_first), second, behind, ports
+
+
+def ways():
+    for between, compression in (("grpc", "none"), ("grpc", "gzip"), ("grpc", "zstd"), ("http", "none"), ("http", "gzip"),
+                                 ("http", "zstd"), ("json", "gzip")):
+        for ours_first in (False, True):
+            yield between, compression, ours_first
+
+
+def one_way(binary, name, between, compression, ours_first):
+    with chain(binary, ours_first, between, compression) as (first, second, behind, ports):
+        check_through(name, first, second, behind, ports, "http" if between == "grpc" else "grpc")
+
+
+def its_file(binary):
+    """What its file exporter writes, read by otlp_json_file. It has references to the string table."""
+    name = "its file into otlp_json_file"
+    with tempfile.TemporaryDirectory(prefix="wick-test-") as folder, backend.Backend() as behind:
+        path = os.path.join(folder, "out.json")
+        config, *ports = relay.configuration(behind, "grpc")
+        config["exporters"] = {"file": {"path": path, "flush_interval": "100ms"}}
+        config["service"]["pipelines"]["profiles"]["exporters"] = ["file"]
+        sent = [canonical.parse(raw) for raw in relay.REQUESTS.values()]
+        with harness.Otelcol(binary, config, ports) as collector:
+            relay.send("grpc", ports, "none", relay.REQUESTS.values())
+            collector.stop()
+        relay.from_file(path, sent, name)
+
+
+def main():
+    binary = harness.otelcol()
+    if binary:
+        for between, compression, ours_first in ways():
+            name = f"{'ours into its' if ours_first else 'its into ours'}, {between}, {compression}"
+            relay.guarded(name, one_way, binary, name, between, compression, ours_first)
+        relay.guarded("its file", its_file, binary)
+    TAP.end()
+
+
+if __name__ == "__main__":
+    main()
