@@ -33,16 +33,18 @@ struct retry_options {
 	double randomization_factor, multiplier;
 };
 
+enum queue_sizer { QUEUE_REQUESTS, QUEUE_ITEMS, QUEUE_BYTES };
+
 struct queue_options {
 	bool enabled;
 	s64 num_consumers, queue_size;
-	int sizer;				/* index of queue_sizers */
+	int sizer;				/* enum queue_sizer */
 	bool block_on_overflow, wait_for_result;
 	const char *storage;			/* id of an extension; "" none */
 	bool has_batch;
 	struct {
 		s64 flush_timeout_ns, min_size, max_size;
-		int sizer;
+		int sizer;			/* QUEUE_ITEMS, QUEUE_BYTES; 0: see sender_batch_sizer() */
 	} batch;
 };
 
@@ -65,6 +67,13 @@ extern const struct config_field retry_fields[], queue_fields[];
 	{ "sending_queue", CONFIG_SECTION, FIELD(type, member.queue), .fields = queue_fields, \
 	  .help = "what waits to be sent" }, \
 	{ "timeout", CONFIG_DURATION, FIELD(type, member.timeout_ns), .help = "of one attempt; 0: none" }
+
+/* What the tables cannot say; for component_ops.check(). */
+void sender_check(const struct sender_options *options, struct config_place place, const char *path,
+		  struct config_errors *errors);
+
+/* That of the batch section, or of the queue if it has none. */
+enum queue_sizer sender_batch_sizer(const struct queue_options *queue);
 
 enum send_outcome { SEND_OK, SEND_RETRY, SEND_PERMANENT };
 

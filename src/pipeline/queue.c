@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/queue.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/metrics.h"
+#include "pipeline/batch.h"
+#include "pipeline/storage.h"
+#include "profile/profile.h"
+#include "wire/otlp.h"
+
+#define AT_HAND_BYTES (16u << 20)	/* of items on disk whose batch is kept, not to be read back at once */
+
+struct queue_waiter {
+	bool done;
+	int result;
+};
+
+struct queue {
+	struct queue_limits limits;
+	struct storage *storage;
+	pthread_mutex_t lock;
+	pthread_cond_t room, result;
+	struct queue_item *first, **last;
+	u64 size, bytes;
+	bool closed, asleep;
+	struct queue_metrics metrics;
+};
+
+static u64 size_of(const struct queue *queue, u64 samples, u64 weight)
+{
+	switch (queue->limits.sizer) {
+	case QUEUE_ITEMS:
+		return samples;
+	case QUEUE_BYTES:
+		return weight;
+	default:
+		return 1;
+	}
+}
+
+static void push(struct queue *queue, struct queue_item *item)
+{
+	*queue->last = item;
+	queue->last = &item->next;
+}
+
+static void item_free(struct queue_item *item)
+{
+	if (!item)
+		return;
+	batch_unref(item->batch);
+	free(item);
+}
+DEFINE_CLEANUP(struct queue_item *, item_free)
+
+static int restore(struct queue *queue)
+{
+	const struct storage_record *records;
+	u32 count = storage_left_behind(queue->storage, &records);
+
+	for (u32 i = 0; i < count; i++) {
+		struct queue_item *item = calloc(1, sizeof(*item));
+
+		if (!item)
+			return -ENOMEM;
+		*item = (struct queue_item){ .id = records[i].id, .record_bytes = records[i].bytes,
+					     .samples = records[i].samples,
+					     .size = size_of(queue, records[i].samples, records[i].bytes) };
+		queue->size += item->size;
+		push(queue, item);
+	}
+	metric_set(queue->metrics.size, (s64)queue->size);
+	metric_add(queue->metrics.damaged, storage_damaged_count(queue->storage));
+	return 0;
+}
+
+int queue_new(const struct queue_limits *limits, const struct queue_metrics *metrics, struct storage *storage,
+	      struct queue **ret_queue)
+{
+	_cleanup_(queue_freep) struct queue *queue = calloc(1, sizeof(*queue));
+	pthread_condattr_t attributes;
+	int r;
+
+	if (!queue) {
+		storage_close(storage);
+		return -ENOMEM;
+	}
+	queue->limits = *limits;
+	queue->metrics = *metrics;
+	queue->storage = storage;
+	queue->last = &queue->first;
+	pthread_mutex_init(&queue->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&queue->room, &attributes);
+	pthread_cond_init(&queue->result, &attributes);
+	pthread_condattr_destroy(&attributes);
+	r = storage ? restore(queue) : 0;
+	if (r < 0)
+		return r;
+	*ret_queue = TAKE(queue);
+	return 0;
+}
+
+void queue_free(struct queue *queue)
+{
+	struct queue_item *item;
+
+	if (!queue)
+		return;
+	while ((item = queue->first)) {
+		queue->first = item->next;
+		item_free(item);
+	}
+	storage_close(queue->storage);
+	pthread_cond_destroy(&queue->room);
+	pthread_cond_destroy(&queue->result);
+	pthread_mutex_destroy(&queue->lock);
+	free(queue);
+}
+
+/* ---- Putting ------------------------------------------------------------------------------ */
+
+static struct timespec wait_end(void)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += QUEUE_WAIT_NS_MAX / 1000000000;
+	return end;
+}
+
+static bool has_room(const struct queue *queue, const struct queue_item *item)
+{
+	return queue->size + item->size <= queue->limits.size_max &&
+	       queue->bytes + item->weight <= queue->limits.bytes_max;
+}
+
+/* Claims the item's place, waiting for it if that is asked for. */
+static int claim(struct queue *queue, struct queue_item *item)
+{
+	struct timespec end = wait_end();
+	int r = 0;
+
+	if (item->size > queue->limits.size_max || item->weight > queue->limits.bytes_max)
+		return -E2BIG;
+	while (!queue->closed && !has_room(queue, item)) {
+		if (!queue->limits.block_on_overflow || r == ETIMEDOUT)
+			return -ENOBUFS;
+		r = pthread_cond_timedwait(&queue->room, &queue->lock, &end);
+	}
+	if (queue->closed)
+		return -ENOBUFS;
+	queue->size += item->size;
+	queue->bytes += item->weight;
+	metric_set(queue->metrics.size, (s64)queue->size);
+	return 0;
+}
+
+static void unclaim(struct queue *queue, const struct queue_item *item)
+{
+	queue->size -= item->size;
+	queue->bytes -= item->weight;
+	metric_set(queue->metrics.size, (s64)queue->size);
+	pthread_cond_broadcast(&queue->room);
+}
+
+/* Without the lock: this takes as long as the disk does. */
+static int store(struct queue *queue, struct queue_item *item)
+{
+	const void *at;
+	size_t bytes;
+	int r = batch_bytes(item->batch, &at, &bytes);
+
+	if (r < 0)
+		return r;
+	r = storage_put(queue->storage, at, bytes, item->samples, &item->id);
+	if (r == 0)
+		item->record_bytes = bytes;
+	return r;
+}
+
+/* A disk that is full or broken does not lose anything as long as there is memory. */
+static void note_stored(struct queue *queue, struct queue_item *item, int stored)
+{
+	if (stored < 0) {
+		metric_add(queue->metrics.storage_failures, 1);
+		return;
+	}
+	if (queue->bytes <= AT_HAND_BYTES)
+		return;
+	queue->bytes -= item->weight;
+	item->weight = 0;
+	batch_unref(TAKE(item->batch));
+}
+
+static int wait_for_result(struct queue *queue, struct queue_item *item, struct queue_waiter *waiter)
+{
+	struct timespec end = wait_end();
+	int r = 0;
+
+	while (!waiter->done && r != ETIMEDOUT)
+		r = pthread_cond_timedwait(&queue->result, &queue->lock, &end);
+	if (waiter->done)
+		return waiter->result;
+	item->waiter = NULL;
+	return -EAGAIN;
+}
+
+static int enqueue(struct queue *queue, struct queue_item *item, struct queue_waiter *waiter, bool *ret_wake)
+{
+	int r = claim(queue, item), stored = 0;
+
+	if (r < 0)
+		return r;
+	if (queue->storage) {
+		pthread_mutex_unlock(&queue->lock);
+		stored = store(queue, item);
+		pthread_mutex_lock(&queue->lock);
+		if (stored == -EDQUOT) {
+			unclaim(queue, item);
+			return -ENOBUFS;
+		}
+		note_stored(queue, item, stored);
+	}
+	if (queue->limits.wait_for_result)
+		item->waiter = waiter;
+	push(queue, item);
+	*ret_wake = queue->asleep;
+	queue->asleep = false;
+	return 0;
+}
+
+int queue_put(struct queue *queue, struct batch *batch, void (*wake)(void *arg), void *arg)
+{
+	_cleanup_(item_freep) struct queue_item *item = calloc(1, sizeof(*item));
+	struct queue_waiter waiter = { 0 };
+	bool wakes = false;
+	int r;
+
+	if (!item) {
+		batch_unref(batch);
+		return -ENOBUFS;
+	}
+	item->batch = batch;
+	item->samples = batch_samples(batch);
+	item->weight = batch_weight(batch);
+	item->size = size_of(queue, item->samples, item->weight);
+	pthread_mutex_lock(&queue->lock);
+	r = enqueue(queue, item, &waiter, &wakes);
+	pthread_mutex_unlock(&queue->lock);
+	if (r < 0)
+		return r;
+	if (wakes)
+		wake(arg);
+	if (!queue->limits.wait_for_result) {
+		item = NULL;	/* the taking thread has it */
+		return 0;
+	}
+	pthread_mutex_lock(&queue->lock);
+	r = wait_for_result(queue, TAKE(item), &waiter);
+	pthread_mutex_unlock(&queue->lock);
+	return r;
+}
+
+/* ---- Taking ------------------------------------------------------------------------------- */
+
+/* From disk. The bytes were checked before they were written, but others may have been there since. */
+static int load(struct queue *queue, struct queue_item *item)
+{
+	_cleanup_(profile_freep) struct profile *profile = NULL;
+	_cleanup_(buf_done) struct buf bytes;
+	u64 samples;
+	int r;
+
+	buf_init(&bytes, BATCH_BYTES_MAX);
+	r = storage_get(queue->storage, item->id, &bytes, &samples);
+	if (r == 0)
+		r = otlp_decode(bytes.data, bytes.len, NULL, &profile);
+	if (r < 0)
+		return r;
+	item->batch = batch_from_profile(profile);
+	if (!item->batch)
+		return -ENOMEM;
+	profile = NULL;
+	return 0;
+}
+
+static struct queue_item *pop(struct queue *queue, bool memory_only)
+{
+	struct queue_item **link = &queue->first, *item;
+
+	while (memory_only && *link && (*link)->id)
+		link = &(*link)->next;
+	item = *link;
+	if (!item)
+		return NULL;
+	*link = item->next;
+	if (!item->next)
+		queue->last = link;
+	item->next = NULL;
+	item->parts = 1;
+	return item;
+}
+
+struct queue_item *queue_take(struct queue *queue, bool memory_only)
+{
+	struct queue_item *item;
+
+	for (;;) {
+		int r;
+
+		pthread_mutex_lock(&queue->lock);
+		item = pop(queue, memory_only);
+		pthread_mutex_unlock(&queue->lock);
+		if (!item || item->batch)
+			return item;
+		r = load(queue, item);
+		if (r == 0)
+			return item;
+		/* Out of memory is no reason to forget it: it stays on disk for the next start. */
+		if (r != -ENOMEM)
+			metric_add(queue->metrics.damaged, 1);
+		queue_finish(queue, item, -EBADMSG, r == -ENOMEM);
+	}
+}
+
+void queue_finish(struct queue *queue, struct queue_item *item, int result, bool keep)
+{
+	if (!item->result)
+		item->result = result;
+	if (--item->parts)
+		return;
+	if (item->id && !keep)
+		storage_remove(queue->storage, item->id, item->record_bytes);
+	pthread_mutex_lock(&queue->lock);
+	unclaim(queue, item);
+	if (item->waiter) {
+		*item->waiter = (struct queue_waiter){ true, item->result };
+		pthread_cond_broadcast(&queue->result);
+	}
+	pthread_mutex_unlock(&queue->lock);
+	item_free(item);
+}
+
+bool queue_sleep(struct queue *queue)
+{
+	bool sleeps;
+
+	pthread_mutex_lock(&queue->lock);
+	sleeps = queue->asleep = !queue->first;
+	pthread_mutex_unlock(&queue->lock);
+	return sleeps;
+}
+
+void queue_close(struct queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue->closed = true;
+	pthread_cond_broadcast(&queue->room);
+	pthread_mutex_unlock(&queue->lock);
+}
