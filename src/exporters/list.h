@@ -1,2 +1,3 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every exporter. No include guard: it is included with EXPORTER() defined. */
+EXPORTER(nop)

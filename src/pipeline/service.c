@@ -236,16 +236,25 @@ static int plan_again(struct service *service, const struct config *config, stru
 	return r;
 }
 
+struct service *service_new(const struct service_host *host)
+{
+	struct service *service = calloc(1, sizeof(*service));
+
+	if (!service)
+		return NULL;
+	service->host = *host;
+	service->started_unix_ns = clock_ns(CLOCK_REALTIME);
+	return service;
+}
+
 int service_start(const struct service_host *host, const struct config *config, struct service **ret_service,
 		  struct buf *why)
 {
-	_cleanup_(service_freep) struct service *service = calloc(1, sizeof(*service));
+	_cleanup_(service_freep) struct service *service = service_new(host);
 	int r;
 
 	if (!service)
 		return -ENOMEM;
-	service->host = *host;
-	service->started_unix_ns = clock_ns(CLOCK_REALTIME);
 	r = plan_again(service, config, why);
 	if (r == 0)
 		r = add_all(service);
@@ -348,7 +357,7 @@ int service_pipeline(struct service *service, u32 i, struct pipeline_view *ret_v
 {
 	const struct plan_pipeline *pipeline;
 
-	if (i >= service->plan->pipeline_count)
+	if (!service->plan || i >= service->plan->pipeline_count)
 		return -ENOENT;
 	pipeline = &service->plan->pipelines[i];
 	*ret_view = (struct pipeline_view){

@@ -31,6 +31,9 @@ struct service_host {
 /* Checks everything that can be checked without starting: ids, references, options, cycles. -EINVAL with errors. */
 int service_check(const struct component_registry *registry, const struct config *config, struct config_errors *errors);
 
+/* Without components. NULL without memory. For tests of single components, which need one to ask. */
+struct service *service_new(const struct service_host *host);
+
 /* Makes and starts all of it; else `why` says which component and why. The config must outlive it. */
 int service_start(const struct service_host *host, const struct config *config, struct service **ret_service,
 		  struct buf *why);

@@ -1,2 +1,3 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every receiver. No include guard: it is included with RECEIVER() defined. */
+RECEIVER(nop)
