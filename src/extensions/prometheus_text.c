@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extensions/prometheus_text.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+/* Names that do not say their unit. */
+static const struct { const char *name, *unit; } units[] = {
+	{ "otelcol_process_uptime", "_seconds" },
+	{ "otelcol_process_memory_rss", "_bytes" },
+	{ "system_cpu_time", "_seconds" },
+	{ "system_memory_usage", "_bytes" },
+	{ "system_memory_limit", "_bytes" },
+	{ "process_memory_usage", "_bytes" },
+};
+
+struct span {
+	const char *at;
+	size_t len;
+};
+
+static struct span line_of(const char *at, const char *end)
+{
+	const char *stop = memchr(at, '\n', (size_t)(end - at));
+
+	return (struct span){ at, (size_t)((stop ? stop : end) - at) };
+}
+
+static bool starts_with(struct span line, const char *text)
+{
+	return line.len >= strlen(text) && !memcmp(line.at, text, strlen(text));
+}
+
+/* The word that begins there: a name ends at a blank or a brace. */
+static struct span word_at(struct span line, size_t from)
+{
+	size_t end = from;
+
+	while (end < line.len && line.at[end] != ' ' && line.at[end] != '{')
+		end++;
+	return (struct span){ line.at + from, end - from };
+}
+
+static bool ends_with(struct span name, const char *text)
+{
+	size_t len = strlen(text);
+
+	return name.len >= len && !memcmp(name.at + name.len - len, text, len);
+}
+
+static void add_name(struct span name, bool is_counter, const struct prometheus_naming *naming, struct buf *out)
+{
+	buf_add(out, name.at, name.len);
+	for (size_t i = 0; naming->units && i < sizeof(units) / sizeof(units[0]); i++)
+		if (name.len == strlen(units[i].name) && !memcmp(name.at, units[i].name, name.len))
+			buf_addf(out, "%s", units[i].unit);
+	if (is_counter && naming->type_suffix && !ends_with(name, "_total"))
+		buf_addf(out, "_total");
+}
+
+/* name{a="b"} 1, or name 1 */
+static void add_sample(struct span line, bool is_counter, const struct prometheus_naming *naming, struct buf *out)
+{
+	struct span name = word_at(line, 0);
+	size_t rest = name.len;
+	bool has_labels = rest < line.len && line.at[rest] == '{';
+
+	add_name(name, is_counter, naming, out);
+	if (*naming->labels)
+		buf_addf(out, "{%s%s", naming->labels, has_labels ? "," : "}");
+	rest += has_labels && *naming->labels;
+	buf_add(out, line.at + rest, line.len - rest);
+}
+
+/* # HELP name text, # TYPE name kind; the length of what stands before the name is in `before`. */
+static void add_comment(struct span line, size_t before, bool is_counter, const struct prometheus_naming *naming,
+			struct buf *out)
+{
+	struct span name = word_at(line, before);
+
+	buf_add(out, line.at, before);
+	add_name(name, is_counter, naming, out);
+	buf_add(out, name.at + name.len, line.len - before - name.len);
+}
+
+void prometheus_rename(const char *text, size_t len, const struct prometheus_naming *naming, struct buf *out)
+{
+	const char *end = text + len;
+	bool is_counter = false;
+
+	while (text < end) {
+		struct span line = line_of(text, end), next = line;
+
+		text = line.at + line.len + 1;
+		/* The kind stands in the line after the help. */
+		if (starts_with(line, "# HELP ") && text < end)
+			next = line_of(text, end);
+		if (starts_with(next, "# TYPE "))
+			is_counter = ends_with(next, " counter");
+		if (starts_with(line, "# "))
+			add_comment(line, 7 < line.len ? 7 : line.len, is_counter, naming, out);
+		else if (line.len)
+			add_sample(line, is_counter, naming, out);
+		buf_add(out, "\n", 1);
+	}
+}
+
+static bool is_name_character(char c, bool first)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (!first && c >= '0' && c <= '9');
+}
+
+void prometheus_label(struct buf *out, const char *key, const char *value)
+{
+	size_t left = strlen(value);
+
+	if (out->len)
+		buf_add(out, ",", 1);
+	for (const char *c = key; *c; c++)
+		buf_add(out, is_name_character(*c, c == key) ? c : "_", 1);
+	buf_add(out, "=\"", 2);
+	while (left) {
+		size_t step = utf8_next(value, left);
+
+		if (*value == '\n')
+			buf_add(out, "\\n", 2);
+		else if (*value == '"' || *value == '\\')
+			buf_addf(out, "\\%c", *value);
+		else if (step)
+			buf_add(out, value, step);
+		else
+			buf_addf(out, UTF8_REPLACEMENT);
+		value += step ? step : 1;
+		left -= step ? step : 1;
+	}
+	buf_add(out, "\"", 1);
+}
