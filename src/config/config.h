@@ -9,7 +9,7 @@
  *  - In every value: ${env:X}, ${X}, ${env:X:-default}, ${file:PATH}, ${yaml:TEXT}, nested; $$ is a dollar sign.
  *
  * Hostile files are bounded: CONFIG_BYTES_MAX of YAML, CONFIG_DEPTH_MAX, at most
- * 100 expansions a value; anchors and aliases count against CONFIG_NODES_MAX.
+ * CONFIG_EXPANSIONS_MAX expansions a value; anchors and aliases count against CONFIG_NODES_MAX.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -21,10 +21,20 @@
 
 #define CONFIG_BYTES_MAX (4u << 20)
 #define CONFIG_NODES_MAX 200000
+#define CONFIG_EXPANSIONS_MAX 1000	/* of one value */
+
+struct buf;
 
 struct config {
 	struct arena arena;			/* of the tree and of what is decoded from it */
 	const struct config_node *root;		/* a MAP */
+};
+
+/* Where ${env:X} and ${file:X} look; tests bring their own. */
+struct config_providers {
+	const char *(*variable)(void *arg, const char *name);	/* NULL: not set */
+	int (*read_file)(void *arg, const char *path, struct buf *ret_text);	/* -errno; at most CONFIG_BYTES_MAX */
+	void *arg;
 };
 
 struct config_request {
@@ -32,6 +42,7 @@ struct config_request {
 	u32 source_count;
 	const char *const *sets;		/* "a.b=c" */
 	u32 set_count;
+	const struct config_providers *providers;	/* NULL: the environment and files of this machine */
 };
 
 /* -EINVAL with errors added; -ENOMEM. Warnings may come with success. */

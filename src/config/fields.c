@@ -207,8 +207,9 @@ static void decode_duration(struct decode *d, const struct item *item, s64 *valu
 
 static void decode_text(struct decode *d, const struct item *item, const char **value)
 {
-	if (is_scalar(item->node))
-		*value = item->node->kind == NODE_NULL ? "" : item->node->text;
+	/* What a variable held is taken as it was, even if it reads as a list or a map. */
+	if (item->node->text)
+		*value = item->node->text;
 	else
 		refuse_value(d, item, item->node, "a string");
 }
@@ -448,7 +449,7 @@ static bool has_alias(const struct config_field *field, const char *key)
 	return false;
 }
 
-static const struct config_field *find_field(const struct config_field *fields, const char *key)
+const struct config_field *config_find_field(const struct config_field *fields, const char *key)
 {
 	for (const struct config_field *f = fields; f->name; f++) {
 		if (!strcmp(f->name, key))
@@ -520,7 +521,7 @@ static const char *said_before(const struct config_node *node, u32 i, const stru
 			       const struct config_field *field)
 {
 	for (u32 j = 0; j < i; j++) {
-		if (find_field(fields, node->map[j].key) == field)
+		if (config_find_field(fields, node->map[j].key) == field)
 			return node->map[j].key;
 	}
 	return NULL;
@@ -530,7 +531,7 @@ static void decode_entry(struct decode *d, const struct config_node *node, u32 i
 			 const struct path *path, void *options)
 {
 	const struct config_entry *entry = &node->map[i];
-	const struct config_field *field = find_field(fields, entry->key);
+	const struct config_field *field = config_find_field(fields, entry->key);
 	const char *before;
 
 	if (!field) {
@@ -557,7 +558,7 @@ static bool is_given(const struct config_node *node, const struct config_field *
 	for (u32 i = 0; node->kind == NODE_MAP && i < node->count; i++) {
 		const struct config_node *value = node->map[i].value;
 
-		if (find_field(fields, node->map[i].key) == field)
+		if (config_find_field(fields, node->map[i].key) == field)
 			return value->kind != NODE_NULL && (value->kind != NODE_STRING || *value->text);
 	}
 	return false;

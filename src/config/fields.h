@@ -109,4 +109,7 @@ struct config_field {
 int config_decode(struct arena *arena, const struct config_node *node, const struct config_field *fields,
 		  const char *path, void *options, struct config_errors *errors);
 
+/* The option that a key means, by any of its names, or NULL. */
+const struct config_field *config_find_field(const struct config_field *fields, const char *key);
+
 #endif

@@ -32,7 +32,7 @@ struct config_node {
 	enum node_kind kind;
 	u32 count;			/* of LIST and MAP */
 	struct config_place place;
-	const char *text;		/* scalars: as written, after expansion; NULL else */
+	const char *text;		/* scalars: as written, after expansion; NULL else, but for a whole ${...} */
 	bool expanded;			/* the whole value was one ${...} */
 	union {
 		bool boolean;
