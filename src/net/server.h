@@ -34,7 +34,8 @@ struct tls_server_options {
 	const char *cert_file, *key_file, *cert_pem, *key_pem;	/* "" where not given */
 	const char *client_ca_file;		/* then clients must show a certificate of it */
 	const char *min_version, *max_version;	/* "1.2", "1.3"; "" the default */
-	struct config_texts cipher_suites;
+	struct config_texts cipher_suites;	/* by the names of IANA and Go */
+	struct config_texts curve_preferences;	/* X25519, P256, P384, P521 */
 	s64 reload_interval_ns;			/* 0: files are read once */
 	bool client_ca_file_reload;
 };
@@ -61,8 +62,12 @@ struct route {
 };
 
 int server_new(struct metrics *metrics, struct server **ret_server);
+/* When all have left, and every exchange was replied to. */
 void server_free(struct server *server);
 DEFINE_CLEANUP(struct server *, server_free)
+
+/* Sentences for the log, from the loop's thread: certificates that could not be read again. */
+void server_on_notice(struct server *server, void (*notice)(void *arg, const char *sentence), void *arg);
 
 /*
  * Binds, or joins the listener that has this endpoint already. `why` gets a
@@ -77,8 +82,9 @@ int listener_route(struct listener *listener, const struct route *route);
 /*
  * Forgets the routes with this arg; returns when none of their handlers runs
  * and no exchange of theirs is open, or at the
- * deadline, when those that are open are answered with 503. The last one to
- * leave closes the listener: connections get GOAWAY.
+ * deadline (CLOCK_MONOTONIC), when those that are open are answered with 503; a handler that runs is waited for in any
+ * case, since it uses arg, but whoever holds an exchange may reply to it later, for nobody. A listener is gone when it
+ * has no routes left. The last one of an endpoint closes it: connections get GOAWAY.
  */
 void listener_leave(struct listener *listener, const void *arg, u64 deadline_ns);
 
@@ -106,12 +112,13 @@ const char *exchange_peer(const struct exchange *exchange);		/* "127.0.0.1:40312
 const char *exchange_header(const struct exchange *exchange, const char *name);
 u32 exchange_header_count(const struct exchange *exchange, const char *name);
 
-/* The body as it came over the wire; it may be taken. */
+/* The body as it came over the wire, of gRPC without the five bytes before the message; it may be taken. */
 struct buf *exchange_body(struct exchange *exchange);
 
 /*
  * The message: of HTTP the body without its Content-Encoding, of gRPC the one message of the
- * call. -EBADMSG: broken; -E2BIG: past the limit of out; -EOPNOTSUPP: an encoding that is not known.
+ * call. -EBADMSG: broken; -E2BIG: past the limit of out; -EOPNOTSUPP: an encoding that is not known. What is not
+ * packed is moved, not copied, if out is empty; the body is gone afterwards.
  */
 int exchange_message(struct exchange *exchange, struct buf *out);
 

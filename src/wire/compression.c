@@ -13,6 +13,7 @@
 #define GZIP_LEVEL 4
 #define GZIP_WINDOW (15 + 16)	/* the largest, with gzip's header */
 #define GZIP_LEVEL_MAX 9
+#define ZLIB_WINDOW 15
 #define ZSTD_LEVEL 3
 #define ZSTD_LEVEL_MAX 22
 
@@ -41,7 +42,7 @@ static size_t next_step(struct buf *out)
 
 /* ---- gzip ------------------------------------------------------------------ */
 
-static int gzip(int level, const void *at, size_t bytes, struct buf *out)
+static int gzip(int level, int window, const void *at, size_t bytes, struct buf *out)
 {
 	z_stream z = { .next_in = (void *)at, .avail_in = (uInt)bytes };
 	size_t bound;
@@ -49,7 +50,7 @@ static int gzip(int level, const void *at, size_t bytes, struct buf *out)
 
 	if (bytes > INT_MAX)
 		return -E2BIG;
-	if (deflateInit2(&z, level, Z_DEFLATED, GZIP_WINDOW, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&z, level, Z_DEFLATED, window, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	bound = deflateBound(&z, bytes);
 	r = buf_reserve(out, bound);
@@ -84,14 +85,14 @@ static int gunzip_step(z_stream *z, struct buf *out)
 }
 
 /* Members may follow one another; their contents are joined. */
-static int gunzip(const void *at, size_t bytes, struct buf *out)
+static int gunzip(const void *at, size_t bytes, int window, struct buf *out)
 {
 	z_stream z = { .next_in = (void *)at, .avail_in = (uInt)bytes };
 	int r = 0;
 
 	if (bytes > INT_MAX)
 		return -E2BIG;
-	if (inflateInit2(&z, GZIP_WINDOW) != Z_OK)
+	if (inflateInit2(&z, window) != Z_OK)
 		return -ENOMEM;
 	while (r == 0) {
 		r = gunzip_step(&z, out);
@@ -151,7 +152,9 @@ int compression_pack_level(enum compression kind, int level, const void *at, siz
 {
 	switch (kind) {
 	case COMPRESSION_GZIP:
-		return gzip(level_within(level, GZIP_LEVEL, GZIP_LEVEL_MAX), at, bytes, out);
+		return gzip(level_within(level, GZIP_LEVEL, GZIP_LEVEL_MAX), GZIP_WINDOW, at, bytes, out);
+	case COMPRESSION_ZLIB:
+		return gzip(level_within(level, GZIP_LEVEL, GZIP_LEVEL_MAX), ZLIB_WINDOW, at, bytes, out);
 	case COMPRESSION_ZSTD:
 		return zstd_compress(level_within(level, ZSTD_LEVEL, ZSTD_LEVEL_MAX), at, bytes, out);
 	case COMPRESSION_NONE:
@@ -170,7 +173,9 @@ int compression_unpack(enum compression kind, const void *at, size_t bytes, stru
 {
 	switch (kind) {
 	case COMPRESSION_GZIP:
-		return gunzip(at, bytes, out);
+		return gunzip(at, bytes, GZIP_WINDOW, out);
+	case COMPRESSION_ZLIB:
+		return gunzip(at, bytes, ZLIB_WINDOW, out);
 	case COMPRESSION_ZSTD:
 		return zstd_decompress(at, bytes, out);
 	case COMPRESSION_NONE:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gzip and zstd over whole buffers. What comes out never exceeds the limit of
- * the buffer it goes to, whatever the input claims.
+ * gzip, zstd and zlib (what HTTP calls deflate) over whole buffers. What comes
+ * out never exceeds the limit of the buffer it goes to, whatever the input
+ * claims.
  */
 #ifndef WIRE_COMPRESSION_H
 #define WIRE_COMPRESSION_H
@@ -10,7 +11,7 @@
 
 #include "base/buf.h"
 
-enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZSTD };
+enum compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZSTD, COMPRESSION_ZLIB };
 
 /* By the first bytes. */
 enum compression compression_of(const void *at, size_t bytes);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Endpoints as people write them, and the sockets that listen there. */
+#ifndef NET_ADDRESS_H
+#define NET_ADDRESS_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "abi.h"
+#include "base/buf.h"
+
+#define ADDRESS_SOCKETS_MAX 2
+
+/*
+ * Sockets that listen on "host:port", ":port" (all addresses), "[::1]:port",
+ * or on a path. localhost means 127.0.0.1 and ::1, where there is one. The
+ * port is the same for both, also if it was 0. A socket file that nobody
+ * answers at is replaced. How many sockets; -errno with a sentence in `why`.
+ */
+int address_listen(const char *endpoint, bool unix_socket, int fds[ADDRESS_SOCKETS_MAX], struct buf *why);
+
+/* "127.0.0.1:4317", "[::1]:80"; "unix" of a client without a name. */
+void address_text(const struct sockaddr_storage *address, socklen_t bytes, char *text, size_t text_bytes);
+
+#endif

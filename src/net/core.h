@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the parts of the server share: the server itself, its limits and its
+ * counters. Private to net/.
+ *
+ * All of it belongs to the loop's thread, except what is said to be under
+ * route_lock, and the counters.
+ */
+#ifndef NET_CORE_H
+#define NET_CORE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "abi.h"
+#include "base/metrics.h"
+#include "net/loop.h"
+#include "net/work.h"
+
+struct connection;
+struct endpoint;
+
+#define SECOND_NS 1000000000ull
+
+#define CONNECTIONS_MAX 4096
+#define EXCHANGES_MAX 4096			/* open at once, over all connections */
+#define HEAD_BYTES_MAX ((size_t)64 << 10)	/* of a request's line and headers */
+#define HEADERS_MAX 256
+#define STREAMS_MAX 100				/* of an HTTP/2 connection at once */
+#define WORK_WAITING_MAX 1024			/* by server_work() */
+
+/* Bodies that are held, over all connections: past the first, peers are not asked for more; past the second, 503. */
+#define BODIES_SOFT_MAX ((size_t)128 << 20)
+#define BODIES_HARD_MAX ((size_t)256 << 20)
+
+/* Of a refused request so much is read and thrown away, so that the connection can be used again. */
+#define DISCARD_MAX ((size_t)1 << 20)
+
+#define READ_BYTES ((size_t)256 << 10)
+
+#define FIRST_BYTES_TIMEOUT_NS (10 * SECOND_NS)	/* from accept to the first request: TLS, preface */
+#define HEAD_TIMEOUT_NS (20 * SECOND_NS)
+#define REQUEST_TIMEOUT_NS (60 * SECOND_NS)
+#define IDLE_TIMEOUT_NS (300 * SECOND_NS)	/* of HTTP/1.1; HTTP/2 is pinged instead */
+#define WRITE_TIMEOUT_NS (30 * SECOND_NS)	/* without the peer taking a byte */
+#define LINGER_NS (2 * SECOND_NS)
+#define PING_INTERVAL_NS (7200 * SECOND_NS)
+#define PING_TIMEOUT_NS (20 * SECOND_NS)
+
+#define SERVER_COUNTS(X)										\
+	X(ACCEPTED, "wick_server_connections_total", "outcome", "accepted", "Connections that came in")	\
+	X(CONNECTIONS_FULL, "wick_server_connections_total", "outcome", "too_many", NULL)		\
+	X(ACCEPT_FAILED, "wick_server_connections_total", "outcome", "failed", NULL)			\
+	X(HTTP1, "wick_server_requests_total", "protocol", "http1", "Requests whose headers were read")	\
+	X(HTTP2, "wick_server_requests_total", "protocol", "http2", NULL)				\
+	X(NOT_FOUND, "wick_server_refused_total", "reason", "path", "Requests refused by the server itself") \
+	X(BAD_METHOD, "wick_server_refused_total", "reason", "method", NULL)				\
+	X(BAD_TYPE, "wick_server_refused_total", "reason", "content_type", NULL)			\
+	X(BAD_REQUEST, "wick_server_refused_total", "reason", "malformed", NULL)			\
+	X(HEAD_TOO_LARGE, "wick_server_refused_total", "reason", "headers_too_large", NULL)		\
+	X(BODY_TOO_LARGE, "wick_server_refused_total", "reason", "body_too_large", NULL)		\
+	X(BODIES_FULL, "wick_server_refused_total", "reason", "out_of_memory", NULL)			\
+	X(EXCHANGES_FULL, "wick_server_refused_total", "reason", "too_many", NULL)			\
+	X(CLOSING, "wick_server_refused_total", "reason", "shutting_down", NULL)			\
+	X(REQUEST_LATE, "wick_server_refused_total", "reason", "too_slow", NULL)			\
+	X(CLOSED_FIRST_LATE, "wick_server_closed_total", "reason", "no_request", "Connections closed by the server") \
+	X(CLOSED_IDLE, "wick_server_closed_total", "reason", "idle", NULL)				\
+	X(CLOSED_AGE, "wick_server_closed_total", "reason", "age", NULL)				\
+	X(CLOSED_WRITE_LATE, "wick_server_closed_total", "reason", "write_stalled", NULL)		\
+	X(CLOSED_PING_LATE, "wick_server_closed_total", "reason", "ping_unanswered", NULL)		\
+	X(CLOSED_RESETS, "wick_server_closed_total", "reason", "too_many_resets", NULL)			\
+	X(CLOSED_PROTOCOL, "wick_server_closed_total", "reason", "protocol_error", NULL)		\
+	X(CLOSED_TLS, "wick_server_closed_total", "reason", "tls", NULL)				\
+	X(TLS_RELOADED, "wick_server_tls_reloads_total", "outcome", "ok", "TLS files that were read again") \
+	X(TLS_RELOAD_FAILED, "wick_server_tls_reloads_total", "outcome", "failed", NULL)
+
+enum server_count {
+#define X(id, ...) COUNT_##id,
+	SERVER_COUNTS(X)
+#undef X
+	SERVER_COUNT_COUNT,
+};
+
+struct server {
+	struct loop *loop;
+	struct work *work;
+	struct metric *counts[SERVER_COUNT_COUNT];
+	struct metric *connection_gauge, *body_bytes_gauge, *exchange_gauge;
+	struct endpoint *endpoints;
+	bool held;			/* a reload: endpoints without members stay */
+	char *read_buffer;		/* READ_BYTES: what was just read, of whichever connection */
+	u32 connection_count, exchange_count;
+	size_t body_bytes;		/* of all exchanges */
+	struct connection *stalled;	/* those that are not asked for more: see BODIES_SOFT_MAX */
+	struct loop_post ask;		/* them again */
+	bool ask_posted;
+	void (*notice)(void *arg, const char *sentence);
+	void *notice_arg;
+	atomic_uint work_waiting;
+	/* Of route entries: counts of what is under way. */
+	pthread_mutex_t route_lock;
+	pthread_cond_t route_quiet;
+};
+
+static inline void server_count(struct server *server, enum server_count count)
+{
+	metric_add(server->counts[count], 1);
+}
+
+/* A server whose loop and work run in the caller's thread, or in threads of their own. */
+int server_make(struct metrics *metrics, bool threads, struct server **ret_server);
+
+/* Bodies take more, or less; when there is room again, those that wait are asked for more. */
+void server_hold_bytes(struct server *server, size_t bytes);
+void server_release_bytes(struct server *server, size_t bytes);
+
+#endif

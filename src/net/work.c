@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "net/work.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+
+#define THREADS_MAX 4
+
+struct work {
+	pthread_mutex_t lock;
+	pthread_cond_t added;
+	struct work_item *first, **last;
+	bool stopping;
+	u32 thread_count;
+	pthread_t threads[THREADS_MAX];
+};
+
+u32 work_thread_count(void)
+{
+	cpu_set_t cpus;
+	int count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : THREADS_MAX;
+
+	return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : (u32)count;
+}
+
+/* The next piece, or NULL when all is done and no more comes. */
+static struct work_item *next_item(struct work *work)
+{
+	struct work_item *item;
+
+	pthread_mutex_lock(&work->lock);
+	while (!work->first && !work->stopping)
+		pthread_cond_wait(&work->added, &work->lock);
+	item = work->first;
+	if (item) {
+		work->first = item->next;
+		if (!work->first)
+			work->last = &work->first;
+	}
+	pthread_mutex_unlock(&work->lock);
+	return item;
+}
+
+static void *run_work(void *arg)
+{
+	struct work_item *item;
+
+	while ((item = next_item(arg)))
+		item->run(item);
+	return NULL;
+}
+
+void work_add(struct work *work, struct work_item *item)
+{
+	if (!work->thread_count) {
+		item->run(item);
+		return;
+	}
+	item->next = NULL;
+	pthread_mutex_lock(&work->lock);
+	*work->last = item;
+	work->last = &item->next;
+	pthread_cond_signal(&work->added);
+	pthread_mutex_unlock(&work->lock);
+}
+
+static int start_threads(struct work *work, u32 count)
+{
+	sigset_t all, before;
+	int r = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (r == 0 && work->thread_count < count && work->thread_count < THREADS_MAX) {
+		r = pthread_create(&work->threads[work->thread_count], NULL, run_work, work);
+		if (r == 0)
+			pthread_setname_np(work->threads[work->thread_count++], "wick: work");
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -r;
+}
+
+int work_new(u32 thread_count, struct work **ret_work)
+{
+	_cleanup_(work_freep) struct work *work = calloc(1, sizeof(*work));
+	int r;
+
+	if (!work)
+		return -ENOMEM;
+	pthread_mutex_init(&work->lock, NULL);
+	pthread_cond_init(&work->added, NULL);
+	work->last = &work->first;
+	r = start_threads(work, thread_count);
+	if (r < 0)
+		return r;
+	*ret_work = TAKE(work);
+	return 0;
+}
+
+void work_free(struct work *work)
+{
+	if (!work)
+		return;
+	pthread_mutex_lock(&work->lock);
+	work->stopping = true;
+	pthread_cond_broadcast(&work->added);
+	pthread_mutex_unlock(&work->lock);
+	for (u32 i = 0; i < work->thread_count; i++)
+		pthread_join(work->threads[i], NULL);
+	pthread_mutex_destroy(&work->lock);
+	pthread_cond_destroy(&work->added);
+	free(work);
+}
