@@ -141,6 +141,7 @@ $(O)/bench/micro/%.o: CPPFLAGS += -Ibench/micro
 micro: $(MICRO:%_micro.c=$(O)/%)
 	$(Q)$(O)/bench/micro/fold
 	$(Q)$(O)/bench/micro/otlp
+	$(Q)$(O)/bench/micro/otlp_check
 	$(Q)$(O)/bench/micro/rows $(wildcard /lib/$(TRIPLE)/libc.so.6 /lib/$(TRIPLE)/libLLVM-14.so.1)
 
 install: all

@@ -47,6 +47,12 @@ static size_t ascii_prefix(const char *at, size_t len)
 		if (word & 0x8080808080808080)
 			break;
 	}
+	/* The rest, with some of what was looked at already. */
+	if (len >= sizeof(word) && i + sizeof(word) > len) {
+		memcpy(&word, at + len - sizeof(word), sizeof(word));
+		if (!(word & 0x8080808080808080))
+			return len;
+	}
 	while (i < len && (unsigned char)at[i] < 0x80)
 		i++;
 	return i;

@@ -31,7 +31,10 @@ struct otlp_info {
 	bool guessed;	/* nothing in the request said so, but read as 1.10 its indices make no sense */
 };
 
-/* ret_info may be NULL. -EBADMSG: not ProfilesData, or indices out of range, or two numberings in one request. */
+/*
+ * ret_info may be NULL. -EBADMSG: not ProfilesData, or indices out of range, or two numberings in one request;
+ * otlp_check() (wire/otlp_check.h) says which.
+ */
 int otlp_decode(const void *at, size_t bytes, struct otlp_info *ret_info, struct profile **ret_profile);
 int otlp_encode(const struct profile *profile, struct buf *out);
 

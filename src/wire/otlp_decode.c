@@ -30,7 +30,6 @@ struct decoder {
 	struct profile *profile;
 	enum otlp_numbering numbering;
 	bool first_seen[DICTIONARY_FIELDS];	/* row 0 of the table was read */
-	bool stray_attribute;			/* a sample names an attribute that is not there */
 };
 
 static void fail(struct pb *r, int err)
@@ -77,10 +76,16 @@ static void read_indices(struct pb *r, const struct pb_field *f, u32 *at, u32 *c
 	pb_inherit(r, &list);
 }
 
+/* In field 4 a lone number is a link of 1.9, see otlp_numbering.h. */
 static void read_values(struct pb *r, const struct pb_field *f, s64 *at, u32 *count)
 {
-	struct pb list = pb_body(r, f);
+	struct pb list;
 
+	if (f->number == 2 && f->wire == PB_VARINT) {
+		at[(*count)++] = (s64)f->value;
+		return;
+	}
+	list = pb_body(r, f);
 	while (list.at < list.end) {
 		s64 value = (s64)pb_varint(&list);
 
@@ -128,7 +133,7 @@ static struct indices read_index_field(struct decoder *d, struct pb *r, struct p
 
 	count_numbers(message, counts);
 	at = alloc(d, r, counts[number], sizeof(*at));
-	while (at && pb_next(&message, &f))
+	while (!r->err && pb_next(&message, &f))
 		if (f.number == number)
 			read_indices(&message, &f, at, &count);
 	pb_inherit(r, &message);
@@ -163,6 +168,7 @@ static struct keyvalue read_keyvalue(struct decoder *d, struct pb *r, struct pb 
 {
 	struct keyvalue kv = { 0 };
 	struct pb_field f;
+	struct str key;
 
 	while (pb_next(&message, &f)) {
 		switch (f.number) {
@@ -174,8 +180,9 @@ static struct keyvalue read_keyvalue(struct decoder *d, struct pb *r, struct pb 
 			kv.value = read_any(d, &message, pb_body(&message, &f), depth);
 			break;
 		case 3:
+			key = read_reference(d, &message, &f);
 			if (!kv.key.len)
-				kv.key = read_reference(d, &message, &f);
+				kv.key = key;
 			break;
 		}
 	}
@@ -201,7 +208,7 @@ static const struct keyvalue *read_keyvalues(struct decoder *d, struct pb *r, st
 	struct pb_field f;
 	u32 count = 0;
 
-	while (at && pb_next(&message, &f))
+	while (!r->err && pb_next(&message, &f))
 		if (f.number == number)
 			at[count++] = read_keyvalue(d, &message, pb_body(&message, &f), depth);
 	pb_inherit(r, &message);
@@ -215,7 +222,7 @@ static const struct any *read_array(struct decoder *d, struct pb *r, struct pb m
 	struct pb_field f;
 	u32 count = 0;
 
-	while (at && pb_next(&message, &f))
+	while (!r->err && pb_next(&message, &f))
 		if (f.number == 1)
 			at[count++] = read_any(d, &message, pb_body(&message, &f), depth);
 	pb_inherit(r, &message);
@@ -447,14 +454,6 @@ static const u8 old_roles[SAMPLE_FIELDS] = { 0, SAMPLE_STACK, SAMPLE_VALUES, SAM
 static const u8 new_roles[SAMPLE_FIELDS] = { 0, SAMPLE_STACK, SAMPLE_ATTRIBUTES, SAMPLE_LINK, SAMPLE_VALUES,
 					     SAMPLE_TIMES };
 
-static bool strays(const struct decoder *d, struct indices attributes)
-{
-	for (u32 i = 0; i < attributes.count; i++)
-		if (attributes.at[i] >= d->profile->attributes.count)
-			return true;
-	return false;
-}
-
 static void read_sample(struct decoder *d, struct pb *r, struct pb m, struct profile_sample *sample)
 {
 	const u8 *roles = d->numbering == OTLP_1_10 ? new_roles : old_roles;
@@ -468,7 +467,7 @@ static void read_sample(struct decoder *d, struct pb *r, struct pb m, struct pro
 	count_numbers(m, counts);
 	attributes = alloc(d, &m, counts[attributes_field], sizeof(*attributes));
 	values = alloc(d, &m, counts[values_field], sizeof(*values));
-	times = alloc(d, &m, counts[5] ? count_times(m, 5) : 0, sizeof(*times));
+	times = alloc(d, &m, count_times(m, 5), sizeof(*times));
 	*sample = (struct profile_sample){ .attributes.at = attributes, .values = values, .times_unix_ns = times };
 	while (pb_next(&m, &f)) {
 		switch (f.number < SAMPLE_FIELDS ? roles[f.number] : SAMPLE_OTHER) {
@@ -490,10 +489,6 @@ static void read_sample(struct decoder *d, struct pb *r, struct pb m, struct pro
 			read_times(&m, &f, times, &sample->time_count);
 			break;
 		}
-	}
-	if (strays(d, sample->attributes)) {
-		d->stray_attribute = true;
-		fail(&m, -EBADMSG);
 	}
 	pb_inherit(r, &m);
 }
@@ -694,7 +689,7 @@ static int read_request(struct decoder *d, struct pb request)
 	return profile_err(d->profile) ? profile_err(d->profile) : profile_check(d->profile);
 }
 
-static int decode_as(struct pb request, enum otlp_numbering numbering, bool *ret_stray, struct profile **ret_profile)
+static int decode_as(struct pb request, enum otlp_numbering numbering, struct profile **ret_profile)
 {
 	_cleanup_(profile_freep) struct profile *profile = profile_new();
 	struct decoder d = { .profile = profile, .numbering = numbering };
@@ -703,7 +698,6 @@ static int decode_as(struct pb request, enum otlp_numbering numbering, bool *ret
 	if (!profile)
 		return -ENOMEM;
 	r = read_request(&d, request);
-	*ret_stray = d.stray_attribute;
 	if (r < 0)
 		return r;
 	*ret_profile = TAKE(profile);
@@ -713,15 +707,11 @@ static int decode_as(struct pb request, enum otlp_numbering numbering, bool *ret
 int otlp_decode(const void *at, size_t bytes, struct otlp_info *ret_info, struct profile **ret_profile)
 {
 	struct pb request = pb_from(at, bytes);
-	struct otlp_evidence e = otlp_evidence_find(request);
-	struct otlp_info info = { .numbering = e.numbering };
-	bool stray = false;
-	int r = bytes > INT32_MAX ? -E2BIG : decode_as(request, e.numbering, &stray, ret_profile);
+	struct otlp_info info = { .numbering = OTLP_1_10 };
+	int r = bytes > INT32_MAX ? -E2BIG : decode_as(request, OTLP_1_10, ret_profile);
 
-	if (r == -EBADMSG && stray && !e.known && decode_as(request, OTLP_1_9, &stray, ret_profile) == 0) {
-		info = (struct otlp_info){ OTLP_1_9, true };
-		r = 0;
-	}
+	if (r == -EBADMSG && otlp_older_numbering(request, &info))
+		r = decode_as(request, info.numbering, ret_profile);
 	if (r == 0 && ret_info)
 		*ret_info = info;
 	return r;

@@ -6,9 +6,14 @@
  *	Sample 4 LEN or 3 VARINT	values or link of 1.10
  *	Profile 8 LEN or 9 VARINT	profile_id or dropped count of 1.8
  *
- * The first piece of evidence decides; one against it has, read so, the wrong
- * wire type and fails the request. A sample of stack, field 2 and times alone
- * says nothing.
+ * Evidence of an older numbering has, read as 1.10, the wrong wire type: a
+ * request that can be read as 1.10 has none. So readers take 1.10 first, and
+ * ask here only when that fails.
+ *
+ * A sample of stack, field 2 and times alone says nothing. It fails as 1.10
+ * only if field 2 holds an index that is outside attribute_table, or for a
+ * reason that holds in the older reading as well; so the older one may be
+ * tried, and if it is consistent, that was a guess.
  */
 #ifndef WIRE_OTLP_NUMBERING_H
 #define WIRE_OTLP_NUMBERING_H
@@ -17,11 +22,15 @@
 #include "wire/pb.h"
 
 struct otlp_evidence {
-	bool known;			/* else numbering is the newest */
-	bool v1_8;
-	enum otlp_numbering numbering;
+	bool v1_8, v1_9, v1_10;		/* v1_9: of 1.8 as well */
 };
 
 struct otlp_evidence otlp_evidence_find(struct pb request);
+
+/* Evidence for both: no reading is right. */
+bool otlp_evidence_contradicts(struct otlp_evidence evidence);
+
+/* The numbering to try for a request that is not of 1.10; false if there is none. */
+bool otlp_older_numbering(struct pb request, struct otlp_info *ret_info);
 
 #endif
