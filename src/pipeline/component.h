@@ -55,10 +55,12 @@ struct component_setup {
 
 /* What an extension offers to others; the self is the component's. */
 struct authenticator_ops {
-	/* Server: is this the value of an Authorization header (NULL: none) that may pass? */
+	/* Server: is this the value of an Authorization header (NULL: none) that may pass? Any thread. */
 	bool (*accept)(void *self, const char *authorization);
 	/* Client: appends the value of the Authorization header. */
 	int (*header)(void *self, struct buf *out);
+	/* The name of that header, in lower case, if it is another one. Optional. */
+	const char *(*header_name)(void *self);
 };
 
 struct component_ops {

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receivers/otlp_intake.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/metrics.h"
+#include "pipeline/batch.h"
+#include "pipeline/component.h"
+#include "profile/profile.h"
+#include "wire/otlp.h"
+#include "wire/otlp_check.h"
+#include "wire/otlp_json.h"
+
+void otlp_intake_init(struct otlp_intake *intake, struct metrics *metrics, const struct component_setup *setup,
+		      const char *transport)
+{
+	receipts_init(&intake->receipts, metrics, setup, transport);
+	intake->guessed = metrics_get(metrics, METRIC_COUNTER, "wick_receiver_guessed_requests",
+				      "Requests read as of OTLP 1.9 only because they make no sense as of 1.10.",
+				      &(struct metric_label){ "receiver", setup->id }, 1);
+}
+
+static int take_profile(struct profile *profile, struct batch **ret_batch)
+{
+	*ret_batch = batch_from_profile(profile);
+	if (*ret_batch)
+		return 0;
+	profile_free(profile);
+	return -ENOMEM;
+}
+
+static int read_json(const struct buf *message, struct batch **ret_batch, struct buf *why)
+{
+	struct profile *profile;
+	int r = otlp_json_decode(message->data, message->len, &profile);
+
+	if (r == -EBADMSG)
+		buf_addf(why, "not OTLP profiles in JSON, or an index in them is out of range");
+	return r < 0 ? r : take_profile(profile, ret_batch);
+}
+
+/* Bytes that may be sent on as they are stay bytes. */
+static int read_protobuf(const struct otlp_intake *intake, struct buf *message, struct batch **ret_batch,
+			 struct buf *why)
+{
+	struct profile *profile;
+	struct otlp_info info;
+	u64 samples;
+	int r = otlp_check(message->data, message->len, &samples, why);
+
+	if (r == 0) {
+		*ret_batch = batch_from_bytes(message, samples);
+		return *ret_batch ? 0 : -ENOMEM;
+	}
+	if (r == 1)
+		r = otlp_decode(message->data, message->len, &info, &profile);
+	if (r < 0)
+		return r;
+	metric_add(intake->guessed, info.guessed);
+	return take_profile(profile, ret_batch);
+}
+
+/* Why a request was not taken: by us if it could not be read, else by those who come next. */
+static enum rpc_code code_of(int error, struct buf *why)
+{
+	switch (error) {
+	case -EBADMSG:
+		return RPC_INVALID_ARGUMENT;
+	case -E2BIG:
+		if (!why->len)
+			buf_addf(why, "the request is too large");
+		return RPC_RESOURCE_EXHAUSTED;
+	default:
+		if (!why->len)
+			buf_addf(why, "out of memory, try again later");
+		return RPC_UNAVAILABLE;
+	}
+}
+
+static enum rpc_code pass_on(const struct otlp_intake *intake, struct batch *batch, struct buf *why)
+{
+	int r = receipts_send(&intake->receipts, batch);
+
+	if (r == 0)
+		return RPC_OK;
+	if (r == -EAGAIN || r == -ENOMEM) {
+		buf_addf(why, "cannot take more now, try again later");
+		return RPC_UNAVAILABLE;
+	}
+	buf_addf(why, "the pipeline refused it: %s", strerror(-r));
+	return RPC_INTERNAL;
+}
+
+enum rpc_code otlp_intake_take(const struct otlp_intake *intake, struct buf *message, bool json, struct buf *why)
+{
+	struct batch *batch = NULL;
+	int r = json ? read_json(message, &batch, why) : read_protobuf(intake, message, &batch, why);
+
+	buf_done(message);
+	if (r < 0) {
+		receipts_failed(&intake->receipts, 0);
+		return code_of(r, why);
+	}
+	if (batch_samples(batch))
+		return pass_on(intake, batch, why);
+	batch_unref(batch);
+	receipts_nothing(&intake->receipts);
+	return RPC_OK;
+}
