@@ -132,7 +132,7 @@ static int pattern_set_limits(struct pattern *p)
 int pattern_new(const char *text, size_t len, struct pattern **ret_pattern, struct buf *why)
 {
 	_cleanup_(pattern_freep) struct pattern *p = calloc(1, sizeof(*p));
-	_cleanup_(buf_done) struct buf plain;
+	_cleanup_(buf_done) struct buf plain = { 0 };
 	uint32_t count = 0;
 	int r;
 
@@ -252,7 +252,7 @@ static size_t reference_at(const char *text, size_t len, const char **ret_name, 
 	return to + braced;
 }
 
-void pattern_expand(const struct pattern *p, const char *at, const struct pattern_span *spans, const char *text,
+static void pattern_expand(const struct pattern *p, const char *at, const struct pattern_span *spans, const char *text,
 		    size_t len, struct buf *out)
 {
 	for (size_t i = 0; i < len;) {
@@ -282,6 +282,21 @@ void pattern_expand(const struct pattern *p, const char *at, const struct patter
 	}
 }
 
+static int pattern_put(const struct pattern *p, const char *at, const struct pattern_span *spans,
+		       const char *replacement,
+		       size_t replacement_len, const struct pattern_edit *edit, struct buf *out)
+{
+	_cleanup_(buf_done) struct buf piece = { 0 };
+
+	if (!edit) {
+		pattern_expand(p, at, spans, replacement, replacement_len, out);
+		return 0;
+	}
+	buf_init(&piece, out->max);
+	pattern_expand(p, at, spans, replacement, replacement_len, &piece);
+	return buf_err(&piece) < 0 ? buf_err(&piece) : edit->edit(edit->arg, piece.data, piece.len, out);
+}
+
 static size_t utf8_step(const char *at, size_t len, size_t i)
 {
 	size_t step = 1;
@@ -292,7 +307,7 @@ static size_t utf8_step(const char *at, size_t len, size_t i)
 }
 
 int pattern_replace(const struct pattern *p, struct pattern_scratch *scratch, const char *at, size_t len,
-		    const char *replacement, size_t replacement_len, struct buf *out)
+		    const char *replacement, size_t replacement_len, const struct pattern_edit *edit, struct buf *out)
 {
 	struct pattern_span spans[PATTERN_GROUPS_MAX];
 	size_t done = 0, start = 0;
@@ -307,7 +322,9 @@ int pattern_replace(const struct pattern *p, struct pattern_scratch *scratch, co
 		buf_add(out, at + done, spans[0].from - done);
 		/* As Go: an empty match right behind the match before is none. */
 		if (spans[0].to > spans[0].from || spans[0].from > done || !replaced)
-			pattern_expand(p, at, spans, replacement, replacement_len, out);
+			r = pattern_put(p, at, spans, replacement, replacement_len, edit, out);
+		if (r < 0)
+			return r;
 		done = spans[0].to;
 		start = done;
 		if (spans[0].to == spans[0].from)

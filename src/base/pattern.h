@@ -60,13 +60,14 @@ const char *pattern_group_name(const struct pattern *pattern, uint32_t group);
 
 /*
  * Appends the text with every match replaced. In the replacement, $1, ${1}, $name and ${name} are groups,
- * $$ is a dollar sign. 1 if something was replaced, else 0; -E2BIG, -ENOMEM.
+ * $$ is a dollar sign. If edit is given, it makes what is put in of what the replacement says.
+ * 1 if something was replaced, else 0; -E2BIG, -ENOMEM, or what edit returned.
  */
+struct pattern_edit {
+	int (*edit)(void *arg, const char *at, size_t len, struct buf *out);
+	void *arg;
+};
 int pattern_replace(const struct pattern *pattern, struct pattern_scratch *scratch, const char *at, size_t len,
-		    const char *replacement, size_t replacement_len, struct buf *out);
-
-/* Appends the replacement for one match. */
-void pattern_expand(const struct pattern *pattern, const char *at, const struct pattern_span *spans,
-		    const char *replacement, size_t replacement_len, struct buf *out);
+		    const char *replacement, size_t replacement_len, const struct pattern_edit *edit, struct buf *out);
 
 #endif

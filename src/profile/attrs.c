@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/attrs.h"
 
+#include <stdint.h>
+
 #include "profile/any.h"
 
 struct attrs attrs_of_resource(struct profile *profile, struct profile_resource *resource)
@@ -191,6 +193,9 @@ bool attrs_remove(struct attrs *attrs, struct str key)
 	return attrs_remove_if(attrs, is_key, &key) > 0;
 }
 
+/* Longer lists lose their units: looking for each key in them would take too long. */
+#define ATTRS_SEARCH_MAX 1024
+
 static void attrs_replace_indices(struct attrs *attrs, const struct keyvalue *map, u32 count)
 {
 	u32 *list = profile_alloc(attrs->profile, count * sizeof(*list));
@@ -198,7 +203,7 @@ static void attrs_replace_indices(struct attrs *attrs, const struct keyvalue *ma
 	if (!list)
 		return;
 	for (u32 i = 0; i < count; i++) {
-		u32 old = attrs_index(attrs, map[i].key);
+		u32 old = attrs->indices->count <= ATTRS_SEARCH_MAX ? attrs_index(attrs, map[i].key) : UINT32_MAX;
 		bool is_same = old < attrs->indices->count && any_equal(attrs_value(attrs, old), &map[i].value);
 
 		list[i] = is_same ? attrs->indices->at[old] : attrs_add_row(attrs, map[i].key, &map[i].value);

@@ -24,7 +24,8 @@ static const char *shown(const struct attrs *attrs)
 	for (u32 i = 0; i < attrs_count(attrs); i++) {
 		struct keyvalue kv = attrs_get(attrs, i);
 
-		len += (size_t)snprintf(out + len, sizeof(out) - len, "%s%.*s=", i ? " " : "", (int)kv.key.len, kv.key.at);
+		len += (size_t)snprintf(out + len, sizeof(out) - len, "%s%.*s=", i ? " " : "", (int)kv.key.len,
+					kv.key.at);
 		if (kv.value.kind == ANY_INT)
 			len += (size_t)snprintf(out + len, sizeof(out) - len, "%lld", (long long)kv.value.integer);
 		else
