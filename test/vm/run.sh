@@ -160,15 +160,15 @@ done
 	esac
 } >&2
 # Emulation on a busy machine can starve a guest for seconds: what fails is tried once more, and told of either way.
-for name; do
+for guest; do
 	before=$failed
 	first=$(mktemp)
-	try "$name" >"$first"
+	try "$guest" >"$first"
 	if [ "$failed" != "$before" ]; then
-		echo "# $name is booted once more; what failed the first time:"
+		echo "# $guest is booted once more; what failed the first time:"
 		sed -n '/^not ok/,/^ok/{/^ok/!s/^/#   /p}' "$first"
 		count=$((count - $(grep -cE '^(not )?ok' "$first"))) failed=$before
-		try "$name"
+		try "$guest"
 	else
 		cat "$first"
 	fi
