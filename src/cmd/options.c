@@ -117,6 +117,14 @@ static int add_numbers(struct parse *p, const struct option_entry *e, const char
 	}
 }
 
+static int add_text(struct parse *p, const struct option_entry *e, const char *text, struct option_texts *value)
+{
+	if (value->count == OPTION_TEXTS_MAX)
+		return refuse(p, "--%s: given more than %d times", e->name, OPTION_TEXTS_MAX);
+	value->at[value->count++] = text;
+	return 0;
+}
+
 static int set_value(struct parse *p, const struct option_entry *e, const char *text)
 {
 	void *value = (char *)p->values + e->offset;
@@ -136,6 +144,8 @@ static int set_value(struct parse *p, const struct option_entry *e, const char *
 		return set_choice(p, e, text, value);
 	case OPTION_NUMBERS:
 		return add_numbers(p, e, text, value);
+	case OPTION_TEXTS:
+		return add_text(p, e, text, value);
 	}
 	return -EINVAL;
 }

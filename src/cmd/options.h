@@ -15,6 +15,7 @@
  *	OPTION_TEXT	const char *, borrowed from argv
  *	OPTION_CHOICE	int, the index in choices
  *	OPTION_NUMBERS	struct option_numbers, "1,2,3", may be repeated; each min..max
+ *	OPTION_TEXTS	struct option_texts, may be repeated; borrowed from argv
  */
 #ifndef CMD_OPTIONS_H
 #define CMD_OPTIONS_H
@@ -26,6 +27,7 @@
 #include "abi.h"
 
 #define OPTION_NUMBERS_MAX 256
+#define OPTION_TEXTS_MAX 64
 #define OPTIONS_ERROR_MAX 256
 
 enum option_type {
@@ -35,11 +37,17 @@ enum option_type {
 	OPTION_TEXT,
 	OPTION_CHOICE,
 	OPTION_NUMBERS,
+	OPTION_TEXTS,
 };
 
 struct option_numbers {
 	u32 count;
 	u32 at[OPTION_NUMBERS_MAX];
+};
+
+struct option_texts {
+	u32 count;
+	const char *at[OPTION_TEXTS_MAX];
 };
 
 struct option_entry {

@@ -12,6 +12,7 @@ struct values {
 	const char *output;
 	int by;
 	struct option_numbers pids;
+	struct option_texts sets;
 };
 
 #define AT(field) offsetof(struct values, field)
@@ -25,6 +26,7 @@ static const struct option_entry entries[] = {
 	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", "wick.pb.gz", 0, 0, NULL, "where to" },
 	{ "by", 0, OPTION_CHOICE, AT(by), "WHAT", "function", 0, 0, by_choices, "group by" },
 	{ "pid", 'p', OPTION_NUMBERS, AT(pids), "PID,...", NULL, 1, 4194304, NULL, "only these" },
+	{ "set", 0, OPTION_TEXTS, AT(sets), "KEY=VALUE", NULL, 0, 0, NULL, "change" },
 	{ 0 },
 };
 
@@ -34,7 +36,7 @@ static const struct options command_options = { entries, true };
 static struct values values;
 static char error[OPTIONS_ERROR_MAX];
 static int operands;
-static char *words[32];
+static char *words[128];
 
 /* Parses a line cut at blanks. */
 static int parse(const struct options *o, const char *line)
@@ -105,6 +107,21 @@ TEST(options_collect_numbers)
 	EQ(parse(&options, "-p 1,22 --pid=333"), OPTIONS_OK);
 	EQ(values.pids.count, 3);
 	EQ(values.pids.at[2], 333);
+}
+
+TEST(options_collect_texts)
+{
+	char line[(OPTION_TEXTS_MAX + 1) * 8 + 1] = "";
+
+	EQ(parse(&options, "--set a=b --set=c,d=e"), OPTIONS_OK);
+	EQ(values.sets.count, 2);
+	STREQ(values.sets.at[0], "a=b");
+	STREQ(values.sets.at[1], "c,d=e");
+	for (int i = 0; i <= OPTION_TEXTS_MAX; i++)
+		memcpy(line + 8 * i, "--set=x ", 8);
+	line[sizeof(line) - 2] = '\0';
+	EQ(parse(&options, line), -EINVAL);
+	STREQ(error, "--set: given more than 64 times");
 }
 
 TEST(options_refuse_with_a_sentence)

@@ -258,6 +258,8 @@ int service_start(const struct service_host *host, const struct config *config, 
 	r = plan_again(service, config, why);
 	if (r == 0)
 		r = add_all(service);
+	if (r == 0 && host->log_fd)
+		r = telemetry_setup_logs(&service->plan->telemetry.logs, host->log_fd, why);
 	if (r == 0)
 		r = start_all(service, why);
 	if (r < 0) {

@@ -26,6 +26,7 @@ struct service_host {
 	struct server *server;		/* the io thread, its listeners, the work threads */
 	struct metrics *metrics;
 	const struct component_ops *telemetry;	/* serves metrics (pipeline/telemetry.h); or NULL */
+	int *log_fd;			/* see telemetry_setup_logs(); NULL: the logger is left as it is */
 };
 
 /* Checks everything that can be checked without starting: ids, references, options, cycles. -EINVAL with errors. */

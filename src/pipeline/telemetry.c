@@ -54,8 +54,11 @@ static const struct telemetry_reader default_reader = {
 	.prometheus = { .has_prometheus = true, .host = "localhost", .port = 8888, .without_scope_info = true,
 			.without_type_suffix = true, .without_units = true },
 };
-/* A reader that is written out has the Collector's defaults for that: nothing is left out of names. */
-static const struct telemetry_reader reader_defaults = { .prometheus = { .host = "localhost", .port = 8888 } };
+/* One that is written out is no different, but that it may be without prometheus. */
+static const struct telemetry_reader reader_defaults = {
+	.prometheus = { .host = "localhost", .port = 8888, .without_scope_info = true, .without_type_suffix = true,
+			.without_units = true },
+};
 
 #define PROMETHEUS(member) FIELD(struct telemetry_reader, prometheus.member)
 static const struct config_field resource_label_fields[] = {

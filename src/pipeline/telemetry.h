@@ -22,7 +22,7 @@ struct telemetry_reader {
 		bool has_prometheus;
 		const char *host;	/* "localhost" */
 		s64 port;		/* 8888; 0: any free one */
-		/* As the Collector's default reader has them: both true, no scope information. */
+		/* All true unless it says otherwise. */
 		bool without_scope_info, without_type_suffix, without_units;
 		struct config_texts resource_labels;	/* with_resource_constant_labels::included */
 	} prometheus;
