@@ -9,7 +9,7 @@
 # make lint        width, length of functions and files, layers, banned functions
 # make format      clang-format on everything
 # make fuzz        every *_fuzz.c for SECONDS=10
-# make bench       print what we promise about speed and memory, and whether it holds
+# make bench       print what we promise about speed and memory, and whether it holds (bench-collector: of the relay alone)
 # make install     PREFIX=/usr/local DESTDIR=
 MAKEFLAGS += -r --no-print-directory
 O       ?= build$(if $(SAN),/san)
@@ -129,9 +129,16 @@ test-kernels:
 	$(Q)tools/deps.sh build kernels
 	$(Q)test/vm/run.sh --all
 
-bench: all micro
+bench: all micro bench-collector
 	$(Q)tools/deps.sh bench
 	$(Q)bench/bench.py
+
+# The collector beside the OpenTelemetry one.
+bench-collector: all $(O)/bench/collector/send $(O)/bench/collector/sink
+	$(Q)WICK_BUILD=$(abspath $(O)) bench/collector/collector.py
+$(O)/bench/collector/%: $(O)/bench/collector/%.o $(O)/bench/collector/peer.o
+	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lnghttp2 -lz -lpthread -o $@
+$(O)/bench/collector/%.o: CPPFLAGS += -Ibench/collector
 
 # Speeds of single steps, by CPU time.
 MICRO := $(sort $(wildcard bench/micro/*_micro.c))
@@ -153,7 +160,7 @@ clean:
 	rm -rf build
 
 .PHONY: all check arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
-	test test-all test-kernels bench micro install clean
+	test test-all test-kernels bench bench-collector micro install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
