@@ -19,7 +19,7 @@ static void usage(FILE *out)
 {
 	fputs("wick finds where the time goes on this machine: in every process, in every language, with nothing to\n"
 	      "install or restart in what is watched.\n\n"
-	      "Usage: wick COMMAND [OPTIONS] [OPERANDS]\n\nCommands:\n",
+	      "Usage: wick COMMAND [OPTIONS] [OPERANDS]\n       wick --config=FILE\n\nCommands:\n",
 	      out);
 	for (const struct command *const *c = commands; *c; c++)
 		fprintf(out, "  %-12s%s\n", (*c)->name, (*c)->help);
@@ -113,6 +113,9 @@ static int dispatch(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
 		return help_command(argc - 2, argv + 2);
+	/* As the Collector is called: options alone mean to run what they say. */
+	if (argv[1][0] == '-')
+		return run_command(&command_run, argc - 1, argv + 1);
 	c = find_command(argv[1]);
 	return c ? run_command(c, argc - 2, argv + 2) : unknown_command(argv[1]);
 }

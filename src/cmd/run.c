@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Runs pipelines until it is told to stop:
+ *
+ *	SIGHUP		loads the configuration again. A bad one changes nothing; a good one takes the
+ *			place of what runs, which sends on what it has while the new one runs already.
+ *	SIGINT, SIGTERM	stops what receives and waits for the rest to be sent; a second one ends it at once.
+ *
+ * This thread starts, stops and waits for signals; everything else happens in others.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cmd/command.h"
+#include "cmd/components.h"
+#include "cmd/config_options.h"
+#include "net/server.h"
+#include "pipeline/service.h"
+
+#define WHY_MAX 4096
+/* How the thread that drains tells that it is done. */
+#define SIGDRAINED SIGUSR1
+
+struct run_values {
+	struct config_options config;
+	double drain_seconds;
+};
+
+static const struct option_entry run_options[] = {
+	CONFIG_OPTIONS(struct run_values, config),
+	{ "drain", 0, OPTION_REAL, offsetof(struct run_values, drain_seconds), "SECONDS", "10", 0, 86400, NULL,
+	  "when stopping, wait so long for what is under way" },
+	{ 0 },
+};
+
+/* What ran before a reload and still has something to send. */
+struct retired {
+	struct service *service;
+	struct config *config;
+	u64 deadline_ns;
+	pthread_t thread, owner;
+	bool has_thread;
+	_Atomic bool is_drained;
+};
+
+struct runner {
+	const struct run_values *values;
+	struct service_host host;
+	struct config *config;
+	struct service *service;
+	struct retired retired;
+	int log_fd;
+};
+
+static const struct command *const self = &command_run;
+
+static u64 drain_deadline(const struct runner *r)
+{
+	return monotonic_ns() + (u64)(r->values->drain_seconds * 1e9);
+}
+
+/* ---- The configuration ------------------------------------------------------------ */
+
+static void log_warnings(const struct config_errors *errors)
+{
+	for (u32 i = 0; i < errors->warning_count && i < CONFIG_ERRORS_MAX; i++)
+		log_warn("config", "%s", errors->warnings[i]);
+}
+
+static void print_errors(const struct config_errors *errors, int r)
+{
+	for (u32 i = 0; i < errors->error_count && i < CONFIG_ERRORS_MAX; i++)
+		(void)command_fail(self, "%s", errors->errors[i]);
+	if (errors->error_count > CONFIG_ERRORS_MAX)
+		(void)command_fail(self, "and %u more", errors->error_count - CONFIG_ERRORS_MAX);
+	if (!errors->error_count)
+		(void)command_fail(self, "cannot load the configuration: %s", strerror(-r));
+}
+
+static void log_errors(const struct config_errors *errors, int r)
+{
+	for (u32 i = 0; i < errors->error_count && i < CONFIG_ERRORS_MAX; i++)
+		log_error("config", "%s", errors->errors[i]);
+	log_error("service", "the configuration is not loaded again, the old one goes on running: %s",
+		  errors->error_count ? "it has errors" : strerror(-r));
+}
+
+/* ---- Starting --------------------------------------------------------------------- */
+
+static int start_host(struct runner *r)
+{
+	int err;
+
+	r->host.registry = &components;
+	r->host.log_fd = &r->log_fd;
+	r->host.metrics = metrics_new();
+	if (!r->host.metrics)
+		return -ENOMEM;
+	err = server_new(r->host.metrics, &r->host.server);
+	return err;
+}
+
+static int start(struct runner *r, struct buf *why)
+{
+	struct config_errors errors;
+	int err;
+
+	config_errors_init(&errors);
+	err = config_options_load(&r->values->config, &r->config, &errors);
+	if (err < 0)
+		print_errors(&errors, err);
+	if (err == 0) {
+		err = start_host(r);
+		if (err < 0)
+			buf_addf(why, "cannot start: %s", strerror(-err));
+	}
+	if (err == 0)
+		err = service_start(&r->host, r->config, &r->service, why);
+	if (err == 0)
+		log_warnings(&errors);
+	config_errors_done(&errors);
+	return err;
+}
+
+/* ---- Reloading -------------------------------------------------------------------- */
+
+static void *drain(void *arg)
+{
+	struct retired *retired = arg;
+
+	prctl(PR_SET_NAME, "wick: drain");
+	service_stop(retired->service, retired->deadline_ns);
+	atomic_store(&retired->is_drained, true);
+	pthread_kill(retired->owner, SIGDRAINED);
+	return NULL;
+}
+
+/* Waits for what was retired, and frees it. */
+static void bury(struct retired *retired)
+{
+	if (retired->has_thread)
+		pthread_join(retired->thread, NULL);
+	service_free(retired->service);
+	config_free(retired->config);
+	*retired = (struct retired){ 0 };
+}
+
+static void retire(struct runner *r, struct service *service, struct config *config)
+{
+	struct retired *retired = &r->retired;
+
+	retired->service = service;
+	retired->config = config;
+	retired->deadline_ns = drain_deadline(r);
+	retired->owner = pthread_self();
+	retired->has_thread = pthread_create(&retired->thread, NULL, drain, retired) == 0;
+	if (retired->has_thread)
+		return;
+	service_stop(service, retired->deadline_ns);
+	bury(retired);
+}
+
+/* The new one could not start: back to what ran before. -errno: that could not start either. */
+static int go_back(struct runner *r, struct buf *why)
+{
+	int err;
+
+	log_error("service", "the new configuration cannot start, the old one is started again: %s", why->data);
+	service_stop(r->service, drain_deadline(r));
+	service_free(TAKE(r->service));
+	why->len = 0;
+	err = service_start(&r->host, r->config, &r->service, why);
+	if (err < 0)
+		log_error("service", "the old configuration cannot start again: %s", why->data);
+	return err;
+}
+
+static int replace(struct runner *r, struct config *config)
+{
+	struct service *service = NULL;
+	_cleanup_(buf_done) struct buf why;
+	int err;
+
+	buf_init(&why, WHY_MAX);
+	bury(&r->retired);
+	server_hold(r->host.server, true);
+	service_retire(r->service, drain_deadline(r));
+	err = service_start(&r->host, config, &service, &why);
+	if (err < 0) {
+		config_free(config);
+		err = go_back(r, &why);
+	} else {
+		retire(r, r->service, r->config);
+		r->service = service;
+		r->config = config;
+		log_info("service", "runs with the configuration as it is now");
+	}
+	server_hold(r->host.server, false);
+	return err;
+}
+
+static int reload(struct runner *r)
+{
+	struct config *config = NULL;
+	struct config_errors errors;
+	int err;
+
+	config_errors_init(&errors);
+	err = config_options_load(&r->values->config, &config, &errors);
+	if (err < 0)
+		log_errors(&errors, err);
+	err = err < 0 ? 0 : replace(r, config);
+	log_warnings(&errors);
+	config_errors_done(&errors);
+	return err;
+}
+
+/* ---- Signals ---------------------------------------------------------------------- */
+
+static void signals(sigset_t *set)
+{
+	static const int all[] = { SIGHUP, SIGINT, SIGTERM, SIGDRAINED };
+
+	sigemptyset(set);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		sigaddset(set, all[i]);
+}
+
+/* Until it is told to stop: 0. -errno: it cannot go on. */
+static int serve(struct runner *r)
+{
+	sigset_t set;
+	int err = 0, number;
+
+	signals(&set);
+	while (err == 0) {
+		if (sigwait(&set, &number) != 0)
+			continue;
+		if (number == SIGDRAINED && atomic_load(&r->retired.is_drained))
+			bury(&r->retired);
+		if (number == SIGHUP)
+			err = reload(r);
+		if (number == SIGINT || number == SIGTERM)
+			break;
+	}
+	return err;
+}
+
+/* From now on a signal does what it does to other programs: the second one ends it at once. */
+static void stop_waiting_for_signals(void)
+{
+	sigset_t set;
+
+	signals(&set);
+	sigdelset(&set, SIGDRAINED);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void runner_done(struct runner *r)
+{
+	if (r->service)
+		service_stop(r->service, drain_deadline(r));
+	service_free(r->service);
+	config_free(r->config);
+	bury(&r->retired);
+	server_free(r->host.server);
+	metrics_free(r->host.metrics);
+}
+
+static int run(const void *values, int count, char **operands)
+{
+	struct runner r = { .values = values, .log_fd = -1 };
+	_cleanup_(buf_done) struct buf why;
+	sigset_t set;
+	int err;
+
+	buf_init(&why, WHY_MAX);
+	signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	err = start(&r, &why);
+	if (err < 0 && why.len)
+		(void)command_fail(self, "%s", why.data);
+	if (err == 0) {
+		log_info("service", "Everything is ready. Begin running and processing data.");
+		err = serve(&r);
+		stop_waiting_for_signals();
+		log_info("service", "stops; what is under way is sent within %g s", r.values->drain_seconds);
+	}
+	runner_done(&r);
+	return err < 0;
+}
+
+const struct command command_run = {
+	.name = "run",
+	.help = "run the pipelines of a configuration",
+	.operands = "",
+	.about = "Receives, processes and sends profiles as an OpenTelemetry Collector does, by the same\n"
+		 "configuration. The word run may be left out. SIGHUP loads the configuration again.\n",
+	.examples = "  wick --config=agent.yaml\n"
+		    "  wick --config=agent.yaml --set=service.telemetry.logs.level=debug\n"
+		    "  wick run --config=file:base.yaml --config=yaml:exporters::debug::verbosity:detailed\n",
+	.options = { run_options },
+	.values_bytes = sizeof(struct run_values),
+	.run = run,
+};
