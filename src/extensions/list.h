@@ -1,2 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every extension. No include guard: it is included with EXTENSION() defined. */
+EXTENSION(basicauth)
+EXTENSION(bearertokenauth)
