@@ -1,3 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every receiver. No include guard: it is included with RECEIVER() defined. */
 RECEIVER(nop)
+RECEIVER(otlp)

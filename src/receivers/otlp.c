@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The receiver `otlp`: profiles by OTLP/gRPC and OTLP/HTTP. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "net/server.h"
+#include "pipeline/component.h"
+#include "pipeline/service.h"
+#include "receivers/otlp_endpoint.h"
+#include "receivers/otlp_options.h"
+
+#define GRPC_PATH "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+#define GRPC_PATH_OLD "/opentelemetry.proto.collector.profiles.v1experimental.ProfilesService/Export"
+#define HTTP_PATH "/v1development/profiles"
+
+struct otlp {
+	const struct component_setup *setup;
+	const struct otlp_options *options;
+	struct otlp_endpoint grpc, http;
+};
+
+static void otlp_free(void *self)
+{
+	free(self);
+}
+
+static int find_authenticator(const struct otlp *o, const char *id, struct otlp_endpoint *endpoint, struct buf *why)
+{
+	const struct component_ops *ops = service_extension(o->setup->service, id, &endpoint->authenticator_self);
+
+	if (!ops) {
+		buf_addf(why, "auth::authenticator %s is not an extension that service::extensions names", id);
+		return -EINVAL;
+	}
+	if (!ops->authenticator || !ops->authenticator->accept) {
+		buf_addf(why, "auth::authenticator %s cannot tell who may send; use bearertokenauth or basicauth", id);
+		return -EINVAL;
+	}
+	endpoint->authenticator = ops->authenticator;
+	return 0;
+}
+
+static int otlp_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
+{
+	_cleanup_(freep) struct otlp *o = calloc(1, sizeof(*o));
+	struct metrics *metrics = service_metrics(setup->service);
+	int r = 0;
+
+	if (!o)
+		return -ENOMEM;
+	o->setup = setup;
+	o->options = options;
+	if (o->options->protocols.has_grpc) {
+		otlp_intake_init(&o->grpc.intake, metrics, setup, "grpc");
+		o->grpc.message_max = otlp_grpc_message_max(&o->options->protocols.grpc);
+		if (o->options->protocols.grpc.has_auth)
+			r = find_authenticator(o, o->options->protocols.grpc.auth.authenticator, &o->grpc, why);
+	}
+	if (r == 0 && o->options->protocols.has_http) {
+		otlp_intake_init(&o->http.intake, metrics, setup, "http");
+		o->http.http = &o->options->protocols.http;
+		o->http.message_max = otlp_http_body_max(&o->options->protocols.http);
+		if (o->options->protocols.http.has_auth)
+			r = find_authenticator(o, o->options->protocols.http.auth.authenticator, &o->http, why);
+	}
+	if (r < 0)
+		return r;
+	*ret_self = TAKE(o);
+	return 0;
+}
+
+static int otlp_listen(struct otlp *o, struct otlp_endpoint *endpoint, const struct listen_options *options,
+		       const char *protocol, struct buf *why)
+{
+	int r = server_listen(service_server(o->setup->service), options, &endpoint->listener, why);
+
+	if (r == 0)
+		log_info(o->setup->id, "listening for OTLP/%s on %s", protocol, listener_address(endpoint->listener));
+	return r;
+}
+
+static int add_route(struct otlp_endpoint *endpoint, const char *path, bool grpc, struct buf *why)
+{
+	int r = listener_route(endpoint->listener, &(struct route){
+		.path = path,
+		.grpc = grpc,
+		.body_max = endpoint->message_max,
+		.handle = grpc ? otlp_grpc_handle : otlp_http_handle,
+		.arg = endpoint,
+	});
+
+	if (r == -EEXIST)
+		buf_addf(why, "another receiver takes profiles at this endpoint already");
+	else if (r < 0)
+		buf_addf(why, "cannot serve %s: %s", path, strerror(-r));
+	return r;
+}
+
+static int start_grpc(struct otlp *o, struct buf *why)
+{
+	const struct otlp_grpc_options *options = &o->options->protocols.grpc;
+	const struct listen_options listen = {
+		.endpoint = options->endpoint,
+		.unix_socket = options->transport == 1,
+		.tls = options->has_tls ? &options->tls : NULL,
+		.idle_timeout_ns = options->keepalive.server_parameters.max_connection_idle_ns,
+		.streams_max = (u32)options->max_concurrent_streams,
+		.connection_age_max_ns = options->keepalive.server_parameters.max_connection_age_ns,
+		.connection_age_grace_ns = options->keepalive.server_parameters.max_connection_age_grace_ns,
+		.ping_interval_ns = options->keepalive.server_parameters.time_ns,
+		.ping_timeout_ns = options->keepalive.server_parameters.timeout_ns,
+	};
+	int r = otlp_listen(o, &o->grpc, &listen, "gRPC", why);
+
+	if (r == 0)
+		r = add_route(&o->grpc, GRPC_PATH, true, why);
+	if (r == 0)
+		r = add_route(&o->grpc, GRPC_PATH_OLD, true, why);
+	return r;
+}
+
+static int start_http(struct otlp *o, struct buf *why)
+{
+	const struct otlp_http_options *options = &o->options->protocols.http;
+	s64 whole = options->read_timeout_ns, head = options->read_header_timeout_ns;
+	const struct listen_options listen = {
+		.endpoint = options->endpoint,
+		.unix_socket = options->transport == 1,
+		.tls = options->has_tls ? &options->tls : NULL,
+		.idle_timeout_ns = options->idle_timeout_ns,
+		.request_timeout_ns = whole && head && head < whole ? head : whole ? whole : head,
+	};
+	int r = otlp_listen(o, &o->http, &listen, "HTTP", why);
+
+	return r < 0 ? r : add_route(&o->http, HTTP_PATH, false, why);
+}
+
+static void leave(struct otlp_endpoint *endpoint, u64 deadline_ns)
+{
+	if (endpoint->listener)
+		listener_leave(endpoint->listener, endpoint, deadline_ns);
+	endpoint->listener = NULL;
+}
+
+static void otlp_stop(void *self, u64 deadline_ns)
+{
+	struct otlp *o = self;
+
+	leave(&o->grpc, deadline_ns);
+	leave(&o->http, deadline_ns);
+}
+
+static int otlp_start(void *self, struct buf *why)
+{
+	struct otlp *o = self;
+	int r = 0;
+
+	if (o->options->protocols.has_grpc)
+		r = start_grpc(o, why);
+	if (r == 0 && o->options->protocols.has_http)
+		r = start_http(o, why);
+	if (r < 0) {
+		otlp_stop(o, 0);
+		return r;
+	}
+	component_report(o->setup->status, HEALTH_OK, "");
+	return 0;
+}
+
+const struct component_ops receiver_otlp = {
+	.type = "otlp",
+	.help = "profiles by OTLP/gRPC and OTLP/HTTP",
+	.fields = otlp_fields,
+	.options_bytes = sizeof(struct otlp_options),
+	.defaults = &otlp_defaults,
+	.check = otlp_options_check,
+	.create = otlp_create,
+	.start = otlp_start,
+	.stop = otlp_stop,
+	.free = otlp_free,
+};

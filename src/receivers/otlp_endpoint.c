@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receivers/otlp_endpoint.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "net/server.h"
+#include "pipeline/component.h"
+
+#define VERSION_HEADER "otlp-profiles-development-version"
+#define VERSION "1"
+
+static bool is_authorized(const struct otlp_endpoint *endpoint, const struct exchange *exchange)
+{
+	const struct authenticator_ops *ops = endpoint->authenticator;
+	const char *name = "authorization";
+
+	if (!ops)
+		return true;
+	if (ops->header_name)
+		name = ops->header_name(endpoint->authenticator_self);
+	return exchange_header_count(exchange, name) <= 1 &&
+	       ops->accept(endpoint->authenticator_self, exchange_header(exchange, name));
+}
+
+enum rpc_code otlp_endpoint_admit(const struct otlp_endpoint *endpoint, const struct exchange *exchange,
+				  struct buf *why)
+{
+	const char *version = exchange_header(exchange, VERSION_HEADER);
+
+	if (!is_authorized(endpoint, exchange)) {
+		buf_addf(why, "missing or wrong credentials");
+		return RPC_UNAUTHENTICATED;
+	}
+	if (version && (exchange_header_count(exchange, VERSION_HEADER) > 1 || strcmp(version, VERSION))) {
+		buf_addf(why, VERSION_HEADER " is not " VERSION ", the only version known here");
+		return RPC_INVALID_ARGUMENT;
+	}
+	return RPC_OK;
+}
+
+enum rpc_code otlp_endpoint_take(const struct otlp_endpoint *endpoint, struct exchange *exchange, bool json,
+				 struct buf *why)
+{
+	struct buf message;
+	int r;
+
+	buf_init(&message, endpoint->message_max);
+	r = exchange_message(exchange, &message);
+	if (r == 0)
+		return otlp_intake_take(&endpoint->intake, &message, json, why);
+	buf_done(&message);
+	receipts_failed(&endpoint->intake.receipts, 0);
+	switch (r) {
+	case -E2BIG:
+		buf_addf(why, "the request is larger than %zu bytes, the limit set here", endpoint->message_max);
+		return RPC_RESOURCE_EXHAUSTED;
+	case -EOPNOTSUPP:
+		buf_addf(why, "the encoding of the request is not known here; use gzip, zstd or none");
+		return endpoint->http ? RPC_INVALID_ARGUMENT : RPC_UNIMPLEMENTED;
+	case -ENOMEM:
+		buf_addf(why, "out of memory, try again later");
+		return RPC_UNAVAILABLE;
+	default:
+		buf_addf(why, "the request cannot be unpacked");
+		return RPC_INVALID_ARGUMENT;
+	}
+}
