@@ -256,10 +256,15 @@ static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_
 	return 1;
 }
 
-/* After the walk: an address in a mapping that user space has not told us of yet needs the copy after all. */
+/*
+ * After the walk: an address in a mapping that user space has not told us of
+ * yet needs the copy after all. So does a page that cannot be read here: user
+ * space can. (To processors of Armv8.0, which do not set the access flag
+ * themselves, a child's pages are such until it touches them.)
+ */
 static __always_inline void sample_end(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
-	if (u->trace.end == END_NO_MAPPING) {
+	if (u->trace.end == END_NO_MAPPING || u->trace.end == END_UNREADABLE) {
 		u->is_return = 0;
 		if (!user_registers(u, ctx, task))
 			take_slice(u, task);

@@ -25,6 +25,7 @@ struct counter_value {
 	X(RECORDS_MALFORMED, "records_malformed", LOSS, "records of the kernel half that could not be read")           \
 	X(WINDOW_FULL, "samples_lost_window_full", LOSS, "samples lost: more distinct stacks than a window may hold")  \
 	X(PENDING_FULL, "samples_lost_pending_full", LOSS, "samples lost: too many of unknown processes at once")      \
+	X(STACKS_LIVE, "stacks_read_live", NEUTRAL, "stacks whose outer part was read from the process afterwards")    \
 	X(SIDEBAND_EVENTS, "process_events", NEUTRAL, "exec, mmap, fork, exit events read")                            \
 	X(SIDEBAND_LOST, "process_events_lost", LOSS, "process events lost: mappings are read from /proc again")       \
 	X(SIDEBAND_MALFORMED, "process_events_malformed", LOSS, "process events that could not be read")               \

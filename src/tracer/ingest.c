@@ -42,6 +42,7 @@ struct ingest {
 	u64 ends[END_COUNT];
 	u64 malformed, pending_full, window_lost;
 	struct unwind unwind;		/* scratch for slices */
+	u64 live_stacks;
 };
 
 static void on_maps_gone(void *arg, struct maps *maps)
@@ -221,8 +222,9 @@ static void ingest_unwind(struct ingest *in, struct process *p, const struct tra
 {
 	if (p->maps_changed || !p->is_published || !p->maps->installed_count)
 		ingest_install(in, p);
-	slice_unwind(&in->unwind, in->options.tables, record, p->maps->installed_first, p->maps->installed_count,
-		     in->options.user_va_mask);
+	in->live_stacks += slice_unwind(&in->unwind, in->options.tables, record, p->maps->installed_first,
+					p->maps->installed_count, in->options.user_va_mask,
+					!p->is_gone && !p->exited_ns);
 }
 
 static void ingest_slice(struct ingest *in, struct process *p, const struct trace_record *record)
@@ -422,6 +424,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_RECORDS_MALFORMED] = in->malformed;
 	ret_values[TRACER_WINDOW_FULL] = in->window_lost + in->window->lost;
 	ret_values[TRACER_PENDING_FULL] = in->pending_full;
+	ret_values[TRACER_STACKS_LIVE] = in->live_stacks;
 	ret_values[TRACER_SIDEBAND_EVENTS] = s.events;
 	ret_values[TRACER_SIDEBAND_LOST] = s.lost;
 	ret_values[TRACER_SIDEBAND_MALFORMED] = s.malformed;

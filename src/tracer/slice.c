@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tracer/slice.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tracer/tables.h"
 #include "unwind.h"
+
+#define LIVE_PAGE_BYTES 4096u
+#define LIVE_CHECK_BYTES 256u
 
 /* What bpf/native.h is given to work on, in place of maps and another process's memory. */
 static __thread struct {
@@ -12,6 +18,13 @@ static __thread struct {
 	const u8 *memory;	/* copied from the stack pointer on */
 	u64 start_va, bytes;
 	u64 user_va_mask;
+	struct live {
+		u32 tid;	/* 0: what is beyond the copy is not to be had */
+		int fd;		/* its memory, or -1 until it is needed */
+		u32 pages_read;
+		u64 page_va;	/* of what is in page; 1: nothing */
+		u8 page[LIVE_PAGE_BYTES];
+	} live;
 } slice;
 
 #define LOOP_NO_UNROLL
@@ -36,12 +49,63 @@ static inline const struct unwind_rule *table_rule(u32 index)
 	return tables_rule(slice.tables, index);
 }
 
+/* The process is still where it was if the end of the copy is as it was copied. */
+static int live_open(struct live *live)
+{
+	u32 bytes = slice.bytes < LIVE_CHECK_BYTES ? (u32)slice.bytes : LIVE_CHECK_BYTES;
+	u64 at = slice.bytes - bytes;
+	u8 now[LIVE_CHECK_BYTES];
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u/mem", live->tid);
+	live->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (live->fd < 0 || !bytes || pread(live->fd, now, bytes, (off_t)(slice.start_va + at)) != (ssize_t)bytes ||
+	    memcmp(now, slice.memory + at, bytes))
+		return -1;
+	return 0;
+}
+
+static int live_page(struct live *live, u64 page_va)
+{
+	if (live->page_va == page_va)
+		return 0;
+	if (live->fd < 0 && live_open(live))
+		live->tid = 0;
+	if (!live->tid || live->pages_read >= SLICE_LIVE_PAGES_MAX)
+		return -1;
+	live->page_va = 1;
+	if (pread(live->fd, live->page, sizeof(live->page), (off_t)page_va) != (ssize_t)sizeof(live->page))
+		return -1;
+	live->page_va = page_va;
+	live->pages_read++;
+	return 0;
+}
+
+static int live_read(struct live *live, u8 *to, u32 bytes, u64 va)
+{
+	while (bytes) {
+		u64 at = va % LIVE_PAGE_BYTES;
+		u32 part = bytes < LIVE_PAGE_BYTES - at ? bytes : (u32)(LIVE_PAGE_BYTES - at);
+
+		if (!live->tid || live_page(live, va - at))
+			return -1;
+		memcpy(to, live->page + at, part);
+		to += part;
+		va += part;
+		bytes -= part;
+	}
+	return 0;
+}
+
 static inline int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
 {
 	u64 at = va - slice.start_va;
 
-	if (va < slice.start_va || at > slice.bytes || bytes > slice.bytes - at)
+	/* Only the older part of the stack holds still. */
+	if (va < slice.start_va)
 		return -1;
+	if (at > slice.bytes || bytes > slice.bytes - at)
+		return live_read(&slice.live, to, bytes, va);
 	memcpy(to, slice.memory + at, bytes);
 	return 0;
 }
@@ -53,18 +117,15 @@ static inline u64 strip_pac(u64 va)
 
 #include "native.h"
 
-void slice_unwind(struct unwind *u, const struct tables *tables, const struct trace_record *record, u32 map_first,
-		  u32 map_count, u64 user_va_mask)
+static void unwind(struct unwind *u, const struct trace_record *record, u32 map_first, u32 map_count)
 {
 	const u64 *words = (const void *)(record + 1);
 
 	memset(u, 0, offsetof(struct unwind, words));
 	memcpy(&u->regs, words + record->kernel_count, sizeof(u->regs));
-	slice.tables = tables;
 	slice.memory = (const u8 *)(words + record->kernel_count) + sizeof(u->regs);
 	slice.start_va = u->regs.reg[REG_SP];
 	slice.bytes = record->slice_bytes;
-	slice.user_va_mask = user_va_mask;
 	u->map_first = map_first;
 	u->map_count = map_count;
 	u->is_leaf = 1;
@@ -73,4 +134,27 @@ void slice_unwind(struct unwind *u, const struct tables *tables, const struct tr
 		;
 	if (u->trace.end == END_UNREADABLE)
 		u->trace.end = END_SLICE_SHORT;
+}
+
+bool slice_unwind(struct unwind *u, const struct tables *tables, const struct trace_record *record, u32 map_first,
+		  u32 map_count, u64 user_va_mask, bool may_read)
+{
+	struct live *live = &slice.live;
+	bool is_live;
+
+	slice.tables = tables;
+	slice.user_va_mask = user_va_mask;
+	live->tid = may_read ? record->tid : 0;
+	live->fd = -1;
+	live->pages_read = 0;
+	live->page_va = 1;
+	unwind(u, record, map_first, map_count);
+	is_live = live->pages_read && u->trace.end == END_COMPLETE;
+	if (live->fd >= 0)
+		close(live->fd);
+	if (live->pages_read && !is_live) {
+		live->tid = 0;
+		unwind(u, record, map_first, map_count);
+	}
+	return is_live;
 }

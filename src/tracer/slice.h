@@ -2,22 +2,32 @@
 /*
  * Unwinds a copied slice of a stack with the same code and tables as the
  * kernel half: for the first samples of a process, taken before its tables
- * were there.
+ * were there, and for stacks with pages that the kernel half cannot read.
+ *
+ * What lies beyond the copy is read from the process itself, if it is still
+ * the same there: the outer frames of a stack hardly ever change within the
+ * quarter of a second since the sample. A stack that does not end well with
+ * that is cut where the copy ends.
  */
 #ifndef TRACER_SLICE_H
 #define TRACER_SLICE_H
+
+#include <stdbool.h>
 
 #include "abi.h"
 
 struct tables;
 struct unwind;
 
+#define SLICE_LIVE_PAGES_MAX 64
+
 /*
  * The frames of the slice in a record (its words behind it), by the mappings
  * [map_first, map_first + map_count) of the tables. They are left in u->words,
- * u->trace.user_count of them; u->trace.end says how the stack ended.
+ * u->trace.user_count of them; u->trace.end says how the stack ended. True if a
+ * part of it was read from the process, which is tried only if may_read.
  */
-void slice_unwind(struct unwind *u, const struct tables *tables, const struct trace_record *record, u32 map_first,
-		  u32 map_count, u64 user_va_mask);
+bool slice_unwind(struct unwind *u, const struct tables *tables, const struct trace_record *record, u32 map_first,
+		  u32 map_count, u64 user_va_mask, bool may_read);
 
 #endif
