@@ -61,6 +61,7 @@ struct exchange {
 	u64 began_ns;
 	size_t held_bytes;		/* counted in server->body_bytes */
 	size_t unasked_bytes;		/* HTTP/2: taken, but the peer was not asked for as much again */
+	size_t discarded_bytes;		/* HTTP/2: what came after it was refused */
 	bool dispatched, replied, refused;
 };
 

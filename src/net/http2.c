@@ -210,6 +210,21 @@ void http2_ask(struct connection *connection)
 			ask_for_more(connection, exchange, 0);
 }
 
+/*
+ * The answer is out, or on its way: the peer need not send the rest (RFC 9113
+ * 8.1). It is told so late, since some clients (libcurl) forget the answer if
+ * they learn of both at once.
+ */
+static void discard(struct connection *connection, struct exchange *exchange, size_t bytes)
+{
+	ask_for_more(connection, NULL, bytes);
+	nghttp2_session_consume_stream(connection->http2->session, exchange->stream_id, bytes);
+	exchange->discarded_bytes += bytes;
+	if (exchange->discarded_bytes > DISCARD_MAX)
+		nghttp2_submit_rst_stream(connection->http2->session, NGHTTP2_FLAG_NONE, exchange->stream_id,
+					  NGHTTP2_NO_ERROR);
+}
+
 static int take_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, const uint8_t *at, size_t bytes,
 		     void *arg)
 {
@@ -218,7 +233,10 @@ static int take_data(nghttp2_session *session, uint8_t flags, int32_t stream_id,
 
 	if (exchange && !exchange->refused && exchange_append(exchange, at, bytes) < 0)
 		http2_reply(connection, exchange);
-	ask_for_more(connection, exchange && exchange->refused ? NULL : exchange, bytes);
+	if (exchange && exchange->refused)
+		discard(connection, exchange, bytes);
+	else
+		ask_for_more(connection, exchange, bytes);
 	return 0;
 }
 
@@ -258,17 +276,6 @@ static int close_stream(nghttp2_session *session, int32_t stream_id, uint32_t er
 	return 0;
 }
 
-/* The answer is out, the request is not all in: the peer need not send the rest (RFC 9113 8.1). */
-static int sent_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
-{
-	bool ends = (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
-		    (frame->hd.flags & NGHTTP2_FLAG_END_STREAM);
-
-	if (ends && !nghttp2_session_get_stream_remote_close(session, frame->hd.stream_id))
-		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
-	return 0;
-}
-
 /* ---- The session ------------------------------------------------------------------------------ */
 
 static int new_session(struct connection *connection, nghttp2_session **ret_session)
@@ -283,7 +290,6 @@ static int new_session(struct connection *connection, nghttp2_session **ret_sess
 		nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, take_frame);
 		nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, take_data);
 		nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, close_stream);
-		nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, sent_frame);
 		nghttp2_option_set_no_auto_window_update(option, 1);
 		nghttp2_option_set_no_closed_streams(option, 1);
 		r = nghttp2_session_server_new2(ret_session, callbacks, connection, option);
@@ -428,11 +434,14 @@ static u64 check_requests(struct connection *connection, u64 now_ns)
 	u64 first_ns = 0;
 
 	for (struct exchange *exchange = connection->exchanges; exchange; exchange = exchange->next) {
-		u64 end_ns = exchange->began_ns + connection->limits.request_ns;
+		u64 end_ns = exchange->began_ns + connection->limits.request_ns + (exchange->refused ? LINGER_NS : 0);
 
-		if (exchange->dispatched || exchange->refused)
+		if (exchange->dispatched)
 			continue;
-		if (now_ns >= end_ns) {
+		if (now_ns >= end_ns && exchange->refused) {
+			nghttp2_submit_rst_stream(connection->http2->session, NGHTTP2_FLAG_NONE, exchange->stream_id,
+						  NGHTTP2_NO_ERROR);
+		} else if (now_ns >= end_ns) {
 			exchange_refuse(exchange, COUNT_REQUEST_LATE, 408, "the request's body took too long");
 			http2_reply(connection, exchange);
 		} else if (!first_ns || end_ns < first_ns) {

@@ -95,6 +95,8 @@ static void big(void *arg, struct exchange *exchange)
 /* It is answered in our place when we leave; then this process ends, and the exchange with it. */
 static void never(void *arg, struct exchange *exchange)
 {
+	printf("never\n");
+	fflush(stdout);
 }
 
 static void say(void *arg, struct exchange *exchange)
