@@ -21,6 +21,7 @@
 #include "cmd/command.h"
 #include "cmd/components.h"
 #include "cmd/config_options.h"
+#include "extensions/telemetry.h"
 #include "net/server.h"
 #include "pipeline/service.h"
 
@@ -99,6 +100,7 @@ static int start_host(struct runner *r)
 	int err;
 
 	r->host.registry = &components;
+	r->host.telemetry = &telemetry_component;
 	r->host.log_fd = &r->log_fd;
 	r->host.metrics = metrics_new();
 	if (!r->host.metrics)

@@ -2,3 +2,5 @@
 /* Every extension. No include guard: it is included with EXTENSION() defined. */
 EXTENSION(basicauth)
 EXTENSION(bearertokenauth)
+EXTENSION(health_check)
+EXTENSION(zpages)

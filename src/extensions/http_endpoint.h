@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What extensions that serve pages have in common: where they listen, and how they answer. */
+#ifndef EXTENSIONS_HTTP_ENDPOINT_H
+#define EXTENSIONS_HTTP_ENDPOINT_H
+
+#include <stdbool.h>
+
+#include "abi.h"
+#include "config/fields.h"
+#include "net/server.h"
+
+struct buf;
+struct service;
+
+struct http_endpoint_options {
+	const char *endpoint;
+	bool has_tls;
+	struct tls_server_options tls;
+	s64 read_timeout_ns, idle_timeout_ns;	/* 0: the server's own */
+};
+
+/* Entries of a table for the Collector's HTTP server settings. */
+#define HTTP_ENDPOINT_FIELDS(type, member) \
+	{ "endpoint", CONFIG_TEXT, FIELD(type, member.endpoint), .required = true, \
+	  .help = "address and port to listen on" }, \
+	{ "tls", CONFIG_SECTION, FIELD(type, member.tls), .fields = tls_server_fields, \
+	  .present = FIELD_PRESENT(type, member.has_tls), .help = "serve by TLS" }, \
+	{ "read_timeout", CONFIG_DURATION, FIELD(type, member.read_timeout_ns), \
+	  .help = "to send a whole request; 0: 60s" }, \
+	{ "idle_timeout", CONFIG_DURATION, FIELD(type, member.idle_timeout_ns), \
+	  .help = "of a connection without requests; 0: the default" }, \
+	{ "transport", CONFIG_REFUSED, .help = "only tcp is served here; remove it" }, \
+	{ "auth", CONFIG_REFUSED, \
+	  .help = "this page asks nobody who they are; listen on localhost, or set tls::client_ca_file" }, \
+	{ "cors", CONFIG_REFUSED, .help = "this page is not for scripts of other sites; remove it" }, \
+	{ "max_request_body_size", CONFIG_REFUSED, .help = "requests have no body here; remove it" }, \
+	{ "include_metadata", CONFIG_REFUSED, .help = "nothing is passed on from these requests; remove it" }, \
+	{ "response_headers", CONFIG_REFUSED, .help = "headers cannot be added to these pages; remove it" }, \
+	{ "compression_algorithms", CONFIG_REFUSED, .help = "requests have no body here; remove it" }, \
+	{ "read_header_timeout", CONFIG_REFUSED, .help = "use read_timeout, which covers the whole request" }, \
+	{ "write_timeout", CONFIG_REFUSED, .help = "the server has a limit of its own; remove it" }, \
+	{ "keep_alives_enabled", CONFIG_REFUSED, .help = "connections are kept; use idle_timeout" }, \
+	{ "middlewares", CONFIG_REFUSED, .help = "there are no middlewares; remove it" }
+
+/* Embedded by its owner, zeroed before. */
+struct http_endpoint {
+	struct listener *listener;
+	void *arg;
+};
+
+/* Begins to listen; arg is given to the handlers. `why` gets a sentence. */
+int http_endpoint_open(struct http_endpoint *endpoint, struct service *service,
+		       const struct http_endpoint_options *options, void *arg, struct buf *why);
+int http_endpoint_route(struct http_endpoint *endpoint, const char *method, const char *path,
+			void (*handle)(void *arg, struct exchange *exchange), struct buf *why);
+/* Ends all routes; accepts one that was never opened. */
+void http_endpoint_close(struct http_endpoint *endpoint, u64 deadline_ns);
+
+#define CONTENT_TEXT "text/plain; charset=utf-8"
+#define CONTENT_HTML "text/html; charset=utf-8"
+#define CONTENT_JSON "application/json"
+
+/* Ends the exchange; the body is taken over. A body that did not fit in memory is answered with 500. */
+void http_reply(struct exchange *exchange, int status, const char *content_type, struct buf *body);
+void http_reply_text(struct exchange *exchange, int status, const char *text);
+
+#endif
