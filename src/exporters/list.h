@@ -1,3 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every exporter. No include guard: it is included with EXPORTER() defined. */
 EXPORTER(nop)
+EXPORTER(otlp_grpc)
+EXPORTER(otlp_http)

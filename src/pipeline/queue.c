@@ -11,6 +11,7 @@
 #include "pipeline/storage.h"
 #include "profile/profile.h"
 #include "wire/otlp.h"
+#include "wire/otlp_check.h"
 
 #define AT_HAND_BYTES (16u << 20)	/* of items on disk whose batch is kept, not to be read back at once */
 
@@ -273,14 +274,22 @@ int queue_put(struct queue *queue, struct batch *batch, void (*wake)(void *arg),
 static int load(struct queue *queue, struct queue_item *item)
 {
 	_cleanup_(profile_freep) struct profile *profile = NULL;
-	_cleanup_(buf_done) struct buf bytes;
+	_cleanup_(buf_done) struct buf bytes, why;
 	u64 samples;
 	int r;
 
 	buf_init(&bytes, BATCH_BYTES_MAX);
+	buf_init(&why, 256);
 	r = storage_get(queue->storage, item->id, &bytes, &samples);
 	if (r == 0)
-		r = otlp_decode(bytes.data, bytes.len, NULL, &profile);
+		r = otlp_check(bytes.data, bytes.len, &samples, &why);
+	if (r < 0)
+		return r;
+	if (r == 0) {
+		item->batch = batch_from_bytes(&bytes, samples);
+		return item->batch ? 0 : -ENOMEM;
+	}
+	r = otlp_decode(bytes.data, bytes.len, NULL, &profile);
 	if (r < 0)
 		return r;
 	item->batch = batch_from_profile(profile);
