@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every exporter. No include guard: it is included with EXPORTER() defined. */
+EXPORTER(customprofilesexporter)
+EXPORTER(debug)
+EXPORTER(file)
 EXPORTER(nop)
 EXPORTER(otlp_grpc)
 EXPORTER(otlp_http)

@@ -134,11 +134,11 @@ static void serve_variables(void *arg, struct exchange *exchange)
 	_cleanup_(buf_done) struct buf metrics;
 	struct buf body;
 
+	buf_init(&metrics, PAGE_MAX);
 	if (!self->options->expvar) {
 		http_reply_text(exchange, 404, "expvar is off; set expvar::enabled: true in the zpages extension.");
 		return;
 	}
-	buf_init(&metrics, PAGE_MAX);
 	buf_init(&body, PAGE_MAX);
 	metrics_render(service_metrics(self->service), &metrics);
 	buf_addf(&metrics, "%s", "");
