@@ -124,8 +124,9 @@ static bool is_repeated(void *arg, struct str key, const struct any *value)
 	return repeated;
 }
 
-void attrs_set(struct attrs *attrs, struct str key, const struct any *value)
+void attrs_set(struct attrs *attrs, struct str key, const struct any *value_in)
 {
+	struct any copy = *value_in, *value = &copy;	/* it may be in a table that moves when it grows */
 	u32 at = attrs_index(attrs, key);
 
 	if (at < attrs_count(attrs)) {
