@@ -14,6 +14,7 @@
 /* FUNCTION(result, name without curl_, parameters) */
 #define CURL_FUNCTIONS(FUNCTION) \
 	FUNCTION(CURLcode, global_init, (long flags)) \
+	FUNCTION(curl_version_info_data *, version_info, (CURLversion version)) \
 	FUNCTION(CURL *, easy_init, (void)) \
 	FUNCTION(CURLcode, easy_setopt, (CURL *curl, CURLoption option, ...)) \
 	FUNCTION(CURLcode, easy_perform, (CURL *curl)) \

@@ -27,6 +27,15 @@
 #define KEEPALIVE_PROBES 4
 #define UPLOAD_BYTES (256u << 10)	/* that libcurl may take from a body at once */
 #define WAIT_MS_MAX 60000
+#define RESTARTS_MAX 3u
+
+/*
+ * HTTP/2 without TLS in libcurl 7.88.0 and 7.88.1 (Debian 12): a request with prior knowledge breaks a connection that
+ * is already HTTP/2 (curl/curl#10643, mended in 8.0.0). So one such request opens a connection of its own, and others,
+ * that do not say what they want, find it. Should they find none, they may not open one: they start again as the first
+ * did.
+ */
+enum h2c_way { H2C_NONE, H2C_OPENS, H2C_JOINS };
 
 struct client_request {
 	struct client *client;
@@ -34,6 +43,9 @@ struct client_request {
 	CURL *curl;
 	struct client_call call;	/* prefix, body, done and arg are used */
 	size_t sent;			/* of prefix and body */
+	enum h2c_way way;
+	bool found_none;		/* JOINS: there was no connection to join */
+	u32 restarts;
 	struct curl_slist *headers, *connect_to;
 	struct client_answer answer;
 	struct arena arena;		/* of header names and values */
@@ -46,6 +58,8 @@ struct client {
 	CURLM *multi;
 	struct client_options options;
 	struct client_tls tls;
+	bool h2c_is_broken;		/* see enum h2c_way */
+	bool h2c_is_open;		/* or about to be */
 	struct client_request *running, *spare;
 	u32 spare_count;
 };
@@ -179,6 +193,12 @@ static int prepare_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
 	return CURL_SOCKOPT_OK;
 }
 
+static curl_socket_t open_none(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	((struct client_request *)arg)->found_none = true;
+	return CURL_SOCKET_BAD;
+}
+
 /* ---- Requests ---------------------------------------------------------------------------- */
 
 static void request_free(struct client_request *request)
@@ -230,6 +250,7 @@ static void request_recycle(struct client_request *request)
 	client->curl->slist_free_all(request->connect_to);
 	request->headers = request->connect_to = NULL;
 	request->sent = 0;
+	request->restarts = 0;
 	buf_done(&request->answer.body);
 	forget_headers(request);
 	request->answer = (struct client_answer){ .headers = request->seen };
@@ -338,10 +359,31 @@ static CURLcode set_proxy(struct client_request *request, const struct client_ca
 	return code;
 }
 
+/* Which of the ways of enum h2c_way it goes. */
+static CURLcode set_way(struct client_request *request)
+{
+	struct client *client = request->client;
+	bool opens = !client->h2c_is_open || request->restarts == RESTARTS_MAX;
+	CURLcode code = CURLE_OK;
+
+	client->h2c_is_open = true;
+	request->way = opens ? H2C_OPENS : H2C_JOINS;
+	request->found_none = false;
+	code |= client->curl->easy_setopt(request->curl, CURLOPT_HTTP_VERSION,
+					  opens ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE : CURL_HTTP_VERSION_2TLS);
+	code |= client->curl->easy_setopt(request->curl, CURLOPT_FRESH_CONNECT, opens ? 1L : 0L);
+	code |= client->curl->easy_setopt(request->curl, CURLOPT_OPENSOCKETFUNCTION, opens ? NULL : open_none);
+	code |= client->curl->easy_setopt(request->curl, CURLOPT_OPENSOCKETDATA, request);
+	return code;
+}
+
 static CURLcode set_version(struct client_request *request, const struct client_call *call, bool tls)
 {
 	long version = CURL_HTTP_VERSION_1_1;
 
+	request->way = H2C_NONE;
+	if (call->http2_only && !tls && request->client->h2c_is_broken)
+		return set_way(request);
 	if (call->http2_only && !tls)
 		version = CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
 	else if (tls && !call->http1_only)
@@ -563,6 +605,34 @@ static void fill_answer(struct client_request *request, CURLcode code)
 	}
 }
 
+static bool somebody_opens(const struct client *client)
+{
+	const struct client_request *request = client->running;
+
+	while (request && request->way != H2C_OPENS)
+		request = request->next;
+	return request;
+}
+
+/* Has it found no connection to join? Then it starts again, and opens one unless somebody else does. */
+static bool restart(struct client_request *request, CURLcode code)
+{
+	struct client *client = request->client;
+
+	if (request->way == H2C_OPENS && code != CURLE_OK)
+		client->h2c_is_open = false;
+	if (request->way != H2C_JOINS || !request->found_none || code == CURLE_OK ||
+	    request->restarts == RESTARTS_MAX)
+		return false;
+	request->restarts++;
+	client->h2c_is_open = somebody_opens(client);
+	request->sent = 0;
+	request->error_text[0] = '\0';
+	(void)client->curl->multi_remove_handle(client->multi, request->curl);
+	return set_way(request) == CURLE_OK &&
+	       client->curl->multi_add_handle(client->multi, request->curl) == CURLM_OK;
+}
+
 static u32 finish_requests(struct client *client)
 {
 	const CURLMsg *message;
@@ -579,6 +649,8 @@ static u32 finish_requests(struct client *client)
 			continue;
 		(void)client->curl->easy_getinfo(easy, CURLINFO_PRIVATE, &private);
 		request = (struct client_request *)(void *)private;
+		if (restart(request, code))
+			continue;
 		fill_answer(request, code);
 		(void)client->curl->multi_remove_handle(client->multi, easy);
 		unlink_request(request);
@@ -617,6 +689,13 @@ const char *client_answer_header(const struct client_answer *answer, const char 
 
 /* ---- Clients ----------------------------------------------------------------------------- */
 
+static bool has_broken_h2c(const struct curl_library *curl)
+{
+	unsigned int version = curl->version_info(CURLVERSION_NOW)->version_num;
+
+	return version == 0x075800 || version == 0x075801;
+}
+
 int client_new(const struct client_options *options, struct client **ret_client, struct buf *why)
 {
 	_cleanup_(client_freep) struct client *client = calloc(1, sizeof(*client));
@@ -636,6 +715,7 @@ int client_new(const struct client_options *options, struct client **ret_client,
 		buf_addf(why, "libcurl 7.85 or later is needed to send: install it (Debian: libcurl4)");
 		return -ENOSYS;
 	}
+	client->h2c_is_broken = has_broken_h2c(client->curl);
 	client->multi = client->curl->multi_init();
 	if (!client->multi)
 		return -ENOMEM;
