@@ -3,4 +3,5 @@
 EXTENSION(basicauth)
 EXTENSION(bearertokenauth)
 EXTENSION(health_check)
+EXTENSION(pprof)
 EXTENSION(zpages)

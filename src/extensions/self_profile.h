@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wick's profile of itself: the tracer, limited to this process, for a while.
+ * It needs the privileges that the profiling receiver needs.
+ */
+#ifndef EXTENSIONS_SELF_PROFILE_H
+#define EXTENSIONS_SELF_PROFILE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "abi.h"
+
+struct buf;
+struct profile;
+
+#define SELF_PROFILE_HZ 100
+
+/*
+ * Samples until duration_ns is over or *stop is set, and returns the profile,
+ * the caller's to free. -errno with a sentence in `why`. It takes that long: not for threads that others wait for.
+ */
+int self_profile(u64 duration_ns, const atomic_bool *stop, struct profile **ret_profile, struct buf *why);
+
+#endif
