@@ -12,6 +12,7 @@
 
 struct command {
 	const char *name;
+	const char *older_name;		/* also found by it; or NULL */
 	const char *help;		/* one line, no full stop */
 	const char *operands;		/* as in the usage line, "" if it takes none */
 	int operands_min, operands_max;	/* max -1: any number */

@@ -6,12 +6,14 @@
 #ifndef CMD_CONFIG_OPTIONS_H
 #define CMD_CONFIG_OPTIONS_H
 
-#include "cmd/options.h"
+#include "cmd/agent_flags.h"
+#include "cmd/command.h"
 #include "config/config.h"
 
 struct config_options {
 	struct option_texts configs, sets;
-	const char *feature_gates;
+	struct option_texts feature_gates;
+	struct agent_flags agent;
 };
 
 /* Entries of a command's table. */
@@ -20,11 +22,22 @@ struct config_options {
 	  "configuration, also file:PATH, env:NAME, yaml:TEXT; later ones add to earlier ones" }, \
 	{ "set", 0, OPTION_TEXTS, offsetof(type, member.sets), "KEY=VALUE", NULL, 0, 0, NULL, \
 	  "set one value, as in exporters.debug.verbosity=detailed" }, \
-	{ "feature-gates", 0, OPTION_TEXT, offsetof(type, member.feature_gates), "GATES", NULL, 0, 0, NULL, \
-	  "accepted for the Collector's sake; wick has none" }
+	{ "feature-gates", 0, OPTION_TEXTS, offsetof(type, member.feature_gates), "GATES", NULL, 0, 0, NULL, \
+	  "as the Collector has them; profiles need none here" }
+
+/* All of the command's struct options: its table, and the agents' flags. */
+#define CONFIG_OPTIONS_TABLE(type, member, table) \
+	{ .entries = table, .group = AGENT_FLAGS_GROUP(type, member.agent), .single_dash = true }
+
+/* Loads it: what all sources, flags and --set say, merged and expanded. -EINVAL with errors; -ENOMEM. */
+int config_options_read(const struct config_options *options, struct config **ret_config,
+			struct config_errors *errors);
 
 /* Loads it and checks it against all components; may be called again. -EINVAL with errors; -ENOMEM. */
 int config_options_load(const struct config_options *options, struct config **ret_config,
 			struct config_errors *errors);
+
+/* Prints warnings and, for r < 0, errors, as a command does. Returns the exit status. */
+int config_options_report(const struct command *command, const struct config_errors *errors, int r);
 
 #endif

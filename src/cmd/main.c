@@ -22,8 +22,8 @@ static void usage(FILE *out)
 	      "Usage: wick COMMAND [OPTIONS] [OPERANDS]\n       wick --config=FILE\n\nCommands:\n",
 	      out);
 	for (const struct command *const *c = commands; *c; c++)
-		fprintf(out, "  %-12s%s\n", (*c)->name, (*c)->help);
-	fputs("  help        say more about a command\n\n"
+		fprintf(out, "  %-14s%s\n", (*c)->name, (*c)->help);
+	fputs("  help          say more about a command\n\n"
 	      "wick COMMAND --help lists its options and shows examples; wick --version prints the version.\n",
 	      out);
 }
@@ -43,7 +43,7 @@ static void command_usage(const struct command *c, FILE *out)
 static const struct command *find_command(const char *name)
 {
 	for (const struct command *const *c = commands; *c; c++) {
-		if (!strcmp((*c)->name, name))
+		if (!strcmp((*c)->name, name) || ((*c)->older_name && !strcmp((*c)->older_name, name)))
 			return *c;
 	}
 	return NULL;
@@ -107,7 +107,7 @@ static int dispatch(int argc, char **argv)
 		usage(stderr);
 		return 1;
 	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-version") || !strcmp(argv[1], "-V")) {
 		puts("wick " WICK_VERSION);
 		return 0;
 	}

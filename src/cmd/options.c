@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/nearest.h"
 
@@ -125,9 +126,34 @@ static int add_text(struct parse *p, const struct option_entry *e, const char *t
 	return 0;
 }
 
+static bool in_group(const struct options *options, const struct option_entry *e)
+{
+	for (u32 i = 0; i < options->group.count; i++) {
+		if (e == &options->group.entries[i])
+			return true;
+	}
+	return false;
+}
+
+/* The first after NULL; NULL after the last. */
+static const struct option_entry *next_entry(const struct options *options, const struct option_entry *e)
+{
+	if (e && in_group(options, e))
+		return e + 1 < options->group.entries + options->group.count ? e + 1 : NULL;
+	e = e ? e + 1 : options->entries;
+	if (e->name)
+		return e;
+	return options->group.count ? options->group.entries : NULL;
+}
+
+static void *value_of(const struct parse *p, const struct option_entry *e)
+{
+	return (char *)p->values + e->offset + (in_group(p->options, e) ? p->options->group.offset : 0);
+}
+
 static int set_value(struct parse *p, const struct option_entry *e, const char *text)
 {
-	void *value = (char *)p->values + e->offset;
+	void *value = value_of(p, e);
 
 	switch (e->type) {
 	case OPTION_SWITCH:
@@ -152,7 +178,7 @@ static int set_value(struct parse *p, const struct option_entry *e, const char *
 
 static int set_defaults(struct parse *p)
 {
-	for (const struct option_entry *e = p->options->entries; e->name; e++) {
+	for (const struct option_entry *e = NULL; (e = next_entry(p->options, e));) {
 		int r = e->standard ? set_value(p, e, e->standard) : 0;
 
 		if (r < 0)
@@ -166,7 +192,7 @@ static int set_switch(struct parse *p, const struct option_entry *e, bool on)
 	if (e == &help_entry)
 		p->help = true;
 	else
-		*(bool *)((char *)p->values + e->offset) = on;
+		*(bool *)value_of(p, e) = on;
 	return 0;
 }
 
@@ -182,7 +208,7 @@ static int take_value(struct parse *p, const struct option_entry *e, const char 
 
 static const struct option_entry *find_long(const struct options *options, const char *name, size_t len)
 {
-	for (const struct option_entry *e = options->entries; e->name; e++) {
+	for (const struct option_entry *e = NULL; (e = next_entry(options, e));) {
 		if (strlen(e->name) == len && !strncmp(e->name, name, len))
 			return e;
 	}
@@ -191,7 +217,7 @@ static const struct option_entry *find_long(const struct options *options, const
 
 static const struct option_entry *find_short(const struct options *options, char letter)
 {
-	for (const struct option_entry *e = options->entries; e->name; e++) {
+	for (const struct option_entry *e = NULL; (e = next_entry(options, e));) {
 		if (e->letter == letter)
 			return e;
 	}
@@ -205,12 +231,25 @@ static int refuse_unknown(struct parse *p, const char *name, size_t len)
 
 	snprintf(word, sizeof(word), "%.*s", (int)len, name);
 	nearest_init(&n, word);
-	for (const struct option_entry *e = p->options->entries; e->name; e++)
+	for (const struct option_entry *e = NULL; (e = next_entry(p->options, e));)
 		nearest_try(&n, e->name);
 	nearest_try(&n, help_entry.name);
 	if (n.best)
 		return refuse(p, "there is no option --%s; did you mean --%s?", word, n.best);
 	return refuse(p, "there is no option --%s", word);
+}
+
+static bool parse_truth(const char *text, bool *on)
+{
+	static const char *const yes[] = { "true", "t", "1" }, *const no[] = { "false", "f", "0" };
+
+	for (int i = 0; i < 3; i++) {
+		if (!strcasecmp(text, yes[i]) || !strcasecmp(text, no[i])) {
+			*on = !strcasecmp(text, yes[i]) ? *on : !*on;
+			return true;
+		}
+	}
+	return false;
 }
 
 static int parse_long(struct parse *p, const char *text)
@@ -230,8 +269,8 @@ static int parse_long(struct parse *p, const char *text)
 		return refuse_unknown(p, text, len);
 	if (e->type != OPTION_SWITCH)
 		return take_value(p, e, equals ? equals + 1 : NULL);
-	if (equals)
-		return refuse(p, "--%s takes no value", e->name);
+	if (equals && !parse_truth(equals + 1, &on))
+		return refuse(p, "--%s%s: not true or false", e->name, equals);
 	return set_switch(p, e, on);
 }
 
@@ -244,13 +283,23 @@ static int parse_letters(struct parse *p, const char *text)
 
 		if (!e)
 			return refuse(p, "there is no option -%c", isprint((unsigned char)*text) ? *text : '?');
-		if (e->type != OPTION_SWITCH)
-			return take_value(p, e, text[1] ? text + 1 : NULL);
+		if (e->type != OPTION_SWITCH) {
+			text += p->options->single_dash && text[1] == '=' ? 2 : 1;
+			return take_value(p, e, *text ? text : NULL);
+		}
 		r = set_switch(p, e, true);
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+/* -name and -name=VALUE, where the name is more than a letter. */
+static bool is_long_name(const struct parse *p, const char *text)
+{
+	size_t len = strcspn(text, "=");
+
+	return p->options->single_dash && len > 1 && find_long(p->options, text, len);
 }
 
 static int parse_words(struct parse *p, int *ret_operands)
@@ -265,6 +314,8 @@ static int parse_words(struct parse *p, int *ret_operands)
 			break;
 		if (word[0] == '-' && word[1] == '-')
 			r = parse_long(p, word + 2);
+		else if (word[0] == '-' && is_long_name(p, word + 1))
+			r = parse_long(p, word + 1);
 		else if (word[0] == '-' && word[1])
 			r = parse_letters(p, word + 1);
 		else
@@ -324,4 +375,8 @@ void options_print(const struct options *options, FILE *out)
 	for (const struct option_entry *e = options->entries; e->name; e++)
 		print_entry(e, out);
 	print_entry(&help_entry, out);
+	if (options->group.count)
+		fprintf(out, "\n%s\n", options->group.heading);
+	for (u32 i = 0; i < options->group.count; i++)
+		print_entry(&options->group.entries[i], out);
 }

@@ -5,7 +5,7 @@
  * error messages and --help are made from it.
  *
  *   --name VALUE   --name=VALUE   -nVALUE   -n VALUE   -abc   --switch
- *   --no-switch   --
+ *   --no-switch   --switch=false   --
  *
  * Values are written into the command's own struct at the entry's offset:
  *
@@ -62,9 +62,19 @@ struct option_entry {
 	const char *help;
 };
 
+/* Options that several commands share, as one struct inside of theirs. */
+struct option_group {
+	const char *heading;		/* in --help */
+	const struct option_entry *entries;
+	u32 count;
+	size_t offset;			/* of the shared struct in the command's */
+};
+
 struct options {
 	const struct option_entry *entries;
 	bool stop_at_operand;		/* "record CMD ARGS": what follows the first operand is not ours */
+	struct option_group group;	/* entries NULL: none */
+	bool single_dash;		/* -name=VALUE too, as Go's programs have it */
 };
 
 enum options_outcome { OPTIONS_OK, OPTIONS_HELP };

@@ -30,8 +30,8 @@ static const struct option_entry entries[] = {
 	{ 0 },
 };
 
-static const struct options options = { entries, false };
-static const struct options command_options = { entries, true };
+static const struct options options = { .entries = entries };
+static const struct options command_options = { .entries = entries, .stop_at_operand = true };
 
 static struct values values;
 static char error[OPTIONS_ERROR_MAX];
@@ -138,7 +138,7 @@ TEST(options_refuse_with_a_sentence)
 		{ "--frequncy 3", "there is no option --frequncy; did you mean --frequency?" },
 		{ "--zzzzz", "there is no option --zzzzz" },
 		{ "--no-output", "there is no option --no-output; did you mean --output?" },
-		{ "--quiet=1", "--quiet takes no value" },
+		{ "--quiet=maybe", "--quiet=maybe: not true or false" },
 		{ "-qx", "there is no option -x" },
 		{ "--by=proces", "--by proces: did you mean process? (one of function, process)" },
 		{ "--by=zz", "--by zz: not one of function, process" },

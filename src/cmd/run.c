@@ -309,7 +309,7 @@ const struct command command_run = {
 	.examples = "  wick --config=agent.yaml\n"
 		    "  wick --config=agent.yaml --set=service.telemetry.logs.level=debug\n"
 		    "  wick run --config=file:base.yaml --config=yaml:exporters::debug::verbosity:detailed\n",
-	.options = { run_options },
+	.options = CONFIG_OPTIONS_TABLE(struct run_values, config, run_options),
 	.values_bytes = sizeof(struct run_values),
 	.run = run,
 };

@@ -18,6 +18,7 @@ struct loading {
 	struct tree tree;
 	const struct config_providers *providers;
 	struct config_node *root;
+	bool append_lists;
 };
 
 #define refuse(l, place, ...) ({ config_error((l)->tree.errors, place, "", __VA_ARGS__); -EINVAL; })
@@ -27,10 +28,10 @@ static struct config_place named(const char *name)
 	return (struct config_place){ .file = name };
 }
 
-static int merge_text(struct loading *l, const char *name, const struct buf *text)
+static int merge_text(struct loading *l, struct yaml_source source)
 {
 	struct config_node *node;
-	int r = yaml_read(&l->tree, name, text->data ? text->data : "", text->len, &node);
+	int r = yaml_read(&l->tree, &source, &node);
 
 	if (r < 0 || node->kind == NODE_NULL)
 		return r;
@@ -38,6 +39,8 @@ static int merge_text(struct loading *l, const char *name, const struct buf *tex
 		return refuse(l, node->place, "expected a map with receivers, exporters and service, found %s",
 			      node_kind_name(node->kind));
 	r = tree_split_keys(&l->tree, node, 0, &node);
+	if (r == 0 && l->append_lists)
+		r = tree_append_lists(&l->tree, l->root, node);
 	return r < 0 ? r : tree_merge(&l->tree, l->root, node);
 }
 
@@ -58,7 +61,7 @@ static int load_source(struct loading *l, const char *uri)
 	if (source.unset)
 		return refuse(l, named("--config"), "the environment variable %s is not set",
 			      source.name + strlen("env:"));
-	return merge_text(l, source.name, &text);
+	return merge_text(l, (struct yaml_source){ source.name, text.data ? text.data : "", text.len, false });
 }
 
 /* KEY.PATH=VALUE is "KEY::PATH: VALUE" in YAML. */
@@ -73,7 +76,9 @@ static int load_set(struct loading *l, const char *set)
 	for (const char *c = set; c < equals; c++)
 		buf_add(&text, *c == '.' ? "::" : c, *c == '.' ? 2 : 1);
 	buf_addf(&text, ": %s", equals + 1);
-	return buf_err(&text) ? buf_err(&text) : merge_text(l, "--set", &text);
+	if (buf_err(&text))
+		return buf_err(&text);
+	return merge_text(l, (struct yaml_source){ "--set", text.data, text.len, true });
 }
 
 static int load(struct loading *l, const struct config_request *request)
@@ -82,6 +87,9 @@ static int load(struct loading *l, const struct config_request *request)
 
 	for (u32 i = 0; r == 0 && i < request->source_count; i++)
 		r = load_source(l, request->sources[i]);
+	if (r == 0 && request->text)
+		r = merge_text(l, (struct yaml_source){ request->text->name, request->text->text,
+							strlen(request->text->text), true });
 	for (u32 i = 0; r == 0 && i < request->set_count; i++)
 		r = load_set(l, request->sets[i]);
 	return r < 0 ? r : expand_tree(&l->tree, l->providers, &l->root);
@@ -97,6 +105,7 @@ int config_load(const struct config_request *request, struct config **ret_config
 		return -ENOMEM;
 	arena_init(&config->arena, ARENA_BYTES_MAX);
 	l.tree.arena = &config->arena;
+	l.append_lists = request->append_lists;
 	l.providers = request->providers ? request->providers : &local_providers;
 	r = load(&l, request);
 	if (r < 0)

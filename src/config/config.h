@@ -37,11 +37,18 @@ struct config_providers {
 	void *arg;
 };
 
+/* Text that no file holds; line and column mean nothing there. Merged after the sources. */
+struct config_text {
+	const char *name, *text;
+};
+
 struct config_request {
 	const char *const *sources;
 	u32 source_count;
 	const char *const *sets;		/* "a.b=c" */
 	u32 set_count;
+	const struct config_text *text;			/* or NULL */
+	bool append_lists;				/* of service: confmap.enableMergeAppendOption */
 	const struct config_providers *providers;	/* NULL: the environment and files of this machine */
 };
 

@@ -373,3 +373,40 @@ TEST(config_fails_cleanly_without_memory)
 		done(&l);
 	}
 }
+
+TEST(config_appends_lists_of_service_when_told)
+{
+	static const char *const sources[] = {
+		"yaml:service: {extensions: [a], x: [1], "
+		"pipelines: {profiles: {receivers: [r], processors: [p], exporters: [e]}}}",
+		"yaml:service: {extensions: [a, b], x: [2], "
+		"pipelines: {profiles: {receivers: [s], processors: [q], exporters: [e]}}}",
+	};
+	struct config_request request = { .sources = sources, .source_count = 2, .append_lists = true };
+	struct config_errors errors;
+	struct config *config;
+	struct buf text;
+
+	config_errors_init(&errors);
+	buf_init(&text, 4096);
+	EQ(config_load(&request, &config, &errors), 0);
+	config_print(config->root, &(struct print_options){ 0 }, &text);
+	STREQ(text.data, "service:\n  extensions:\n    - a\n    - b\n  x:\n    - 2\n  pipelines:\n    profiles:\n"
+			 "      receivers:\n"
+			 "        - r\n        - s\n      processors:\n        - q\n      exporters:\n        - e\n");
+	buf_done(&text);
+	config_free(config);
+	config_errors_done(&errors);
+}
+
+TEST(config_names_text_without_lines)
+{
+	struct config_request request = { .text = &(struct config_text){ "command line", "a: [" } };
+	struct config_errors errors;
+	struct config *config;
+
+	config_errors_init(&errors);
+	EQ(config_load(&request, &config, &errors), -EINVAL);
+	STREQ(errors.errors[0], "command line: not valid YAML: did not find expected node content");
+	config_errors_done(&errors);
+}

@@ -117,7 +117,7 @@ static int read_typed(struct expander *e, const char *name, const struct buf *va
 
 	config_errors_init(&unseen);
 	tree.errors = &unseen;
-	r = yaml_read(&tree, name, value->data, value->len, ret_node);
+	r = yaml_read(&tree, &(struct yaml_source){ name, value->data, value->len, false }, ret_node);
 	e->tree->node_count = tree.node_count;
 	config_errors_done(&unseen);
 	return r;

@@ -133,6 +133,62 @@ int tree_merge(struct tree *tree, struct config_node *into, struct config_node *
 	return r;
 }
 
+static bool has_text(const struct config_node *list, const char *text)
+{
+	for (u32 i = 0; i < list->count; i++) {
+		if (list->list[i]->text && !strcmp(list->list[i]->text, text))
+			return true;
+	}
+	return false;
+}
+
+/* Elements are ids; what is none stands for itself, and is refused later. */
+static int join_lists(struct tree *tree, const struct config_node *first, struct config_node **second)
+{
+	struct config_node *joined;
+	int r = tree_new(tree, NODE_LIST, (*second)->place, &joined);
+
+	for (u32 i = 0; r == 0 && i < first->count; i++)
+		r = tree_append(tree, joined, first->list[i]);
+	for (u32 i = 0; r == 0 && i < (*second)->count; i++) {
+		struct config_node *element = (*second)->list[i];
+
+		if (!element->text || !has_text(first, element->text))
+			r = tree_append(tree, joined, element);
+	}
+	if (r == 0)
+		*second = joined;
+	return r;
+}
+
+static int append_below(struct tree *tree, struct config_node *into, struct config_node *from, bool top)
+{
+	int r = 0;
+
+	for (u32 i = 0; r == 0 && i < from->count; i++) {
+		struct config_entry *add = &from->map[i], *there = tree_find(into, add->key);
+		bool joins = !strcmp(add->key, "receivers") || !strcmp(add->key, "exporters") ||
+			     (top && !strcmp(add->key, "extensions"));
+
+		if (!there || there->value->kind != add->value->kind)
+			continue;
+		if (add->value->kind == NODE_MAP)
+			r = append_below(tree, there->value, add->value, false);
+		else if (add->value->kind == NODE_LIST && joins)
+			r = join_lists(tree, there->value, &add->value);
+	}
+	return r;
+}
+
+int tree_append_lists(struct tree *tree, struct config_node *into, struct config_node *from)
+{
+	struct config_entry *service = tree_find(into, "service"), *more = tree_find(from, "service");
+
+	if (!service || !more || service->value->kind != NODE_MAP || more->value->kind != NODE_MAP)
+		return 0;
+	return append_below(tree, service->value, more->value, true);
+}
+
 /* Puts a value where a key of the form "a::b::c" says. */
 static int put_path(struct tree *tree, struct config_node *map, struct config_entry entry, u32 depth)
 {

@@ -39,6 +39,12 @@ int tree_copy(struct tree *tree, const struct config_node *node, u32 depth, stru
 /* Maps deeply, anything else replaced; `from` is used up. */
 int tree_merge(struct tree *tree, struct config_node *into, struct config_node *from);
 
+/*
+ * What merging with appended lists does before: from's lists of extensions, receivers and exporters below
+ * service start with what into has there, each once.
+ */
+int tree_append_lists(struct tree *tree, struct config_node *into, struct config_node *from);
+
 /* Keys with :: become maps in maps, but not below lists: "a::b: 1" is "a: {b: 1}". */
 int tree_split_keys(struct tree *tree, struct config_node *map, u32 depth, struct config_node **ret_map);
 

@@ -18,7 +18,7 @@ struct anchor {
 
 struct reader {
 	struct tree *tree;
-	const char *name;
+	const struct yaml_source *source;
 	yaml_parser_t parser;
 	struct anchor *anchors;
 	u32 anchor_count, anchor_cap;
@@ -37,7 +37,13 @@ static void event_done(yaml_event_t *event)
 
 static struct config_place place_of(const struct reader *reader, yaml_mark_t mark)
 {
-	return (struct config_place){ reader->name, (u32)mark.line + 1, (u32)mark.column + 1 };
+	struct config_place place = { .file = reader->source->name };
+
+	if (!reader->source->no_lines) {
+		place.line = (u32)mark.line + 1;
+		place.column = (u32)mark.column + 1;
+	}
+	return place;
 }
 
 #define refuse(reader, place, ...) ({ config_error((reader)->tree->errors, place, "", __VA_ARGS__); -EINVAL; })
@@ -51,12 +57,12 @@ static int refuse_syntax(struct reader *reader)
 	case YAML_MEMORY_ERROR:
 		return -ENOMEM;
 	case YAML_READER_ERROR:
-		place = (struct config_place){ .file = reader->name };
+		place = (struct config_place){ .file = reader->source->name };
 		return refuse(reader, place, "not text in UTF-8: %s at byte %zu", p->problem, p->problem_offset);
 	default:
 		break;
 	}
-	if (p->context)
+	if (p->context && !reader->source->no_lines)
 		return refuse(reader, place, "not valid YAML: %s, %s that starts in line %zu", p->problem, p->context,
 			      p->context_mark.line + 1);
 	return refuse(reader, place, "not valid YAML: %s", p->problem);
@@ -311,7 +317,7 @@ static int read_stream(struct reader *reader, struct config_node **ret_node)
 		r = read_value(reader, &event, 0, ret_node);
 		return r;
 	}
-	r = tree_new(reader->tree, NODE_NULL, (struct config_place){ reader->name, 1, 1 }, ret_node);
+	r = tree_new(reader->tree, NODE_NULL, place_of(reader, (yaml_mark_t){ 0 }), ret_node);
 	if (r == 0)
 		(*ret_node)->text = "";
 	return r;
@@ -335,15 +341,15 @@ static void warn_of_more(struct reader *reader)
 	}
 }
 
-int yaml_read(struct tree *tree, const char *name, const char *text, size_t bytes, struct config_node **ret_node)
+int yaml_read(struct tree *tree, const struct yaml_source *source, struct config_node **ret_node)
 {
-	_cleanup_(reader_done) struct reader reader = { .tree = tree, .name = name };
+	_cleanup_(reader_done) struct reader reader = { .tree = tree, .source = source };
 	struct config_node *node;
 	int r;
 
 	if (!yaml_parser_initialize(&reader.parser))
 		return -ENOMEM;
-	yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, bytes);
+	yaml_parser_set_input_string(&reader.parser, (const unsigned char *)source->text, source->bytes);
 	r = read_stream(&reader, &node);
 	if (r < 0)
 		return r;

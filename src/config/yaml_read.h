@@ -14,7 +14,14 @@
 
 #define YAML_ANCHORS_MAX 1000
 
-/* name is what places are called by; borrowed from the arena. -EINVAL with an error added, -ENOMEM. */
-int yaml_read(struct tree *tree, const char *name, const char *text, size_t bytes, struct config_node **ret_node);
+struct yaml_source {
+	const char *name;	/* what places are called by; must outlive the tree */
+	const char *text;
+	size_t bytes;
+	bool no_lines;		/* lines and columns mean nothing to the reader of a message */
+};
+
+/* -EINVAL with an error added, -ENOMEM. */
+int yaml_read(struct tree *tree, const struct yaml_source *source, struct config_node **ret_node);
 
 #endif
