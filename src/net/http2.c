@@ -428,13 +428,25 @@ static u64 check_ping(struct connection *connection, u64 now_ns)
 	return http2->ping_sent_ns + connection->limits.ping_timeout_ns;
 }
 
+/* Until when a request must be whole; one that was refused gets a little longer, for its peer to take the answer. */
+static u64 request_end_ns(const struct connection *connection, const struct exchange *exchange)
+{
+	u64 end_ns = exchange->began_ns + connection->limits.request_ns;
+
+	if (!exchange->refused)
+		return end_ns;
+	end_ns += LINGER_NS;
+	return connection->draining && connection->drained_ns + LINGER_NS < end_ns
+	       ? connection->drained_ns + LINGER_NS : end_ns;
+}
+
 /* Requests whose body does not come to its end. */
 static u64 check_requests(struct connection *connection, u64 now_ns)
 {
 	u64 first_ns = 0;
 
 	for (struct exchange *exchange = connection->exchanges; exchange; exchange = exchange->next) {
-		u64 end_ns = exchange->began_ns + connection->limits.request_ns + (exchange->refused ? LINGER_NS : 0);
+		u64 end_ns = request_end_ns(connection, exchange);
 
 		if (exchange->dispatched)
 			continue;
