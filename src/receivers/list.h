@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every receiver. No include guard: it is included with RECEIVER() defined. */
+RECEIVER(customprofilesreceiver)
 RECEIVER(nop)
 RECEIVER(otlp)
