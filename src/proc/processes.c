@@ -54,6 +54,7 @@ static void process_free(struct processes *t, struct process *p)
 	process_set_maps(t, p, NULL);
 	free(p->exe_path);
 	free(p->command_line);
+	free(p->environment.text);
 	free(p);
 	t->stats.known--;
 }
@@ -339,6 +340,11 @@ void processes_describe(struct processes *t, struct process *p, u32 tid)
 {
 	if (t->ops.command_lines && !p->command_line)
 		process_read_command_line(p, tid);
+	if (t->ops.environment.count && !p->environment_known) {
+		p->environment_known = true;
+		/* For lack of memory there is none. */
+		(void)environment_read(tid, &t->ops.environment, &p->environment);
+	}
 	if (!p->container_known)
 		process_read_container(p, tid);
 	if (!p->exe_path)

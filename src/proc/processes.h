@@ -16,6 +16,7 @@
 
 #include "abi.h"
 #include "base/cleanup.h"
+#include "proc/environment.h"
 
 struct maps;
 struct mapping;
@@ -34,10 +35,12 @@ struct process {
 	bool is_published;	/* we told the kernel half of it; of a forked child that knows by itself, mostly */
 	bool is_gone;		/* ended before its mappings could be read */
 	bool container_known;	/* container_id has been looked for */
+	bool environment_known;	/* environment has been looked for */
 	struct proc_id id;
 	char comm[COMM_BYTES];
 	char *exe_path;		/* or NULL */
 	char *command_line;	/* arguments with spaces between; NULL if unknown or not asked for */
+	struct environment environment;	/* what was asked for of it */
 	char container_id[CONTAINER_ID_BYTES + 1];	/* or "" */
 	struct maps *maps;
 	u64 exited_ns;		/* 0: still there */
@@ -58,6 +61,7 @@ struct processes_stats {
 struct processes_ops {
 	void *arg;
 	bool command_lines;	/* are to be read */
+	struct environment_names environment;	/* variables that are to be read */
 	void (*maps_gone)(void *arg, struct maps *maps);	/* the last user of installed maps is gone */
 	void (*process_gone)(void *arg, struct process *process);
 };
@@ -86,7 +90,10 @@ void processes_exit(struct processes *processes, u32 pid, u64 time_ns);
  */
 int processes_scan(struct processes *processes, struct process *process, u32 tid);
 
-/* Reads what only /proc tells of a process, once, while it is there: its container, and its arguments if wanted. */
+/*
+ * Reads what only /proc tells of a process, once, while it is there: its container, and its arguments and variables
+ * if wanted.
+ */
 void processes_describe(struct processes *processes, struct process *process, u32 tid);
 
 /* Events were lost: what is known of mappings may be wrong, and is read from /proc again when it is needed. */

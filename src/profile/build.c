@@ -2,10 +2,12 @@
 #include "profile/build.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/interner.h"
+#include "proc/environment.h"
 #include "profile/build_location.h"
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
@@ -76,11 +78,28 @@ static bool is_self(const struct build_options *options, pid_t pid)
 	return pid == options->self_pids[0] || pid == options->self_pids[1];
 }
 
+/* NAME=value, one after another: an attribute of each; how many. */
+static u32 build_environment(struct build *b, const struct window_process *process, struct keyvalue *attributes)
+{
+	u32 count = 0;
+
+	for (u32 at = 0; at < process->environment_bytes && count < ENVIRONMENT_NAMES_MAX; count++) {
+		const char *entry = process->environment + at, *equals = strchr(entry, '=');
+		char key[256];
+		int len = snprintf(key, sizeof(key), "process.environment_variable.%.*s", (int)(equals - entry), entry);
+
+		attributes[count] = string_attribute("", equals + 1);
+		attributes[count].key = profile_copy_str(b->profile, key, (size_t)len < sizeof(key) ? (size_t)len : 0);
+		at += (u32)strlen(entry) + 1;
+	}
+	return count;
+}
+
 /* One resource, scope and set for each process: what the OpenTelemetry profiler does. */
 static struct profile_set *build_process(struct build *b, const struct window_process *process)
 {
 	const struct window *w = b->window;
-	struct keyvalue attributes[8];
+	struct keyvalue attributes[8 + ENVIRONMENT_NAMES_MAX];
 	struct profile_resource *resource;
 	struct profile_scope *scope;
 	struct profile_set *set;
@@ -97,6 +116,7 @@ static struct profile_set *build_process(struct build *b, const struct window_pr
 		attributes[count++] = string_attribute("process.command_line", process->command_line);
 	if (is_self(b->options, (pid_t)process->pid))
 		attributes[count++] = (struct keyvalue){ STR("wick.self"), { .kind = ANY_BOOL, .boolean = true } };
+	count += build_environment(b, process, attributes + count);
 	resource = profile_add_resource(b->profile, attributes, count);
 	if (!resource)
 		return NULL;
@@ -127,7 +147,7 @@ static u32 build_stack(struct build *b, const struct window_stack *stack)
 		locations[count++] = build_location_kernel(b->locations, stack->words[i]);
 	for (u32 i = 0; i < stack->user_count; i++)
 		locations[count++] = build_location_user(b->locations, stack->words[stack->kernel_count + i]);
-	if (end_marks[stack->end])
+	if (end_marks[stack->end] && !b->options->without_marks)
 		locations[count++] = build_location_mark(b->locations, end_marks[stack->end]);
 	return profile_add_stack(b->profile, locations, count);
 }

@@ -6,6 +6,7 @@
 #ifndef PROFILE_BUILD_H
 #define PROFILE_BUILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -18,6 +19,7 @@ struct window;
 struct build_options {
 	u32 frequency_hz;
 	pid_t self_pids[2];	/* wick's own processes, whose samples are marked; 0: none */
+	bool without_marks;	/* no frame such as [incomplete] at the root of stacks that are not whole */
 };
 
 /* Looks up what is new to the symbolizer. -ENOMEM, -E2BIG. */

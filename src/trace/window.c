@@ -55,6 +55,9 @@ u32 window_process(struct window *w, u64 serial, const struct window_process *pr
 		.exe_path = arena_strndup(&w->arena, process->exe_path, strlen(process->exe_path)),
 		.container_id = arena_strndup(&w->arena, process->container_id, strlen(process->container_id)),
 		.command_line = arena_strndup(&w->arena, process->command_line, strlen(process->command_line)),
+		.environment = process->environment_bytes ?
+			       arena_copy(&w->arena, process->environment, process->environment_bytes) : NULL,
+		.environment_bytes = process->environment_bytes,
 	};
 	w->process_count = index + 1;
 	return arena_err(&w->arena) ? INTERNER_NONE : index;

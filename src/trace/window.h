@@ -29,6 +29,8 @@ struct window_process {
 	const char *exe_path;		/* "" if unknown */
 	const char *container_id;	/* "" if none */
 	const char *command_line;	/* "" if unknown or not asked for */
+	const char *environment;	/* NAME=value, each ended by NUL */
+	u32 environment_bytes;
 };
 
 /* A distinct stack of a process. Behind it kernel_count addresses, then user_count frames (bpf/abi.h), leaf first. */

@@ -13,7 +13,8 @@ static struct binary *no_binary(void *arg, u32 id)
 
 static u32 process(struct window *w, u64 serial)
 {
-	return window_process(w, serial, &(struct window_process){ 42, "comm", "/bin/x", "", "x -y" });
+	return window_process(w, serial, &(struct window_process){ .pid = 42, .comm = "comm", .exe_path = "/bin/x",
+									  .container_id = "", .command_line = "x -y" });
 }
 
 static void add(struct window *w, u32 index, u64 leaf, u32 tid, u64 time_ns)

@@ -40,7 +40,7 @@ struct ingest {
 	u64 now_ns, collected_ns;
 	u64 sample_count;
 	u64 ends[END_COUNT];
-	u64 malformed, pending_full, window_lost;
+	u64 malformed, pending_full, window_lost, young;
 	struct unwind unwind;		/* scratch for slices */
 	u64 live_stacks;
 };
@@ -62,7 +62,8 @@ static void on_process_gone(void *arg, struct process *process)
 int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest **ret_ingest)
 {
 	_cleanup_(ingest_freep) struct ingest *in = calloc(1, sizeof(*in));
-	struct processes_ops ops = { .arg = in, .command_lines = options->command_lines, .maps_gone = on_maps_gone,
+	struct processes_ops ops = { .arg = in, .command_lines = options->command_lines,
+				     .environment = options->environment, .maps_gone = on_maps_gone,
 				     .process_gone = on_process_gone };
 	int r;
 
@@ -129,6 +130,8 @@ static void ingest_fold(struct ingest *in, const struct process *p, const struct
 		about.exe_path = p->exe_path ? p->exe_path : "";
 		about.container_id = p->container_id;
 		about.command_line = p->command_line ? p->command_line : "";
+		about.environment = p->environment.text;
+		about.environment_bytes = p->environment.bytes;
 	}
 	index = window_process(in->window, serial, &about);
 	window_add(in->window, index, record, kernel, user, user_count, end, installer_binary, in->installer);
@@ -170,6 +173,12 @@ static bool is_process(const struct process *p, const struct proc_id *id)
 	return p && p->is_identified && p->id.start_ns == id->start_ns && p->id.exec_id == id->exec_id;
 }
 
+/* Both times are of CLOCK_MONOTONIC; task_struct.start_time is so since v5.5 (cf25e24db61c). */
+static bool is_young(const struct ingest *in, const struct trace_record *record)
+{
+	return record->time_ns < record->id.start_ns + in->options.process_age_min_ns;
+}
+
 void ingest_record(struct ingest *in, const void *data, size_t bytes)
 {
 	const struct trace_record *record = data;
@@ -177,6 +186,10 @@ void ingest_record(struct ingest *in, const void *data, size_t bytes)
 
 	if (!record_is_whole(record, bytes)) {
 		in->malformed++;
+		return;
+	}
+	if (is_young(in, record)) {
+		in->young++;
 		return;
 	}
 	p = processes_find(in->processes, record->pid);
@@ -425,6 +438,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_WINDOW_FULL] = in->window_lost + in->window->lost;
 	ret_values[TRACER_PENDING_FULL] = in->pending_full;
 	ret_values[TRACER_STACKS_LIVE] = in->live_stacks;
+	ret_values[TRACER_YOUNG] = in->young;
 	ret_values[TRACER_SIDEBAND_EVENTS] = s.events;
 	ret_values[TRACER_SIDEBAND_LOST] = s.lost;
 	ret_values[TRACER_SIDEBAND_MALFORMED] = s.malformed;

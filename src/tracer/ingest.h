@@ -17,6 +17,7 @@
 
 #include "abi.h"
 #include "base/cleanup.h"
+#include "proc/environment.h"
 #include "tracer/counters.h"
 #include "tracer/sideband.h"
 
@@ -32,6 +33,8 @@ struct ingest_options {
 	const char *cache_path;
 	u64 user_va_mask;
 	bool command_lines;
+	struct environment_names environment;
+	u64 process_age_min_ns;		/* samples of younger processes are left out */
 	void (*drain)(void *arg);	/* hands what is in the kernel's buffers to ingest_record() */
 	void *arg;
 };

@@ -46,6 +46,12 @@ void loader_free(struct loader *l)
 	free(l);
 }
 
+/* With a level for the verifier, its log is among libbpf's messages: all of them are wanted then. */
+static int libbpf_aloud(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return vfprintf(stderr, format, args);
+}
+
 /* libbpf's messages go nowhere unless asked for: the error that matters is told in one sentence. */
 static int libbpf_quiet(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -151,6 +157,14 @@ static int check_kernel(const struct tracer_options *options, struct buf *why)
 	return -ENOTSUP;
 }
 
+static void loader_set_log_level(struct loader *l, u32 level)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, l->skel->obj)
+		(void)bpf_program__set_log_level(program, level);	/* programs that are loaded already have none */
+}
+
 static int loader_load(struct loader *l, const struct tracer_options *options, struct buf *why)
 {
 	int r;
@@ -165,6 +179,8 @@ static int loader_load(struct loader *l, const struct tracer_options *options, s
 	r = loader_set_filter(l, options, why);
 	if (r < 0)
 		return r;
+	if (options->verifier_log_level)
+		loader_set_log_level(l, options->verifier_log_level);
 	r = native_bpf__load(l->skel);
 	if (r == -EPERM || r == -EACCES)
 		buf_addf(why, "the kernel does not allow wick to load BPF programs: run it as root (sudo), or see "
@@ -184,7 +200,7 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 	if (!l)
 		return -ENOMEM;
 	memset(l->ring_fd, -1, sizeof(l->ring_fd));
-	libbpf_set_print(libbpf_quiet);
+	libbpf_set_print(options->verifier_log_level ? libbpf_aloud : libbpf_quiet);
 	r = check_kernel(options, why);
 	if (r < 0)
 		return r;

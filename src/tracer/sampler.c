@@ -20,6 +20,8 @@ struct sampler {
 	int *fds;		/* by CPU; -1: none */
 	bool *online;
 	u32 cap;
+	bool paused;
+	u64 wanted[CPUS_MAX / 64];	/* a bit for each CPU that is to be sampled */
 	char list[4096];	/* of CPUs, as it was last read */
 };
 
@@ -65,13 +67,35 @@ int sampler_probe(enum sampler_event wanted)
 	return SAMPLER_CLOCK;
 }
 
+static int want_cpu(void *arg, u32 cpu)
+{
+	struct sampler *s = arg;
+
+	s->wanted[cpu / 64] |= 1ull << cpu % 64;
+	return 0;
+}
+
+static bool is_wanted(const struct sampler *s, u32 cpu)
+{
+	return s->wanted[cpu / 64] >> cpu % 64 & 1;
+}
+
 int sampler_new(const struct sampler_options *options, struct sampler **ret_sampler)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
+	int r = 0;
 
 	if (!s)
 		return -ENOMEM;
 	s->options = *options;
+	if (!options->cpus)
+		memset(s->wanted, 0xff, sizeof(s->wanted));
+	else
+		r = sampler_parse_cpus(options->cpus, want_cpu, s);
+	if (r < 0) {
+		free(s);
+		return r;
+	}
 	*ret_sampler = s;
 	return 0;
 }
@@ -137,7 +161,9 @@ static int sampler_add_cpu(void *arg, u32 cpu)
 		return fd;
 	/* Without it only the count of throttlings is missing. */
 	(void)ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, records);
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, s->options.program_fd) < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+	/* The clock of a CPU that is not wanted is there, but never starts. */
+	if (is_wanted(s, cpu) && (ioctl(fd, PERF_EVENT_IOC_SET_BPF, s->options.program_fd) < 0 ||
+				  (!s->paused && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)))
 		return -errno;
 	s->fds[cpu] = fd;
 	fd = -1;
@@ -172,6 +198,14 @@ int sampler_parse_cpus(const char *list, int (*add)(void *arg, u32 cpu), void *a
 			return -EBADMSG;
 	}
 	return count;
+}
+
+void sampler_pause(struct sampler *s, bool pause)
+{
+	s->paused = pause;
+	for (u32 cpu = 0; cpu < s->cap; cpu++)
+		if (s->fds[cpu] >= 0 && is_wanted(s, cpu))
+			(void)ioctl(s->fds[cpu], pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
 }
 
 int sampler_update_cpus(struct sampler *s)

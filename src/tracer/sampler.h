@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock: one sampling event on each CPU that is online, with the BPF
+ * The clock: one sampling event on each CPU that is online and wanted, with the BPF
  * program attached. Hardware cycles where there is a PMU, else the kernel's
  * software clock.
  *
@@ -23,7 +23,8 @@ struct sampler_options {
 	u32 frequency_hz;
 	enum sampler_event event;
 	int program_fd;
-	struct sideband *sideband;	/* listens on the same CPUs */
+	struct sideband *sideband;	/* listens on all CPUs */
+	const char *cpus;		/* sampled are only these, "0-3,8"; NULL: all that are online */
 };
 
 /* Which event can be had here: SAMPLER_CYCLES or SAMPLER_CLOCK; or why none, as -errno. */
@@ -32,6 +33,9 @@ int sampler_probe(enum sampler_event wanted);
 int sampler_new(const struct sampler_options *options, struct sampler **ret_sampler);
 void sampler_free(struct sampler *sampler);
 DEFINE_CLEANUP(struct sampler *, sampler_free)
+
+/* Stops the clock, or lets it go on. */
+void sampler_pause(struct sampler *sampler, bool pause);
 
 /* Opens events on CPUs that came online, closes those of CPUs that went. The number online, or -errno. */
 int sampler_update_cpus(struct sampler *sampler);

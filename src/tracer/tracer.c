@@ -81,8 +81,10 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 	struct ingest_options ingest = {
 		.cache_path = options->cache_path,
 		.command_lines = options->command_lines,
+		.environment = options->environment,
+		.process_age_min_ns = options->process_age_min_ns,
 	};
-	struct sampler_options sampler = { .frequency_hz = options->frequency_hz };
+	struct sampler_options sampler = { .frequency_hz = options->frequency_hz, .cpus = options->cpus };
 	int r = loader_open(options, &t->loader, why);
 
 	if (r < 0)
@@ -152,6 +154,12 @@ int tracer_start(struct tracer *t, struct buf *why)
 	if (r < 0)
 		buf_addf(why, "cannot sample a CPU: %s", strerror(-r));
 	return r < 0 ? r : 0;
+}
+
+void tracer_pause(struct tracer *t, bool pause)
+{
+	if (t->sampler)
+		sampler_pause(t->sampler, pause);
 }
 
 void tracer_stop(struct tracer *t)

@@ -16,6 +16,7 @@
 
 #include "abi.h"
 #include "base/cleanup.h"
+#include "proc/environment.h"
 #include "tracer/counters.h"
 #include "tracer/sampler.h"
 
@@ -35,6 +36,10 @@ struct tracer_options {
 	size_t rows_max_bytes;		/* in BPF memory; 0: the default */
 	bool no_kernel_version_check;
 	bool command_lines;		/* of processes go into profiles: they may hold secrets */
+	struct environment_names environment;	/* variables of processes that go into profiles */
+	u64 process_age_min_ns;		/* samples of processes younger than that are left out */
+	const char *cpus;		/* only these are sampled, as "0-3,8"; NULL: all */
+	u32 verifier_log_level;		/* of the kernel's verifier, to standard error; 0: none */
 };
 
 /*
@@ -48,6 +53,9 @@ DEFINE_CLEANUP(struct tracer *, tracer_free)
 
 /* Begins to sample. */
 int tracer_start(struct tracer *tracer, struct buf *why);
+
+/* Samples no more, or again; windows go on. */
+void tracer_pause(struct tracer *tracer, bool pause);
 
 /* Stops sampling; what was taken until then can still be polled. */
 void tracer_stop(struct tracer *tracer);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chosen variables of a process's environment, as it was when its program
+ * started: /proc/PID/environ. The text is the process's own to write: only
+ * what was asked for is taken, and of that only so much.
+ */
+#ifndef PROC_ENVIRONMENT_H
+#define PROC_ENVIRONMENT_H
+
+#include <stddef.h>
+
+#include "abi.h"
+
+#define ENVIRONMENT_NAMES_MAX 32
+#define ENVIRONMENT_TEXT_MAX 65536	/* of /proc, what comes later is not seen */
+#define ENVIRONMENT_VALUE_MAX 1024
+
+struct environment_names {
+	const char *const *at;
+	u32 count;
+};
+
+/* "NAME=value" one after another, each ended by NUL; text is NULL if there is none. */
+struct environment {
+	char *text;
+	u32 bytes;
+};
+
+/* Picks those that are wanted, the first of each name. The text is the caller's to free. -ENOMEM. */
+int environment_pick(const char *text, size_t bytes, const struct environment_names *names,
+		     struct environment *ret_environment);
+
+/* The same of a process or thread; nothing if it is gone. */
+int environment_read(u32 tid, const struct environment_names *names, struct environment *ret_environment);
+
+#endif

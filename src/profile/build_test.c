@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/build.h"
+
+#include "profile/profile.h"
+#include "symbol/symbolizer.h"
+#include "test.h"
+#include "trace/window.h"
+
+static const struct build_options options = { .frequency_hz = 20 };
+
+/* A window of one sample of kernel code, of which nothing is known. */
+static struct window *one_sample(u64 start_ns, u64 time_ns, u64 end_ns, u8 end)
+{
+	static const char environment[] = "LANG=de\0EMPTY=";
+	static const u64 kernel[] = { 0xffffffff81000000 };
+	struct window *w = window_new(start_ns);
+	struct window_process process = { .pid = 42, .comm = "x", .exe_path = "/bin/x", .container_id = "",
+					  .command_line = "", .environment = environment,
+					  .environment_bytes = sizeof(environment) };
+	struct trace_record trace = { .time_ns = time_ns, .pid = 42, .tid = 43, .kernel_count = 1, .comm = "x" };
+
+	window_add(w, window_process(w, 1, &process), &trace, kernel, NULL, 0, end, NULL, NULL);
+	w->end_ns = end_ns;
+	return w;
+}
+
+static struct profile *build(struct window *w, const struct build_options *how)
+{
+	struct symbolizer *symbolizer;
+	struct profile *profile;
+
+	EQ(symbolizer_new(&(struct symbolizer_options){ 0 }, NULL, &symbolizer), 0);
+	EQ(profile_build(w, symbolizer, how, &profile), 0);
+	symbolizer_free(symbolizer);
+	EQ(profile_check(profile), 0);
+	return profile;
+}
+
+/* Each window has the time of day as it was at its end: a clock that was set moves later windows, none is torn. */
+TEST(build_gives_each_window_the_time_of_day_of_its_own)
+{
+	static const s64 offsets[] = { 1000000, 5000000, -3000000 };
+
+	for (u32 i = 0; i < 3; i++) {
+		u64 start = 10000000 + i * 1000;
+		struct window *w = one_sample(start, start + 300, start + 1000, END_COMPLETE);
+		const struct profile_set *set;
+		struct profile *p;
+
+		w->unix_offset_ns = offsets[i];
+		p = build(w, &options);
+		set = &p->resources.at[0].scopes[0].sets[0];
+		EQ(set->time_unix_ns, start + (u64)offsets[i]);
+		EQ(set->duration_ns, 1000);
+		EQ(set->samples[0].time_count, 1);
+		EQ(set->samples[0].times_unix_ns[0], set->time_unix_ns + 300);
+		profile_free(p);
+		window_free(w);
+	}
+}
+
+TEST(build_puts_variables_into_the_resource)
+{
+	struct window *w = one_sample(0, 1, 2, END_COMPLETE);
+	struct profile *p = build(w, &options);
+	const struct profile_resource *r = &p->resources.at[0];
+	const struct any *lang = keyvalue_find(r->attributes, r->attribute_count, "process.environment_variable.LANG");
+	const struct any *empty = keyvalue_find(r->attributes, r->attribute_count,
+						"process.environment_variable.EMPTY");
+
+	OK(lang && lang->string.len == 2 && !memcmp(lang->string.at, "de", 2));
+	OK(empty && empty->kind == ANY_STRING && !empty->string.len);
+	profile_free(p);
+	window_free(w);
+}
+
+TEST(build_marks_stacks_that_are_not_whole_if_asked)
+{
+	struct build_options without = { .frequency_hz = 20, .without_marks = true };
+	struct window *w = one_sample(0, 1, 2, END_NO_RULE);
+	struct profile *marked = build(w, &options), *plain = build(w, &without);
+
+	EQ(marked->stacks.at[1].count, 2);
+	EQ(plain->stacks.at[1].count, 1);
+	profile_free(marked);
+	profile_free(plain);
+	window_free(w);
+}
