@@ -103,7 +103,7 @@ static void add_sample(struct profile *p, struct profile_set *set, u64 now_unix_
 
 static struct profile *make_profile(s64 interval_ns, u64 now_unix_ns)
 {
-	static const char container[] = "7769636b2d6578616d706c652d636f6e7461696e65722d30303030303030310000";
+	static const char container[] = "7769636b2d6578616d706c652d636f6e7461696e65722d303030303030303031";
 	const struct keyvalue attributes[] = {
 		{ STR("container.id"), string_value(container) },
 		{ STR("process.executable.name"), string_value("example") },

@@ -3,3 +3,4 @@
 RECEIVER(customprofilesreceiver)
 RECEIVER(nop)
 RECEIVER(otlp)
+RECEIVER(profiling)

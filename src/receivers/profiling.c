@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -26,7 +27,9 @@ struct profiling {
 	struct reader *reader;
 	struct symbolizer *symbolizer;
 	struct build_options build;
-	u64 interval_ns;
+	u64 interval_ns, draw_interval_ns;
+	double jitter;
+	u32 draw_percent;
 
 	/* The tracer's thread. */
 	struct tracer *tracer;
@@ -76,10 +79,44 @@ static void profiling_publish(struct profiling *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* From 0 to just below 1. */
+static double draw(void)
+{
+	u32 random = 0;
+
+	(void)!getrandom(&random, sizeof(random), 0);	/* cannot fail for so few bytes */
+	return random / 0x1p32;
+}
+
+/* When the window that begins now ends: machines that started together need not all send at once. */
+static u64 window_end(const struct profiling *p, u64 begin_ns)
+{
+	return begin_ns + (u64)((double)p->interval_ns * (1 + p->jitter * (2 * draw() - 1)));
+}
+
+/* Not past the end of the window. */
+static int wait_ms(u64 until_ns)
+{
+	u64 now = monotonic_ns();
+
+	if (now >= until_ns)
+		return 0;
+	return until_ns - now > POLL_MS * 1000000ull ? POLL_MS : (int)((until_ns - now) / 1000000ull + 1);
+}
+
+/* Decides about the interval that begins now; when it ends. */
+static u64 draw_interval(struct profiling *p, u64 now)
+{
+	if (!p->draw_percent || p->draw_percent >= 100)
+		return UINT64_MAX;
+	tracer_pause(p->tracer, draw() * 100 >= p->draw_percent);
+	return now + p->draw_interval_ns;
+}
+
 static void *profiling_run(void *arg)
 {
 	struct profiling *p = arg;
-	u64 window_ns = monotonic_ns(), status_ns = 0;
+	u64 status_ns = 0, window_ns = window_end(p, monotonic_ns()), draw_ns = draw_interval(p, monotonic_ns());
 	int r = 0;
 
 	(void)prctl(PR_SET_NAME, "wick: tracer");
@@ -88,14 +125,17 @@ static void *profiling_run(void *arg)
 	while (r == 0 && !atomic_load(&p->stop)) {
 		u64 now;
 
-		r = tracer_poll(p->tracer, POLL_MS);
+		r = tracer_poll(p->tracer, wait_ms(window_ns));
 		now = monotonic_ns();
 		if (now - status_ns > STATUS_NS) {
 			status_ns = now;
 			profiling_publish(p);
 		}
-		if (now - window_ns >= p->interval_ns) {
-			window_ns += p->interval_ns;
+		if (now >= draw_ns)
+			draw_ns = draw_interval(p, now);
+		if (now >= window_ns) {
+			/* From when it should have ended, unless that is long ago. */
+			window_ns = window_end(p, now - window_ns < p->interval_ns ? window_ns : now);
 			profiling_push(p, tracer_take_window(p->tracer));
 		}
 	}
@@ -153,7 +193,11 @@ static int profiling_init(struct profiling *p, const struct profiling_options *o
 	if (r < 0)
 		return r;
 	p->interval_ns = (options->interval_ms ? options->interval_ms : PROFILING_INTERVAL_MS) * 1000000ull;
+	p->jitter = options->jitter;
+	p->draw_interval_ns = options->draw_interval_ms * 1000000ull;
+	p->draw_percent = options->draw_percent;
 	p->build.frequency_hz = options->tracer.frequency_hz;
+	p->build.without_marks = options->without_marks;
 	p->build.self_pids[0] = getpid();
 	p->build.self_pids[1] = reader_pid(p->reader);
 	p->status.event = tracer_event_name(p->tracer);
@@ -238,6 +282,17 @@ int profiling_next(struct profiling *p, int timeout_ms, struct profile **ret_pro
 		return r;
 	r = profile_build(window, p->symbolizer, &p->build, ret_profile);
 	return r < 0 ? r : 1;
+}
+
+size_t profiling_counters(struct profiling *p, struct counter_value *ret_values, size_t count_max)
+{
+	size_t count;
+
+	pthread_mutex_lock(&p->lock);
+	count = p->status.counter_count < count_max ? p->status.counter_count : count_max;
+	memcpy(ret_values, p->status.counters, count * sizeof(*ret_values));
+	pthread_mutex_unlock(&p->lock);
+	return count;
 }
 
 void profiling_status(struct profiling *p, struct profiling_status *ret_status)

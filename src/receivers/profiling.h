@@ -4,7 +4,7 @@
  * window after each interval; whoever calls profiling_next() names the frames
  * and gets the window as a profile.
  *
- * All functions are called by one thread, the owner's.
+ * All functions are called by one thread, the owner's, but profiling_stop() and profiling_counters(), which any may.
  */
 #ifndef RECEIVERS_PROFILING_H
 #define RECEIVERS_PROFILING_H
@@ -26,6 +26,12 @@ struct profiling_options {
 	struct tracer_options tracer;
 	struct symbolizer_options symbolizer;
 	u32 interval_ms;	/* of a window; 0: PROFILING_INTERVAL_MS */
+	double jitter;		/* each interval is longer or shorter by up to this part of it, 0 to 1 */
+	/*
+	 * Of each such interval a draw decides whether it is sampled: that many of 100 are. 0: all.
+	 */
+	u32 draw_interval_ms, draw_percent;
+	bool without_marks;	/* see profile/build.h */
 };
 
 /* Sampling has begun when this returns. On failure `why` gets a sentence. */
@@ -55,5 +61,8 @@ struct profiling_status {
 
 /* As of a moment ago. */
 void profiling_status(struct profiling *profiling, struct profiling_status *ret_status);
+
+/* The counters alone: count_max of them at most; their number. */
+size_t profiling_counters(struct profiling *profiling, struct counter_value *ret_values, size_t count_max);
 
 #endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receivers/profiling_options.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "proc/environment.h"
+#include "tracer/sampler.h"
+
+static const char *const error_modes[] = { "propagate", "ignore", NULL };
+
+/* Languages that have interpreters or runtimes of their own, as the OpenTelemetry profiler names them. */
+#define INTERPRETERS(X) X(python) X(perl) X(php) X(hotspot) X(ruby) X(v8) X(dotnet) X(go) X(beam) X(luajit)
+
+#define LATER_INTERPRETERS "frames of interpreted code show as those of the interpreter until languages are supported"
+static const struct config_field interpreter_fields[] = {
+	{ "disabled", CONFIG_LATER, .help = LATER_INTERPRETERS },
+	{ "labels", CONFIG_LATER, .help = LATER_INTERPRETERS },
+	{ "symbolization", CONFIG_LATER, .help = LATER_INTERPRETERS },
+	{ "skip_native_resume", CONFIG_LATER, .help = LATER_INTERPRETERS },
+	{ 0 },
+};
+
+static const struct config_field interpreters_fields[] = {
+#define X(name) { #name, CONFIG_SECTION, .any_case = true, .fields = interpreter_fields, .help = LATER_INTERPRETERS },
+	INTERPRETERS(X)
+#undef X
+	{ 0 },
+};
+
+#define AT(member) FIELD(struct profiling_config, member)
+#define OPTION(name, type, ...) { #name, CONFIG_##type, .any_case = true, __VA_ARGS__ }
+const struct config_field profiling_fields[] = {
+	OPTION(samples_per_second, INTEGER, .offset = AT(samples_per_second), .min = 1, .max = 10000,
+	       .help = "on each CPU"),
+	OPTION(reporter_interval, DURATION, .offset = AT(reporter_interval_ns), .min = 1e8, .max = 3600e9,
+	       .help = "how often a profile is sent"),
+	OPTION(reporter_jitter, REAL, .offset = AT(reporter_jitter), .min = 0, .max = 1,
+	       .help = "each interval is longer or shorter by up to this part of it"),
+	OPTION(probabilistic_interval, DURATION, .offset = AT(probabilistic_interval_ns), .min = 60e9, .max = 300e9,
+	       .help = "for each such interval a draw decides whether it is sampled"),
+	OPTION(probabilistic_threshold, INTEGER, .offset = AT(probabilistic_threshold), .min = 1, .max = 100,
+	       .help = "so many intervals of 100 are sampled"),
+	OPTION(tracers, TEXT, .offset = AT(tracers),
+	       .help = "older form of interpreters: all, or a list with commas; " LATER_INTERPRETERS),
+	OPTION(interpreters, SECTION, .fields = interpreters_fields,
+	       .present = FIELD_PRESENT(struct profiling_config, has_interpreters), .help = LATER_INTERPRETERS),
+	OPTION(include_env_vars, TEXTS, .offset = AT(include_env_vars), .commas = true,
+	       .help = "variables of processes to put into profiles, as process.environment_variable.NAME"),
+	OPTION(filter_min_process_age, DURATION, .offset = AT(filter_min_process_age_ns), .max = 86400e9,
+	       .help = "processes younger than that are left out"),
+	OPTION(off_cpu_threshold, REAL, .offset = AT(off_cpu_threshold), .min = 0, .max = 1,
+	       .help = "how much time off the CPU is sampled; not there yet"),
+	OPTION(send_error_frames, BOOL, .offset = AT(send_error_frames),
+	       .help = "end stacks that are not whole with a frame that says so"),
+	OPTION(send_idle_frames, BOOL, .offset = AT(send_idle_frames), .help = "no effect: idle CPUs are not sampled"),
+	OPTION(verbose_mode, BOOL, .offset = AT(verbose_mode), .help = "log what each profile holds"),
+	OPTION(map_scale_factor, INTEGER, .offset = AT(map_scale_factor), .max = 8,
+	       .help = "each step doubles the memory for unwind tables, 16 MiB at 0, 1 GiB at most"),
+	OPTION(bpf_verifier_log_level, INTEGER, .offset = AT(bpf_verifier_log_level), .max = 2,
+	       .help = "what the kernel's verifier says goes to standard error"),
+	OPTION(no_kernel_version_check, BOOL, .offset = AT(no_kernel_version_check),
+	       .help = "run on kernels that reading user memory from BPF can freeze"),
+	OPTION(error_mode, CHOICE, .offset = AT(error_mode), .choices = error_modes,
+	       .help = "propagate: if sampling cannot start nothing does; ignore: the rest runs"),
+	OPTION(pin_cpu_ids, TEXT, .offset = AT(pin_cpu_ids), .help = "sample only these CPUs: 0-3,7"),
+	OPTION(obi_process_ctx, BOOL, .offset = AT(obi_process_ctx), .help = "must be false: not there yet"),
+	OPTION(pid_namespace_translation, BOOL, .offset = AT(pid_namespace_translation),
+	       .help = "must be false: pids are those that the host sees"),
+	OPTION(load_probe, BOOL, .offset = AT(load_probe), .help = "probes are not there yet"),
+	OPTION(probes, NODE, .offset = AT(probes), .help = "probes are not there yet"),
+	OPTION(probe_links, NODE, .offset = AT(probe_links), .help = "older form of probes"),
+	OPTION(u_probe_links, NODE, .offset = AT(u_probe_links), .help = "older form of probes"),
+	OPTION(monitor_interval, LATER, .help = "counters are always up to date"),
+	OPTION(clock_sync_interval, LATER, .help = "both clocks are read for each profile"),
+	OPTION(frame_cache_size, LATER, .help = "names that are kept are bounded in bytes"),
+	OPTION(max_grpc_retries, LATER, .help = "exporters have retry_on_failure"),
+	OPTION(max_rpc_msg_size, LATER, .help = "exporters have sending_queue::batch to cut what is too large"),
+	OPTION(bpf_fs_root, LATER, .help = "nothing is kept in a BPF file system"),
+	{ 0 },
+};
+
+const struct profiling_config profiling_defaults = {
+	.samples_per_second = 20,
+	.reporter_interval_ns = 5000000000,
+	.reporter_jitter = 0.2,
+	.probabilistic_interval_ns = 60000000000,
+	.probabilistic_threshold = 100,
+	.tracers = "",
+	.pin_cpu_ids = "",
+};
+
+/* ---- What goes with what ------------------------------------------------------- */
+
+static bool is_tracer(const char *at, size_t len)
+{
+	static const char *const names[] = {
+#define X(name) #name,
+		INTERPRETERS(X)
+#undef X
+		"all", "native", "labels", "node",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (len == strlen(names[i]) && !strncmp(at, names[i], len))
+			return true;
+	return false;
+}
+
+static void check_tracers(const char *list, struct config_place place, const char *path,
+			  struct config_errors *errors)
+{
+	bool interpreted = false;
+
+	while (*list) {
+		size_t start = strspn(list, ", "), len = strcspn(list + start, ", ");
+
+		if (len && !is_tracer(list + start, len))
+			config_error(errors, place, path, "tracers has no %.*s; it has all, native, python, perl, php, "
+				     "hotspot, ruby, v8, dotnet, go, beam, luajit", (int)(len < 40 ? len : 40),
+				     list + start);
+		interpreted |= len && strncmp(list + start, "native", len) != 0;
+		list += start + len;
+	}
+	if (interpreted)
+		config_warning(errors, place, path, "tracers: " LATER_INTERPRETERS);
+}
+
+static int count_cpu(void *arg, u32 cpu)
+{
+	return 0;
+}
+
+static bool is_given(const struct config_node *node)
+{
+	if (!node || node->kind == NODE_NULL)
+		return false;
+	return node->kind == NODE_LIST || node->kind == NODE_MAP ? node->count > 0 : *node->text != 0;
+}
+
+static void check_env_vars(const struct config_texts *names, struct config_place place, const char *path,
+			   struct config_errors *errors)
+{
+	if (names->count > ENVIRONMENT_NAMES_MAX)
+		config_error(errors, place, path, "include_env_vars names %u variables, more than %d", names->count,
+			     ENVIRONMENT_NAMES_MAX);
+	for (u32 i = 0; i < names->count; i++)
+		if (!*names->at[i] || strchr(names->at[i], '=') || strlen(names->at[i]) > 128)
+			config_error(errors, place, path, "include_env_vars: \"%.40s\" is not the name of a variable",
+				     names->at[i]);
+}
+
+void profiling_config_check(const void *options, struct config_place place, const char *path,
+			    struct config_errors *errors)
+{
+	const struct profiling_config *o = options;
+
+	check_tracers(o->tracers, place, path, errors);
+	check_env_vars(&o->include_env_vars, place, path, errors);
+	if (*o->pin_cpu_ids && sampler_parse_cpus(o->pin_cpu_ids, count_cpu, NULL) <= 0)
+		config_error(errors, place, path, "pin_cpu_ids: \"%.40s\" is not a list of CPUs; write 0-3,7",
+			     o->pin_cpu_ids);
+	if (o->off_cpu_threshold > 0)
+		config_warning(errors, place, path, "off_cpu_threshold: time off the CPU is not sampled yet");
+	if (o->send_idle_frames)
+		config_warning(errors, place, path, "send_idle_frames has no effect: idle CPUs are not sampled");
+	if (o->load_probe || is_given(o->probes) || is_given(o->probe_links) || is_given(o->u_probe_links))
+		config_warning(errors, place, path, "probes are not there yet: only the clock is sampled");
+	if (o->obi_process_ctx)
+		config_error(errors, place, path, "obi_process_ctx is not supported; remove it");
+	if (o->pid_namespace_translation)
+		config_error(errors, place, path, "pid_namespace_translation is not supported: pids are those that "
+			     "the host sees; remove it");
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be said about the receiver `profiling`. */
+#ifndef RECEIVERS_PROFILING_OPTIONS_H
+#define RECEIVERS_PROFILING_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "config/fields.h"
+
+enum profiling_error_mode { PROFILING_PROPAGATE, PROFILING_IGNORE };
+
+struct profiling_config {
+	s64 samples_per_second;
+	s64 reporter_interval_ns;
+	double reporter_jitter;
+	s64 probabilistic_interval_ns, probabilistic_threshold;
+	const char *tracers;
+	bool has_interpreters;
+	struct config_texts include_env_vars;
+	s64 filter_min_process_age_ns;
+	double off_cpu_threshold;
+	bool send_error_frames, send_idle_frames, verbose_mode;
+	s64 map_scale_factor, bpf_verifier_log_level;
+	bool no_kernel_version_check;
+	int error_mode;			/* enum profiling_error_mode */
+	bool obi_process_ctx, pid_namespace_translation;
+	const char *pin_cpu_ids;
+	bool load_probe;
+	const struct config_node *probes, *probe_links, *u_probe_links;
+};
+
+extern const struct config_field profiling_fields[];
+extern const struct profiling_config profiling_defaults;
+
+/* For component_ops.check. */
+void profiling_config_check(const void *options, struct config_place place, const char *path,
+			    struct config_errors *errors);
+
+#endif

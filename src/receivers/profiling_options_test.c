@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receivers/profiling_options.h"
+
+#include "test.h"
+
+static struct config_errors errors;
+
+static void check(const struct profiling_config *options)
+{
+	config_errors_done(&errors);
+	config_errors_init(&errors);
+	profiling_config_check(options, (struct config_place){ "", 0, 0 }, "receivers::profiling", &errors);
+}
+
+TEST(profiling_options_have_defaults_that_pass)
+{
+	config_errors_init(&errors);
+	check(&profiling_defaults);
+	EQ(errors.error_count, 0);
+	EQ(errors.warning_count, 0);
+	config_errors_done(&errors);
+}
+
+TEST(profiling_options_know_the_older_list_of_tracers)
+{
+	struct profiling_config options = profiling_defaults;
+
+	config_errors_init(&errors);
+	options.tracers = "perl,php,python,hotspot,ruby,v8,dotnet,go";
+	check(&options);
+	EQ(errors.error_count, 0);
+	EQ(errors.warning_count, 1);
+	options.tracers = "native";
+	check(&options);
+	EQ(errors.error_count + errors.warning_count, 0);
+	options.tracers = "python,cobol";
+	check(&options);
+	EQ(errors.error_count, 1);
+	OK(strstr(errors.errors[0], "tracers has no cobol"));
+	config_errors_done(&errors);
+}
+
+TEST(profiling_options_say_what_is_not_there_yet)
+{
+	struct profiling_config options = profiling_defaults;
+
+	config_errors_init(&errors);
+	options.off_cpu_threshold = 0.1;
+	options.load_probe = true;
+	options.send_idle_frames = true;
+	check(&options);
+	EQ(errors.error_count, 0);
+	EQ(errors.warning_count, 3);
+	options.pid_namespace_translation = true;
+	options.obi_process_ctx = true;
+	check(&options);
+	EQ(errors.error_count, 2);
+	config_errors_done(&errors);
+}
+
+TEST(profiling_options_check_cpus_and_variables)
+{
+	struct profiling_config options = profiling_defaults;
+
+	config_errors_init(&errors);
+	options.pin_cpu_ids = "0-3,7";
+	options.include_env_vars = (struct config_texts){ 2, (const char *const[]){ "HOME", "PATH" } };
+	check(&options);
+	EQ(errors.error_count, 0);
+	options.pin_cpu_ids = "0-";
+	options.include_env_vars = (struct config_texts){ 2, (const char *const[]){ "A=B", "" } };
+	check(&options);
+	EQ(errors.error_count, 3);
+	config_errors_done(&errors);
+}

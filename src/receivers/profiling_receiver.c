@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The receiver `profiling`: this machine, sampled. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "pipeline/batch.h"
+#include "pipeline/component.h"
+#include "pipeline/service.h"
+#include "profile/profile.h"
+#include "receivers/profiling.h"
+#include "receivers/profiling_options.h"
+#include "receivers/receipts.h"
+
+#define CACHE_PATH "/var/cache/wick"
+#define ROWS_BYTES (16u << 20)
+#define SCALE_MAX 6
+#define WAIT_MS 60000
+
+struct receiver {
+	const struct component_setup *setup;
+	const struct profiling_config *options;
+	struct receipts receipts;
+	struct profiling *profiling;	/* the thread's, while it runs */
+	pthread_t thread;
+	bool has_thread;
+	char names[COUNTER_VALUES_MAX][96];	/* of the metrics: those of the counters with a prefix */
+};
+
+static void receiver_free(void *self)
+{
+	free(self);
+}
+
+/* A scrape keeps the names until it is over. */
+static void make_names(struct receiver *r)
+{
+	static const u64 zeros[COUNTER_VALUES_MAX];
+	struct counter_value values[COUNTER_VALUES_MAX];
+	u32 count = counters_list(zeros, zeros, zeros, values);
+
+	for (u32 i = 0; i < count; i++)
+		snprintf(r->names[i], sizeof(r->names[i]), "wick_profiler_%s", values[i].name);
+}
+
+static int receiver_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
+{
+	struct receiver *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->setup = setup;
+	r->options = options;
+	make_names(r);
+	receipts_init(&r->receipts, service_metrics(setup->service), setup, "");
+	*ret_self = r;
+	return 0;
+}
+
+/* ---- Its thread: names frames, sends profiles on ---------------------------------- */
+
+static void receiver_send(struct receiver *r, struct profile *profile)
+{
+	struct batch *batch = batch_from_profile(profile);
+	u64 samples;
+	int result;
+
+	if (!batch) {
+		profile_free(profile);
+		log_warn(r->setup->id, "out of memory: a profile is left out");
+		return;
+	}
+	samples = batch_samples(batch);
+	if (!samples) {
+		batch_unref(batch);
+		return;
+	}
+	result = receipts_send(&r->receipts, batch);
+	if (result < 0)
+		log_warn(r->setup->id, "a profile of %llu samples was not taken: %s", (unsigned long long)samples,
+			 strerror(-result));
+	else if (r->options->verbose_mode)
+		log_info(r->setup->id, "sent a profile of %llu samples", (unsigned long long)samples);
+}
+
+static void *receiver_run(void *arg)
+{
+	struct receiver *r = arg;
+	int result;
+
+	(void)prctl(PR_SET_NAME, "wick: profiles");
+	for (;;) {
+		struct profile *profile = NULL;
+
+		result = profiling_next(r->profiling, WAIT_MS, &profile);
+		if (result == 1)
+			receiver_send(r, profile);
+		else if (result == -ENOMEM || result == -E2BIG)
+			log_warn(r->setup->id, "a profile is left out: %s", strerror(-result));
+		else if (result < 0)
+			break;
+	}
+	if (result != -ENODATA) {
+		log_error(r->setup->id, "sampling has ended: %s", strerror(-result));
+		component_report(r->setup->status, HEALTH_PERMANENT, "sampling has ended");
+	}
+	return NULL;
+}
+
+/* ---- Counters ---------------------------------------------------------------------- */
+
+static void receiver_metrics(void *self, struct metrics_out *out)
+{
+	struct receiver *r = self;
+	const struct metric_label label = { "receiver", r->setup->id };
+	struct counter_value values[COUNTER_VALUES_MAX];
+	size_t count = profiling_counters(r->profiling, values, COUNTER_VALUES_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		/* What was done may be what there is now: the number of processes. What was lost only grows. */
+		metrics_put(out, values[i].kind == COUNT_NEUTRAL ? METRIC_GAUGE : METRIC_COUNTER, r->names[i],
+			    values[i].text, &label, 1, (double)values[i].value);
+	}
+}
+
+/* ---- Start and stop ------------------------------------------------------------------ */
+
+static struct profiling_options profiling_options_of(const struct profiling_config *o)
+{
+	s64 scale = o->map_scale_factor < SCALE_MAX ? o->map_scale_factor : SCALE_MAX;
+
+	return (struct profiling_options){
+		.tracer = {
+			.frequency_hz = (u32)o->samples_per_second,
+			.cache_path = CACHE_PATH,
+			.rows_max_bytes = (size_t)ROWS_BYTES << scale,
+			.no_kernel_version_check = o->no_kernel_version_check,
+			.environment = { o->include_env_vars.at, o->include_env_vars.count },
+			.process_age_min_ns = (u64)o->filter_min_process_age_ns,
+			.cpus = *o->pin_cpu_ids ? o->pin_cpu_ids : NULL,
+			.verifier_log_level = (u32)o->bpf_verifier_log_level,
+		},
+		.symbolizer = {
+			.inlines = true,
+			.debuginfod_urls = getenv("DEBUGINFOD_URLS"),
+			.cache_path = CACHE_PATH "/debuginfod",
+		},
+		.interval_ms = (u32)(o->reporter_interval_ns / 1000000),
+		.jitter = o->reporter_jitter,
+		.draw_interval_ms = (u32)(o->probabilistic_interval_ns / 1000000),
+		.draw_percent = (u32)o->probabilistic_threshold,
+		.without_marks = !o->send_error_frames,
+	};
+}
+
+/* Signals are for the thread that owns us. */
+static int start_thread(struct receiver *r)
+{
+	sigset_t all, before;
+	int result;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	result = pthread_create(&r->thread, NULL, receiver_run, r);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	r->has_thread = result == 0;
+	return -result;
+}
+
+static int begin(struct receiver *r, struct buf *why)
+{
+	struct profiling_options options = profiling_options_of(r->options);
+	int result;
+
+	/* Without it unwind tables are compiled anew each time; that is all. */
+	(void)mkdir(CACHE_PATH, 0700);
+	result = profiling_start(&options, &r->profiling, why);
+	if (result < 0)
+		return result;
+	result = start_thread(r);
+	if (result == 0)
+		result = metrics_add_source(service_metrics(r->setup->service), receiver_metrics, r);
+	return result;
+}
+
+static void receiver_stop(void *self, u64 deadline_ns)
+{
+	struct receiver *r = self;
+
+	if (!r->profiling)
+		return;
+	metrics_forget_source(service_metrics(r->setup->service), receiver_metrics, r);
+	profiling_stop(r->profiling);
+	if (r->has_thread)
+		pthread_join(r->thread, NULL);
+	r->has_thread = false;
+	profiling_free(TAKE(r->profiling));
+}
+
+static int receiver_start(void *self, struct buf *why)
+{
+	struct receiver *r = self;
+	int result = begin(r, why);
+
+	if (result == 0) {
+		log_info(r->setup->id, "sampling %lld times a second", (long long)r->options->samples_per_second);
+		component_report(r->setup->status, HEALTH_OK, "");
+		return 0;
+	}
+	receiver_stop(r, 0);
+	if (r->options->error_mode != PROFILING_IGNORE)
+		return result;
+	component_report(r->setup->status, HEALTH_PERMANENT, why->len ? why->data : strerror(-result));
+	return 0;
+}
+
+const struct component_ops receiver_profiling = {
+	.type = "profiling",
+	.help = "this machine, sampled by BPF: every process, all the time",
+	.fields = profiling_fields,
+	.options_bytes = sizeof(struct profiling_config),
+	.defaults = &profiling_defaults,
+	.check = profiling_config_check,
+	.create = receiver_create,
+	.start = receiver_start,
+	.stop = receiver_stop,
+	.free = receiver_free,
+};
