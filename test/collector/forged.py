@@ -59,6 +59,54 @@ def key_value(key, **value):
     return common_pb2.KeyValue(key=key, value=common_pb2.AnyValue(**value))
 
 
+# ---- Older numbering --------------------------------------------------------------
+
+def packed(number, values):
+    """Numbers as varints; negative ones as 64 bits of two's complement."""
+    return backend.field(number, b"".join(backend.varint(v % (1 << 64)) for v in values)) if values else b""
+
+
+def older_sample(sample):
+    times = b"".join(t.to_bytes(8, "little") for t in sample.timestamps_unix_nano)
+    return (b"\x08" + backend.varint(sample.stack_index) + packed(2, sample.values) + packed(3, sample.attribute_indices)
+            + (b"\x20" + backend.varint(sample.link_index) if sample.link_index else b"")
+            + (backend.field(5, times) if times else b""))
+
+
+def older_profile(profile, shift):
+    """shift 1: comments stood at 7, and all that follows one further."""
+    rest = profiles_pb2.Profile()
+    rest.CopyFrom(profile)
+    for name in ("samples", "profile_id", "dropped_attributes_count", "original_payload_format", "original_payload",
+                 "attribute_indices"):
+        rest.ClearField(name)
+    raw = rest.SerializeToString() + b"".join(backend.field(2, older_sample(sample)) for sample in profile.samples)
+    if profile.profile_id:
+        raw += backend.field(7 + shift, profile.profile_id)
+    if profile.dropped_attributes_count:
+        raw += backend.varint(8 + shift << 3) + backend.varint(profile.dropped_attributes_count)
+    if profile.original_payload_format:
+        raw += backend.field(9 + shift, profile.original_payload_format.encode())
+        raw += backend.field(10 + shift, profile.original_payload)
+    return raw + packed(11 + shift, profile.attribute_indices)
+
+
+def older(data, version):
+    """The request as senders of protocol 1.8 or 1.9 number it."""
+    raw = backend.field(2, data.dictionary.SerializeToString())
+    for owner in data.resource_profiles:
+        inner = b""
+        for scoped in owner.scope_profiles:
+            profiles = b"".join(backend.field(2, older_profile(p, version == "1.8")) for p in scoped.profiles)
+            bare = profiles_pb2.ScopeProfiles(scope=scoped.scope, schema_url=scoped.schema_url)
+            inner += backend.field(2, bare.SerializeToString() + profiles)
+        bare = profiles_pb2.ResourceProfiles(resource=owner.resource, schema_url=owner.schema_url)
+        raw += backend.field(1, bare.SerializeToString() + inner)
+    return raw
+
+
+# ---- Requests -------------------------------------------------------------------------
+
 def small(batch, samples=20, padding=0):
     """A request of so many samples, whose stacks and times are its own; padding makes it larger by so many bytes."""
     made = Forge()

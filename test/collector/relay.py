@@ -112,6 +112,19 @@ def ways():
     yield "gRPC to JSON", "grpc", "json", ("gzip", "none")
 
 
+def older_numbering(version):
+    """What senders of an older protocol send arrives in the current numbering. Without values or links a request does not tell
+    its age, so only what has them is tried."""
+    with backend.Backend() as behind:
+        config, *ports = configuration(behind, "grpc")
+        with harness.Wick(config, ports):
+            sent = canonical.parse(REQUESTS["everything"])
+            statuses = send("http", ports, "none", [forged.older(sent, version)])
+            found = arrived(behind, canonical.count(sent))
+            wrong = canonical.difference(canonical.samples(sent), multiset(canonical.samples, found))
+            TAP.check(f"numbering of {version}: samples are equal", not wrong, f"{statuses} {wrong}" if wrong else "")
+
+
 # ---- With processors ---------------------------------------------------------------
 
 def through(name, processors, expected, exporter=None, fewer=False):
@@ -236,6 +249,8 @@ def guarded(name, run, *arguments):
 def main():
     for way in ways():
         guarded(way[0], passes, *way)
+    for version in ("1.8", "1.9"):
+        guarded(f"numbering of {version}", older_numbering, version)
     for name, how in PROCESSED.items():
         guarded(name, through, name, *how)
     for form in ("json", "proto"):
