@@ -65,7 +65,8 @@ static struct exchange *exchange_alloc(struct connection *connection)
 		return NULL;
 	exchange->server = server;
 	exchange->began_ns = loop_now(server->loop);
-	buf_init(&exchange->head, HEAD_BYTES_MAX + 3);
+	buf_init(&exchange->head, HEAD_BYTES_MAX + 4);
+	buf_add(&exchange->head, "", 1);	/* so that offset 0 is nobody's: grpcio sends :path first of all */
 	buf_init(&exchange->body, 0);
 	buf_init(&exchange->reply.fields, 2 * HEAD_BYTES_MAX);
 	buf_init(&exchange->reply.body, 0);
