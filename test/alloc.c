@@ -2,7 +2,7 @@
 /* The failing allocator of test.h, put between the program and libc by the linker's --wrap. */
 #include "test.h"
 
-static long asked, fail_after = -1;
+static _Atomic long asked, fail_after = -1;	/* threads of a test allocate too */
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
