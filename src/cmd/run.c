@@ -22,6 +22,7 @@
 #include "cmd/components.h"
 #include "cmd/config_options.h"
 #include "extensions/telemetry.h"
+#include "extensions/telemetry.h"
 #include "net/server.h"
 #include "pipeline/service.h"
 
@@ -100,6 +101,7 @@ static int start_host(struct runner *r)
 	int err;
 
 	r->host.registry = &components;
+	r->host.telemetry = &telemetry_component;
 	r->host.telemetry = &telemetry_component;
 	r->host.log_fd = &r->log_fd;
 	r->host.metrics = metrics_new();
