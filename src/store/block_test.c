@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/block.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "store/dict.h"
+#include "test.h"
+
+static struct dict *new_dict(void)
+{
+	struct dict *dict = dict_new();
+	struct dict_series series = { 0 };
+
+	OK(dict);
+	for (u32 i = 0; i < 4; i++) {
+		series.label[STORE_HOST] = dict_add_string(dict, "host" + i, 4 - i);
+		OK(dict_add_series(dict, &series) == i);
+		dict_add_node(dict, i, dict_add_frame(dict, &(struct dict_frame){ .address = i + 1 }));
+	}
+	return dict;
+}
+
+static void add(struct block_rows *rows, u32 series, u32 node, s64 value, u64 time_ns)
+{
+	struct block_row row = { .series = series,
+				 .node = node,
+				 .value = value,
+				 .time_ns = time_ns,
+				 .cpu = 3,
+				 .line = 7,
+				 .address = 0x1234 };
+
+	EQ(block_rows_thread(rows, (struct block_thread){ 100 + node, 1 }, &row.thread), 0);
+	EQ(block_rows_add(rows, &row), 0);
+}
+
+TEST(block_comes_back_as_it_went)
+{
+	_cleanup_(dict_freep) struct dict *dict = new_dict();
+	struct block_rows rows, back;
+	struct buf packed;
+
+	block_rows_init(&rows);
+	buf_init(&packed, BLOCK_BYTES_MAX);
+	add(&rows, 3, 2, -5, 9000);
+	add(&rows, 0, 1, 1, 7000);
+	add(&rows, 0, 1, 2, 7000);
+	add(&rows, 0, 1, 4, 8000);
+	block_rows_fold(&rows, false);
+	EQ(rows.count, 3);
+	EQ(rows.rows[0].value, 3);
+	EQ(block_pack(&rows, false, &packed), 0);
+	EQ(block_unpack(packed.data, packed.len, dict, true, &back), 0);
+	EQ(back.count, 3);
+	OK(!memcmp(back.rows, rows.rows, 3 * sizeof(*rows.rows)));
+	EQ(back.threads[back.rows[2].thread].tid, 102);
+	block_rows_done(&back);
+	EQ(block_unpack(packed.data, packed.len, dict, false, &back), 0);
+	EQ(back.rows[2].value, -5);
+	EQ(back.rows[2].time_ns, 0);
+	block_rows_done(&back);
+	block_rows_done(&rows);
+	buf_done(&packed);
+}
+
+TEST(block_of_a_roll_up_keeps_series_and_nodes)
+{
+	_cleanup_(dict_freep) struct dict *dict = new_dict();
+	struct block_rows rows, back;
+	struct buf packed;
+
+	block_rows_init(&rows);
+	buf_init(&packed, BLOCK_BYTES_MAX);
+	add(&rows, 0, 1, 1, 7000);
+	add(&rows, 0, 1, 4, 8000);
+	add(&rows, 0, 1, INT64_MAX, 9000);
+	block_rows_fold(&rows, true);
+	EQ(rows.count, 1);
+	EQ(block_pack(&rows, true, &packed), 0);
+	EQ(block_unpack(packed.data, packed.len, dict, true, &back), 0);
+	EQ(back.rows[0].value, INT64_MAX);
+	EQ(back.rows[0].time_ns, 0);
+	block_rows_done(&back);
+	block_rows_done(&rows);
+	buf_done(&packed);
+}
+
+TEST(block_with_numbers_out_of_range_is_refused)
+{
+	_cleanup_(dict_freep) struct dict *dict = new_dict(), *small = dict_new();
+	struct block_rows rows, back;
+	struct buf packed;
+
+	block_rows_init(&rows);
+	buf_init(&packed, BLOCK_BYTES_MAX);
+	add(&rows, 1, 1, 1, 7000);
+	block_rows_fold(&rows, false);
+	EQ(block_pack(&rows, false, &packed), 0);
+	EQ(block_unpack(packed.data, packed.len, small, true, &back), -EBADMSG);
+	for (size_t cut = 0; cut < packed.len; cut++)
+		OK(block_unpack(packed.data, cut, dict, true, &back) < 0);
+	block_rows_done(&rows);
+	buf_done(&packed);
+}
+
+TEST(dict_comes_back_chunk_by_chunk)
+{
+	_cleanup_(dict_freep) struct dict *dict = new_dict(), *back = dict_new();
+	struct buf first, second;
+
+	buf_init(&first, 1 << 20);
+	buf_init(&second, 1 << 20);
+	EQ(dict_pack(dict, &first), 0);
+	dict_packed(dict);
+	dict_add_node(dict, 4, dict_add_frame(dict, &(struct dict_frame){ .name = dict_add_string(dict, "late", 4) }));
+	EQ(dict_pack(dict, &second), 0);
+	/* The second refers to the first. */
+	EQ(dict_unpack(back, first.data, first.len), 0);
+	EQ(dict_unpack(back, second.data, second.len), 0);
+	EQ(back->nodes.count, dict->nodes.count);
+	OK(!memcmp(dict_nodes(back), dict_nodes(dict), back->nodes.count * sizeof(struct dict_node)));
+	EQ(dict_string(back, dict_frame(back, dict_nodes(back)[5].frame)->name).len, 4);
+	/* One that was there already would shift the numbers of what follows. */
+	EQ(dict_unpack(back, second.data, second.len), -EBADMSG);
+	buf_done(&first);
+	buf_done(&second);
+}
+
+TEST(dict_says_when_memory_runs_out)
+{
+	for (long n = 0;; n++) {
+		struct dict *dict;
+		long used;
+
+		test_alloc_fail(n);
+		dict = dict_new();
+		used = test_alloc_reset();
+		if (dict) {
+			dict_free(dict);
+			OK(used <= n);
+			return;
+		}
+	}
+}

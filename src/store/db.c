@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/db.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+#define BUSY_MS 5000
+#define APPLICATION_ID "0x7769636b"	/* "wick" */
+
+/* Statements are made once, at first use. */
+#define STATEMENTS(X)                                                                                                  \
+	X(BEGIN, "BEGIN IMMEDIATE")                                                                                    \
+	X(COMMIT, "COMMIT")                                                                                            \
+	X(ROLLBACK, "ROLLBACK")                                                                                        \
+	X(ADD_EPOCH, "INSERT INTO epoch(created_ns) VALUES(?)")                                                        \
+	X(ADD_CHUNK, "INSERT INTO chunk(epoch, number, data) VALUES(?, ?, ?)")                                         \
+	X(ADD_BLOCK, "INSERT INTO block(level, epoch, start_ns, end_ns, rows, data) VALUES(?, ?, ?, ?, ?, ?)")         \
+	X(EPOCHS, "SELECT id, created_ns FROM epoch ORDER BY id")                                                      \
+	X(HAS_EPOCH, "SELECT 1 FROM epoch WHERE id = ?")                                                               \
+	X(CHUNKS, "SELECT number, data FROM chunk WHERE epoch = ? ORDER BY number")                                    \
+	X(BLOCKS, "SELECT id, epoch, start_ns, end_ns, rows, data FROM block "                                         \
+		  "WHERE level = ? AND start_ns >= ? AND start_ns < ? ORDER BY start_ns")                              \
+	X(BLOCK_HEADS, "SELECT id, epoch, start_ns, end_ns, rows FROM block "                                          \
+		       "WHERE level = ? AND start_ns >= ? AND start_ns < ? ORDER BY start_ns")                         \
+	X(LEVEL, "SELECT count(*), sum(length(data)), sum(rows), min(start_ns), max(start_ns) "                        \
+		 "FROM block WHERE level = ?")                                                                         \
+	X(DROP_BLOCKS, "DELETE FROM block WHERE id IN (SELECT id FROM block WHERE level = ? AND start_ns < ? "         \
+		       "ORDER BY start_ns LIMIT ?)")                                                                   \
+	X(DROP_CHUNKS, "DELETE FROM chunk WHERE epoch != ?1 AND epoch NOT IN (SELECT epoch FROM block)")               \
+	X(DROP_EPOCHS, "DELETE FROM epoch WHERE id != ?1 AND id NOT IN (SELECT epoch FROM block)")                     \
+	X(ADD_SYMBOL, "INSERT OR REPLACE INTO symbol(build_id, address, name, file) VALUES(?, ?, ?, ?)")               \
+	X(SYMBOLS, "SELECT address, name, file FROM symbol WHERE build_id = ? ORDER BY address")                       \
+	X(SET, "INSERT OR REPLACE INTO fact(key, value) VALUES(?, ?)")                                                 \
+	X(GET, "SELECT value FROM fact WHERE key = ?")                                                                 \
+	X(PAGES, "SELECT page_count - freelist_count, page_size FROM pragma_page_count, pragma_freelist_count, "       \
+		 "pragma_page_size")
+
+enum statement {
+#define X(id, sql) SQL_##id,
+	STATEMENTS(X)
+#undef X
+	SQL_COUNT,
+};
+
+static const char *const sql[SQL_COUNT] = {
+#define X(id, text) [SQL_##id] = text,
+	STATEMENTS(X)
+#undef X
+};
+
+/* What brings a file from one version to the next. */
+static const char *const upgrades[DB_VERSION] = {
+	"CREATE TABLE epoch(id INTEGER PRIMARY KEY, created_ns INTEGER NOT NULL);"
+	"CREATE TABLE chunk(epoch INTEGER NOT NULL, number INTEGER NOT NULL, data BLOB NOT NULL,"
+	" PRIMARY KEY(epoch, number)) WITHOUT ROWID;"
+	"CREATE TABLE block(id INTEGER PRIMARY KEY, level INTEGER NOT NULL, epoch INTEGER NOT NULL,"
+	" start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, rows INTEGER NOT NULL, data BLOB NOT NULL);"
+	"CREATE INDEX block_by_time ON block(level, start_ns);"
+	"CREATE INDEX block_by_epoch ON block(epoch);"
+	"CREATE TABLE symbol(build_id TEXT NOT NULL, address INTEGER NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL,"
+	" PRIMARY KEY(build_id, address)) WITHOUT ROWID;"
+	"CREATE TABLE fact(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;",
+};
+
+struct db {
+	sqlite3 *handle;
+	sqlite3_stmt *statements[SQL_COUNT];
+	bool in_transaction;
+};
+
+static int errno_of(int code)
+{
+	switch (code & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return 0;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return -EUCLEAN;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_CANTOPEN:
+	case SQLITE_PERM:
+		return -EACCES;
+	default:
+		return -EIO;
+	}
+}
+
+static int exec(struct db *db, const char *text)
+{
+	return errno_of(sqlite3_exec(db->handle, text, NULL, NULL, NULL));
+}
+
+const char *db_error(struct db *db)
+{
+	return sqlite3_errmsg(db->handle);
+}
+
+void db_close(struct db *db)
+{
+	if (!db)
+		return;
+	db_rollback(db);
+	for (u32 i = 0; i < SQL_COUNT; i++)
+		sqlite3_finalize(db->statements[i]);
+	sqlite3_close(db->handle);
+	free(db);
+}
+
+/* ---- Statements ---------------------------------------------------------------- */
+
+/* Ready to be bound; NULL with the error in *ret. */
+static sqlite3_stmt *statement(struct db *db, enum statement which, int *ret)
+{
+	int code = SQLITE_OK;
+
+	if (!db->statements[which])
+		code = sqlite3_prepare_v3(db->handle, sql[which], -1, SQLITE_PREPARE_PERSISTENT, &db->statements[which],
+					  NULL);
+	*ret = errno_of(code);
+	return *ret < 0 ? NULL : db->statements[which];
+}
+
+/* For statements that return nothing. */
+static int finish(sqlite3_stmt *s)
+{
+	int code = sqlite3_step(s);
+
+	sqlite3_reset(s);
+	sqlite3_clear_bindings(s);
+	return errno_of(code);
+}
+
+static int run(struct db *db, enum statement which)
+{
+	int r;
+	sqlite3_stmt *s = statement(db, which, &r);
+
+	return s ? finish(s) : r;
+}
+
+int db_begin(struct db *db)
+{
+	int r = run(db, SQL_BEGIN);
+
+	db->in_transaction = r == 0;
+	return r;
+}
+
+int db_commit(struct db *db)
+{
+	int r = run(db, SQL_COMMIT);
+
+	if (r < 0)
+		db_rollback(db);
+	db->in_transaction = false;
+	return r;
+}
+
+void db_rollback(struct db *db)
+{
+	if (!db->in_transaction)
+		return;
+	db->in_transaction = false;
+	/* SQLite may have rolled back by itself: then there is nothing to undo. */
+	if (!sqlite3_get_autocommit(db->handle))
+		(void)run(db, SQL_ROLLBACK);
+}
+
+/* ---- Opening -------------------------------------------------------------------- */
+
+static int db_version(struct db *db, int *ret_version)
+{
+	sqlite3_stmt *s = NULL;
+	int code = sqlite3_prepare_v2(db->handle, "PRAGMA user_version", -1, &s, NULL);
+
+	if (code == SQLITE_OK)
+		code = sqlite3_step(s);
+	if (code == SQLITE_ROW)
+		*ret_version = sqlite3_column_int(s, 0);
+	sqlite3_finalize(s);
+	return errno_of(code);
+}
+
+static int upgrade(struct db *db, int version)
+{
+	char set[64];
+	int r;
+
+	r = exec(db, "BEGIN EXCLUSIVE");
+	for (; r == 0 && version < DB_VERSION; version++)
+		r = exec(db, upgrades[version]);
+	sqlite3_snprintf(sizeof(set), set, "PRAGMA user_version = %d", DB_VERSION);
+	if (r == 0)
+		r = exec(db, set);
+	if (r == 0)
+		return exec(db, "COMMIT");
+	(void)exec(db, "ROLLBACK");
+	return r;
+}
+
+static int prepare_file(struct db *db, const char *path, bool read_only, struct buf *why)
+{
+	int version = 0, r;
+
+	sqlite3_busy_timeout(db->handle, BUSY_MS);
+	r = read_only ? exec(db, "PRAGMA query_only = 1")
+		      : exec(db, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = " APPLICATION_ID
+				 "; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+				 "PRAGMA journal_size_limit = 67108864");
+	if (r == 0)
+		r = db_version(db, &version);
+	if (r == 0 && version > DB_VERSION) {
+		buf_addf(why, "%s was written by a newer wick (layout %d, this one knows %d)", path, version,
+			 DB_VERSION);
+		return -EPROTO;
+	}
+	if (r == 0 && version < DB_VERSION)
+		r = read_only ? -EUCLEAN : upgrade(db, version);
+	if (r < 0)
+		buf_addf(why, "%s cannot be used: %s", path, db_error(db));
+	return r;
+}
+
+int db_open(const char *path, bool read_only, struct db **ret_db, struct buf *why)
+{
+	_cleanup_(db_closep) struct db *db = calloc(1, sizeof(*db));
+	int flags =
+		SQLITE_OPEN_NOMUTEX | (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+	int r;
+
+	if (!db)
+		return -ENOMEM;
+	r = errno_of(sqlite3_open_v2(path, &db->handle, flags, NULL));
+	if (r < 0) {
+		buf_addf(why, "%s cannot be opened: %s", path, db->handle ? db_error(db) : "out of memory");
+		return r;
+	}
+	r = prepare_file(db, path, read_only, why);
+	if (r < 0)
+		return r;
+	*ret_db = TAKE(db);
+	return 0;
+}
+
+/* ---- Writing --------------------------------------------------------------------- */
+
+int db_add_epoch(struct db *db, u64 now_ns, s64 *ret_epoch)
+{
+	int r;
+	sqlite3_stmt *s = statement(db, SQL_ADD_EPOCH, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 1, (s64)now_ns);
+	r = finish(s);
+	if (r == 0)
+		*ret_epoch = sqlite3_last_insert_rowid(db->handle);
+	return r;
+}
+
+int db_add_chunk(struct db *db, s64 epoch, u32 number, const void *data, size_t bytes)
+{
+	int r;
+	sqlite3_stmt *s = statement(db, SQL_ADD_CHUNK, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 1, epoch);
+	sqlite3_bind_int64(s, 2, number);
+	sqlite3_bind_blob64(s, 3, data, bytes, SQLITE_STATIC);
+	return finish(s);
+}
+
+int db_add_block(struct db *db, const struct db_block *block)
+{
+	int r;
+	sqlite3_stmt *s = statement(db, SQL_ADD_BLOCK, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 1, block->level);
+	sqlite3_bind_int64(s, 2, block->epoch);
+	sqlite3_bind_int64(s, 3, (s64)block->start_ns);
+	sqlite3_bind_int64(s, 4, (s64)block->end_ns);
+	sqlite3_bind_int64(s, 5, block->rows);
+	sqlite3_bind_blob64(s, 6, block->data, block->bytes, SQLITE_STATIC);
+	return finish(s);
+}
+
+int db_drop_blocks(struct db *db, u32 level, u64 before_ns, u32 count)
+{
+	int r;
+	sqlite3_stmt *s = statement(db, SQL_DROP_BLOCKS, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 1, level);
+	sqlite3_bind_int64(s, 2, (s64)before_ns);
+	sqlite3_bind_int64(s, 3, count);
+	r = finish(s);
+	return r < 0 ? r : sqlite3_changes(db->handle);
+}
+
+int db_drop_epochs(struct db *db, s64 except)
+{
+	static const enum statement both[] = { SQL_DROP_CHUNKS, SQL_DROP_EPOCHS };
+	int r = 0;
+
+	for (u32 i = 0; i < 2 && r == 0; i++) {
+		sqlite3_stmt *s = statement(db, both[i], &r);
+
+		if (!s)
+			return r;
+		sqlite3_bind_int64(s, 1, except);
+		r = finish(s);
+	}
+	return r < 0 ? r : sqlite3_changes(db->handle);
+}
+
+int db_add_symbol(struct db *db, const char *build_id, u64 address, const char *name, const char *file)
+{
+	int r;
+	sqlite3_stmt *s = statement(db, SQL_ADD_SYMBOL, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_text(s, 1, build_id, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(s, 2, (s64)address);
+	sqlite3_bind_text(s, 3, name, -1, SQLITE_STATIC);
+	sqlite3_bind_text(s, 4, file, -1, SQLITE_STATIC);
+	return finish(s);
+}
+
+int db_set(struct db *db, const char *key, s64 value)
+{
+	int r;
+	sqlite3_stmt *s = statement(db, SQL_SET, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(s, 2, value);
+	return finish(s);
+}
+
+int db_shrink(struct db *db, u32 pages)
+{
+	char text[64];
+
+	sqlite3_snprintf(sizeof(text), text, "PRAGMA incremental_vacuum(%u)", pages);
+	return exec(db, text);
+}
+
+/* ---- Reading --------------------------------------------------------------------- */
+
+s64 db_get(struct db *db, const char *key, s64 otherwise)
+{
+	int r;
+	sqlite3_stmt *s = statement(db, SQL_GET, &r);
+
+	if (!s)
+		return otherwise;
+	sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
+	if (sqlite3_step(s) == SQLITE_ROW)
+		otherwise = sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	return otherwise;
+}
+
+int db_each_epoch(struct db *db, db_epoch_fn *fn, void *arg)
+{
+	int r, code = SQLITE_ROW;
+	sqlite3_stmt *s = statement(db, SQL_EPOCHS, &r);
+
+	while (s && r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
+		r = fn(arg, sqlite3_column_int64(s, 0), (u64)sqlite3_column_int64(s, 1));
+	sqlite3_reset(s);
+	return r < 0 ? r : errno_of(code);
+}
+
+bool db_has_epoch(struct db *db, s64 epoch)
+{
+	int r;
+	sqlite3_stmt *s = statement(db, SQL_HAS_EPOCH, &r);
+	bool has = false;
+
+	if (!s)
+		return false;
+	sqlite3_bind_int64(s, 1, epoch);
+	has = sqlite3_step(s) == SQLITE_ROW;
+	sqlite3_reset(s);
+	return has;
+}
+
+int db_each_chunk(struct db *db, s64 epoch, db_chunk_fn *fn, void *arg)
+{
+	int r, code = SQLITE_ROW;
+	sqlite3_stmt *s = statement(db, SQL_CHUNKS, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 1, epoch);
+	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
+		r = fn(arg, (u32)sqlite3_column_int64(s, 0), sqlite3_column_blob(s, 1),
+		       (size_t)sqlite3_column_bytes(s, 1));
+	sqlite3_reset(s);
+	return r < 0 ? r : errno_of(code);
+}
+
+int db_each_block(struct db *db, u32 level, u64 from_ns, u64 to_ns, bool with_data, db_block_fn *fn, void *arg)
+{
+	int r, code = SQLITE_ROW;
+	sqlite3_stmt *s = statement(db, with_data ? SQL_BLOCKS : SQL_BLOCK_HEADS, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 1, level);
+	sqlite3_bind_int64(s, 2, (s64)from_ns);
+	sqlite3_bind_int64(s, 3, to_ns > INT64_MAX ? INT64_MAX : (s64)to_ns);
+	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW) {
+		struct db_block block = {
+			.id = sqlite3_column_int64(s, 0),
+			.level = level,
+			.epoch = sqlite3_column_int64(s, 1),
+			.start_ns = (u64)sqlite3_column_int64(s, 2),
+			.end_ns = (u64)sqlite3_column_int64(s, 3),
+			.rows = (u32)sqlite3_column_int64(s, 4),
+		};
+
+		if (with_data) {
+			block.data = sqlite3_column_blob(s, 5);
+			block.bytes = (size_t)sqlite3_column_bytes(s, 5);
+		}
+		r = fn(arg, &block);
+	}
+	sqlite3_reset(s);
+	return r < 0 ? r : errno_of(code);
+}
+
+int db_each_symbol(struct db *db, const char *build_id, db_symbol_fn *fn, void *arg)
+{
+	int r, code = SQLITE_ROW;
+	sqlite3_stmt *s = statement(db, SQL_SYMBOLS, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_text(s, 1, build_id, -1, SQLITE_STATIC);
+	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
+		r = fn(arg, (u64)sqlite3_column_int64(s, 0), (const char *)sqlite3_column_text(s, 1),
+		       (const char *)sqlite3_column_text(s, 2));
+	sqlite3_reset(s);
+	return r < 0 ? r : errno_of(code);
+}
+
+int db_level(struct db *db, u32 level, struct db_level *ret_level)
+{
+	int r, code;
+	sqlite3_stmt *s = statement(db, SQL_LEVEL, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 1, level);
+	code = sqlite3_step(s);
+	if (code == SQLITE_ROW)
+		*ret_level = (struct db_level){
+			.blocks = (u64)sqlite3_column_int64(s, 0),
+			.bytes = (u64)sqlite3_column_int64(s, 1),
+			.rows = (u64)sqlite3_column_int64(s, 2),
+			.first_ns = (u64)sqlite3_column_int64(s, 3),
+			.last_ns = (u64)sqlite3_column_int64(s, 4),
+		};
+	sqlite3_reset(s);
+	return errno_of(code);
+}
+
+int db_bytes(struct db *db, u64 *ret_bytes)
+{
+	int r, code;
+	sqlite3_stmt *s = statement(db, SQL_PAGES, &r);
+
+	if (!s)
+		return r;
+	code = sqlite3_step(s);
+	if (code == SQLITE_ROW)
+		*ret_bytes = (u64)sqlite3_column_int64(s, 0) * (u64)sqlite3_column_int64(s, 1);
+	sqlite3_reset(s);
+	return errno_of(code);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The SQLite file under a store: a container of blobs, crash-safe by its
+ * write-ahead log. What the blobs mean is not known here.
+ *
+ *	epoch	the dictionaries that blocks refer to
+ *	chunk	their parts, in order
+ *	block	level 0: windows; 1, 2, 3: roll-ups
+ *	symbol	names that were found after their frames came
+ *
+ * The layout has a version (user_version); a file of a newer one is refused, an
+ * older one is brought up to date. One thread uses a struct db; readers open
+ * their own, read-only.
+ */
+#ifndef STORE_DB_H
+#define STORE_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abi.h"
+#include "base/cleanup.h"
+
+struct buf;
+struct db;
+
+#define DB_VERSION 1
+#define DB_LEVELS 4
+
+struct db_block {
+	s64 id;
+	u32 level;
+	s64 epoch;
+	u64 start_ns, end_ns;	/* the first and the last moment in it */
+	u32 rows;
+	const void *data;	/* borrowed during the call */
+	size_t bytes;
+};
+
+/* -EUCLEAN: the file is broken; -EPROTO: it is of a newer wick; `why` gets a sentence. */
+int db_open(const char *path, bool read_only, struct db **ret_db, struct buf *why);
+void db_close(struct db *db);
+DEFINE_CLEANUP(struct db *, db_close)
+
+/* -ENOSPC: disk full; -EROFS; -EUCLEAN: broken; -EIO: anything else, which db_error() explains. */
+int db_begin(struct db *db);
+int db_commit(struct db *db);
+void db_rollback(struct db *db);	/* does nothing outside a transaction */
+const char *db_error(struct db *db);
+
+int db_add_epoch(struct db *db, u64 now_ns, s64 *ret_epoch);
+int db_add_chunk(struct db *db, s64 epoch, u32 number, const void *data, size_t bytes);
+int db_add_block(struct db *db, const struct db_block *block);
+
+/* Each until the function returns less than 0, which is then the result. */
+typedef int db_epoch_fn(void *arg, s64 epoch, u64 created_ns);
+typedef int db_chunk_fn(void *arg, u32 number, const void *data, size_t bytes);
+typedef int db_block_fn(void *arg, const struct db_block *block);
+int db_each_epoch(struct db *db, db_epoch_fn *fn, void *arg);
+int db_each_chunk(struct db *db, s64 epoch, db_chunk_fn *fn, void *arg);
+
+/* The blocks of a level that start in [from, to), in the order of time. Without data if !with_data. */
+int db_each_block(struct db *db, u32 level, u64 from_ns, u64 to_ns, bool with_data, db_block_fn *fn, void *arg);
+
+struct db_level {
+	u64 blocks, bytes, rows;
+	u64 first_ns, last_ns;		/* starts; 0 if there is none */
+};
+int db_level(struct db *db, u32 level, struct db_level *ret_level);
+
+/* Removes blocks of a level, from the oldest on, at most count, that start before a time; how many. */
+int db_drop_blocks(struct db *db, u32 level, u64 before_ns, u32 count);
+
+bool db_has_epoch(struct db *db, s64 epoch);
+
+/* Removes the epochs that no block refers to, except one; how many. */
+int db_drop_epochs(struct db *db, s64 except);
+
+/* What is in use in the file, without free pages; and gives back a few free pages to the file system. */
+int db_bytes(struct db *db, u64 *ret_bytes);
+int db_shrink(struct db *db, u32 pages);
+
+/* Names found late: by build id and address. 0 and true if there is one; strings are copied into the buffers. */
+int db_add_symbol(struct db *db, const char *build_id, u64 address, const char *name, const char *file);
+typedef int db_symbol_fn(void *arg, u64 address, const char *name, const char *file);
+int db_each_symbol(struct db *db, const char *build_id, db_symbol_fn *fn, void *arg);
+
+/* A small fact by name. */
+int db_set(struct db *db, const char *key, s64 value);
+s64 db_get(struct db *db, const char *key, s64 otherwise);
+
+#endif

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/dict.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "wire/pb.h"
+
+#define EXES_MAX (1u << 20)
+
+_Static_assert(sizeof(struct dict_frame) == 32, "compared as bytes");
+
+static u64 node_hash(const void *row, u64 seed)
+{
+	const struct dict_node *n = row;
+
+	return hash_mix(seed, (u64)n->parent << 32 | n->frame);
+}
+
+static bool node_equal(const void *a, const void *b)
+{
+	return !memcmp(a, b, sizeof(struct dict_node));
+}
+
+static const struct table_type node_type = { sizeof(struct dict_node), node_hash, node_equal, NULL };
+
+struct dict *dict_new(void)
+{
+	_cleanup_(dict_freep) struct dict *dict = calloc(1, sizeof(*dict));
+
+	if (!dict)
+		return NULL;
+	arena_init(&dict->arena, DICT_BYTES_MAX);
+	interner_init(&dict->strings, &dict->arena, DICT_STRINGS_MAX);
+	interner_init(&dict->exes, &dict->arena, EXES_MAX);
+	interner_init(&dict->frames, &dict->arena, DICT_FRAMES_MAX);
+	table_init(&dict->nodes, &node_type, NULL, 0, DICT_NODES_MAX);
+	interner_init(&dict->series, &dict->arena, DICT_SERIES_MAX);
+	(void)dict_add_string(dict, "", 0);
+	(void)dict_add_exe(dict, &(struct dict_exe){ 0 });
+	(void)dict_add_frame(dict, &(struct dict_frame){ 0 });
+	(void)dict_add_node(dict, 0, 0);
+	if (dict->err)
+		return NULL;
+	dict->packed = dict_counts(dict);
+	return TAKE(dict);
+}
+
+void dict_free(struct dict *dict)
+{
+	if (!dict)
+		return;
+	interner_done(&dict->strings);
+	interner_done(&dict->exes);
+	interner_done(&dict->frames);
+	table_done(&dict->nodes);
+	interner_done(&dict->series);
+	arena_done(&dict->arena);
+	free(dict);
+}
+
+static u32 add(struct dict *dict, struct interner *interner, const void *at, size_t len)
+{
+	u32 number = dict->err ? INTERNER_NONE : interner_add(interner, at, len, NULL);
+
+	if (number != INTERNER_NONE)
+		return number;
+	if (!dict->err)
+		dict->err =
+			interner->count >= interner->max_count || arena_err(&dict->arena) == -E2BIG ? -E2BIG : -ENOMEM;
+	return 0;
+}
+
+u32 dict_add_string(struct dict *dict, const char *at, size_t len)
+{
+	return add(dict, &dict->strings, at, len);
+}
+
+u32 dict_add_exe(struct dict *dict, const struct dict_exe *exe)
+{
+	return add(dict, &dict->exes, exe, sizeof(*exe));
+}
+
+u32 dict_add_frame(struct dict *dict, const struct dict_frame *frame)
+{
+	return add(dict, &dict->frames, frame, sizeof(*frame));
+}
+
+u32 dict_add_node(struct dict *dict, u32 parent, u32 frame)
+{
+	s64 number = dict->err ? dict->err : table_add(&dict->nodes, &(struct dict_node){ parent, frame });
+
+	if (number >= 0)
+		return (u32)number;
+	dict->err = (int)number;
+	return 0;
+}
+
+u32 dict_add_series(struct dict *dict, const struct dict_series *series)
+{
+	return add(dict, &dict->series, series, sizeof(*series));
+}
+
+struct str dict_string(const struct dict *dict, u32 number)
+{
+	const struct interner_entry *e = interner_get(&dict->strings, number);
+
+	return (struct str){ e->at, e->len };
+}
+
+const struct dict_exe *dict_exe(const struct dict *dict, u32 number)
+{
+	return interner_get(&dict->exes, number)->at;
+}
+
+const struct dict_frame *dict_frame(const struct dict *dict, u32 number)
+{
+	return interner_get(&dict->frames, number)->at;
+}
+
+const struct dict_series *dict_series(const struct dict *dict, u32 number)
+{
+	return interner_get(&dict->series, number)->at;
+}
+
+struct dict_counts dict_counts(const struct dict *dict)
+{
+	return (struct dict_counts){ dict->strings.count, dict->exes.count, dict->frames.count, dict->nodes.count,
+				     dict->series.count };
+}
+
+bool dict_is_full(const struct dict *dict)
+{
+	return dict->err || dict->nodes.count > DICT_NODES_MAX / 8 * 7 ||
+	       dict->frames.count > DICT_FRAMES_MAX / 8 * 7 || dict->strings.count > DICT_STRINGS_MAX / 8 * 7 ||
+	       dict->series.count > DICT_SERIES_MAX / 8 * 7 || dict->arena.held > DICT_BYTES_MAX / 8 * 7;
+}
+
+/* ---- On disk ----------------------------------------------------------------- */
+
+/*
+ * A chunk: five counts, then the entries as varints. Numbers refer to what came
+ * before, in this chunk or an earlier one.
+ */
+static void pack_words(struct buf *out, const struct interner *table, u32 from, u32 words)
+{
+	for (u32 i = from; i < table->count; i++) {
+		const u32 *at = interner_get(table, i)->at;
+
+		for (u32 w = 0; w < words; w++)
+			pb_put_raw_varint(out, at[w]);
+	}
+}
+
+static void pack_strings(struct buf *out, const struct dict *dict)
+{
+	for (u32 i = dict->packed.strings; i < dict->strings.count; i++) {
+		struct str s = dict_string(dict, i);
+
+		pb_put_raw_varint(out, s.len);
+		buf_add(out, s.at, s.len);
+	}
+}
+
+static void pack_frames(struct buf *out, const struct dict *dict)
+{
+	for (u32 i = dict->packed.frames; i < dict->frames.count; i++) {
+		const struct dict_frame *f = dict_frame(dict, i);
+		const u64 words[] = { f->exe, f->name, f->file, f->type, f->line, f->is_inline, f->address };
+
+		for (u32 w = 0; w < sizeof(words) / sizeof(words[0]); w++)
+			pb_put_raw_varint(out, words[w]);
+	}
+}
+
+/* Parents are mostly near. */
+static void pack_nodes(struct buf *out, const struct dict *dict)
+{
+	for (u32 i = dict->packed.nodes; i < dict->nodes.count; i++) {
+		const struct dict_node *n = &dict_nodes(dict)[i];
+
+		pb_put_raw_varint(out, i - n->parent);
+		pb_put_raw_varint(out, n->frame);
+	}
+}
+
+int dict_pack(const struct dict *dict, struct buf *out)
+{
+	struct dict_counts now = dict_counts(dict), old = dict->packed;
+
+	if (!memcmp(&now, &old, sizeof(now)))
+		return 0;
+	pb_put_raw_varint(out, now.strings - old.strings);
+	pb_put_raw_varint(out, now.exes - old.exes);
+	pb_put_raw_varint(out, now.frames - old.frames);
+	pb_put_raw_varint(out, now.nodes - old.nodes);
+	pb_put_raw_varint(out, now.series - old.series);
+	pack_strings(out, dict);
+	pack_words(out, &dict->exes, old.exes, 2);
+	pack_frames(out, dict);
+	pack_nodes(out, dict);
+	pack_words(out, &dict->series, old.series, STORE_SERIES_LABEL_COUNT);
+	return buf_err(out);
+}
+
+void dict_packed(struct dict *dict)
+{
+	dict->packed = dict_counts(dict);
+}
+
+/* A number below a limit. */
+static u32 below(struct pb *r, u32 limit)
+{
+	u64 value = pb_varint(r);
+
+	if (value >= limit && !r->err)
+		r->err = -EBADMSG;
+	return r->err ? 0 : (u32)value;
+}
+
+/* What is read must be new: numbers would shift otherwise. */
+static void expect_new(struct pb *r, u32 count_before, u32 count)
+{
+	if (count_before + 1 != count && !r->err)
+		r->err = -EBADMSG;
+}
+
+static void unpack_strings(struct dict *dict, struct pb *r, u32 count)
+{
+	for (u32 i = 0; i < count && !r->err; i++) {
+		u64 len = pb_varint(r);
+		u32 before = dict->strings.count;
+
+		if (r->err || len > pb_left(r)) {
+			r->err = -EBADMSG;
+			return;
+		}
+		(void)dict_add_string(dict, (const char *)r->at, len);
+		expect_new(r, before, dict->strings.count);
+		r->at += len;
+	}
+}
+
+static void unpack_exes(struct dict *dict, struct pb *r, u32 count)
+{
+	for (u32 i = 0; i < count && !r->err; i++) {
+		struct dict_exe exe;
+		u32 before = dict->exes.count;
+
+		exe.path = below(r, dict->strings.count);
+		exe.build_id = below(r, dict->strings.count);
+		(void)dict_add_exe(dict, &exe);
+		expect_new(r, before, dict->exes.count);
+	}
+}
+
+static void unpack_frames(struct dict *dict, struct pb *r, u32 count)
+{
+	for (u32 i = 0; i < count && !r->err; i++) {
+		struct dict_frame f;
+		u32 before = dict->frames.count;
+
+		f.exe = below(r, dict->exes.count);
+		f.name = below(r, dict->strings.count);
+		f.file = below(r, dict->strings.count);
+		f.type = below(r, dict->strings.count);
+		f.line = below(r, UINT32_MAX);
+		f.is_inline = below(r, 2);
+		f.address = pb_varint(r);
+		(void)dict_add_frame(dict, &f);
+		expect_new(r, before, dict->frames.count);
+	}
+}
+
+static void unpack_nodes(struct dict *dict, struct pb *r, u32 count)
+{
+	for (u32 i = 0; i < count && !r->err; i++) {
+		u32 before = dict->nodes.count, back = below(r, before + 1), frame = below(r, dict->frames.count);
+
+		if (!back || r->err) {
+			r->err = -EBADMSG;
+			return;
+		}
+		(void)dict_add_node(dict, before - back, frame);
+		expect_new(r, before, dict->nodes.count);
+	}
+}
+
+static void unpack_series(struct dict *dict, struct pb *r, u32 count)
+{
+	for (u32 i = 0; i < count && !r->err; i++) {
+		struct dict_series series;
+		u32 before = dict->series.count;
+
+		for (u32 l = 0; l < STORE_SERIES_LABEL_COUNT; l++)
+			series.label[l] = below(r, dict->strings.count);
+		(void)dict_add_series(dict, &series);
+		expect_new(r, before, dict->series.count);
+	}
+}
+
+int dict_unpack(struct dict *dict, const void *at, size_t bytes)
+{
+	struct pb r = pb_from(at, bytes);
+	u32 strings = below(&r, DICT_STRINGS_MAX), exes = below(&r, EXES_MAX), frames = below(&r, DICT_FRAMES_MAX);
+	u32 nodes = below(&r, DICT_NODES_MAX), series = below(&r, DICT_SERIES_MAX);
+
+	unpack_strings(dict, &r, strings);
+	unpack_exes(dict, &r, exes);
+	unpack_frames(dict, &r, frames);
+	unpack_nodes(dict, &r, nodes);
+	unpack_series(dict, &r, series);
+	if (!r.err && pb_left(&r))
+		r.err = -EBADMSG;
+	if (r.err)
+		return dict->err ? dict->err : r.err;
+	dict_packed(dict);
+	return 0;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A merged tree of functions: what a flame graph shows. Parents stand before
+ * their children; node 0 is the root.
+ */
+#ifndef STORE_FLAME_H
+#define STORE_FLAME_H
+
+#include <stdbool.h>
+
+#include "abi.h"
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "profile/profile.h"
+#include "profile/table.h"
+
+struct flame_frame {
+	struct str name;		/* of the function, "libfoo.so+0x1230", or the value of a label */
+	struct str file, exe, build_id, type;
+	u32 line;
+	bool is_inline;
+	u64 address;
+};
+
+struct flame_node {
+	u32 parent, frame;
+	s64 self, total;
+};
+
+struct flame {
+	struct arena arena;
+	struct table frames, nodes;	/* of struct flame_frame, struct flame_node */
+	struct str unit, period;	/* of the values; "" if they differ */
+	bool is_coarse;			/* the range was wider than asked, since only roll-ups are left of it */
+	u64 from_ns, to_ns;		/* what it really covers */
+};
+
+struct flame *flame_new(void);
+void flame_free(struct flame *flame);
+DEFINE_CLEANUP(struct flame *, flame_free)
+
+static inline const struct flame_node *flame_nodes(const struct flame *flame)
+{
+	return flame->nodes.rows;
+}
+
+static inline const struct flame_frame *flame_frames(const struct flame *flame)
+{
+	return flame->frames.rows;
+}
+
+/* The number of a frame or node, added if it is new; strings are copied. -ENOMEM, -E2BIG. */
+s64 flame_frame(struct flame *flame, const struct flame_frame *frame);
+s64 flame_node(struct flame *flame, u32 parent, u32 frame);
+
+/* The same for a node that is known to be new. */
+s64 flame_append(struct flame *flame, u32 parent, u32 frame);
+void flame_count(struct flame *flame, u32 node, s64 value);
+
+/* Sums up: total is what a node and those below it have. */
+void flame_sum(struct flame *flame);
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/ingest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "profile/any.h"
+#include "profile/profile.h"
+#include "store/block.h"
+#include "store/dict.h"
+
+#define FUTURE_NS 300000000000ull	/* clocks of hosts differ by seconds, not by more than this */
+#define UNKNOWN UINT32_MAX
+
+struct ingest {
+	const struct profile *profile;
+	const struct ingest_options *options;
+	struct dict *dict;
+	struct block_rows *rows;
+	struct ingest_result result;
+	u32 *nodes;		/* by stack; UNKNOWN until it is needed */
+	u32 *strings;		/* by string of the profile */
+	u32 *exes;		/* by mapping */
+};
+
+static void ingest_done(struct ingest *in)
+{
+	free(in->nodes);
+	free(in->strings);
+	free(in->exes);
+}
+
+/* An array of UNKNOWNs. */
+static u32 *unknowns(u32 count)
+{
+	u32 *at = reallocarray(NULL, (size_t)count + 1, sizeof(*at));
+
+	if (at)
+		memset(at, 0xff, ((size_t)count + 1) * sizeof(*at));
+	return at;
+}
+
+static u32 string_of(struct ingest *in, u32 number)
+{
+	if (in->strings[number] == UNKNOWN) {
+		struct str s = in->profile->strings.at[number];
+
+		in->strings[number] = dict_add_string(in->dict, s.at, s.len);
+	}
+	return in->strings[number];
+}
+
+static struct str text_of(const struct any *value)
+{
+	return value && value->kind == ANY_STRING ? value->string : (struct str){ 0 };
+}
+
+static u32 add_text(struct ingest *in, const struct any *value)
+{
+	struct str s = text_of(value);
+	char number[24];
+
+	if (value && value->kind == ANY_INT) {
+		int len = snprintf(number, sizeof(number), "%lld", value->integer);
+
+		return dict_add_string(in->dict, number, (size_t)len);
+	}
+	return s.len ? dict_add_string(in->dict, s.at, s.len) : 0;
+}
+
+/* ---- Stacks ---------------------------------------------------------------------- */
+
+static u32 exe_of(struct ingest *in, u32 mapping)
+{
+	static const char *const ids[] = { "process.executable.build_id.gnu", "process.executable.build_id.go",
+					   "process.executable.build_id.htlhash" };
+	const struct profile_mapping *m = &in->profile->mappings.at[mapping];
+	struct dict_exe exe = { 0 };
+
+	if (in->exes[mapping] != UNKNOWN)
+		return in->exes[mapping];
+	exe.path = string_of(in, m->filename);
+	for (u32 i = 0; i < sizeof(ids) / sizeof(ids[0]) && !exe.build_id; i++)
+		exe.build_id = add_text(in, profile_attribute_find(in->profile, m->attributes, ids[i]));
+	in->exes[mapping] = dict_add_exe(in->dict, &exe);
+	return in->exes[mapping];
+}
+
+/* Frames are functions; where there is no name the address stands for one, until a symbol is found for it. */
+static u32 add_frame(struct ingest *in, const struct profile_location *location, const struct profile_line *line,
+		     bool is_inline)
+{
+	struct dict_frame frame = {
+		.exe = exe_of(in, location->mapping),
+		.type = add_text(in, profile_attribute_find(in->profile, location->attributes, "profile.frame.type")),
+		.is_inline = is_inline,
+	};
+
+	if (line) {
+		const struct profile_function *f = &in->profile->functions.at[line->function];
+
+		frame.name = string_of(in, f->name ? f->name : f->system_name);
+		frame.file = string_of(in, f->filename);
+		frame.line = f->start_line > 0 && f->start_line < UINT32_MAX ? (u32)f->start_line : 0;
+	}
+	if (!frame.name)
+		frame.address = location->address;
+	return dict_add_frame(in->dict, &frame);
+}
+
+static u32 add_location(struct ingest *in, u32 parent, const struct profile_location *location)
+{
+	if (!location->line_count)
+		return dict_add_node(in->dict, parent, add_frame(in, location, NULL, false));
+	for (u32 i = location->line_count; i-- > 0;)
+		parent = dict_add_node(in->dict, parent,
+				       add_frame(in, location, &location->lines[i], i + 1 < location->line_count));
+	return parent;
+}
+
+/* The path from the outermost frame to the leaf. */
+static u32 node_of(struct ingest *in, u32 stack)
+{
+	struct indices locations = in->profile->stacks.at[stack];
+	u32 node = 0;
+
+	if (in->nodes[stack] != UNKNOWN)
+		return in->nodes[stack];
+	for (u32 i = locations.count; i-- > 0;)
+		node = add_location(in, node, &in->profile->locations.at[locations.at[i]]);
+	in->nodes[stack] = node;
+	return node;
+}
+
+/* ---- Rows -------------------------------------------------------------------------- */
+
+/* Hosts whose clock is off by years would make blocks that no range finds, and no retention drops. */
+static u64 checked_time(struct ingest *in, u64 time_ns)
+{
+	const struct ingest_options *o = in->options;
+
+	if (time_ns <= o->now_ns + FUTURE_NS && time_ns + o->age_max_ns >= o->now_ns)
+		return time_ns;
+	in->result.times_wrong++;
+	return o->now_ns;
+}
+
+static int add_row(struct ingest *in, const struct block_row *row, u64 time_ns)
+{
+	struct block_row copy = *row;
+
+	copy.time_ns = checked_time(in, time_ns);
+	if (!in->result.start_ns || copy.time_ns < in->result.start_ns)
+		in->result.start_ns = copy.time_ns;
+	if (copy.time_ns > in->result.end_ns)
+		in->result.end_ns = copy.time_ns;
+	return block_rows_add(in->rows, &copy);
+}
+
+static u32 small_number(const struct any *value)
+{
+	return value && value->kind == ANY_INT && value->integer >= 0 && value->integer < UINT32_MAX ?
+		       (u32)value->integer :
+		       UINT32_MAX;
+}
+
+static int describe_row(struct ingest *in, const struct profile_sample *sample, struct block_row *row)
+{
+	const struct profile *p = in->profile;
+	struct block_thread thread = { 0 };
+	struct indices locations = p->stacks.at[sample->stack];
+	u32 tid = small_number(profile_attribute_find(p, sample->attributes, "thread.id"));
+	int r = 0;
+
+	thread.tid = tid == UINT32_MAX ? 0 : tid;
+	thread.name = add_text(in, profile_attribute_find(p, sample->attributes, "thread.name"));
+	row->cpu = small_number(profile_attribute_find(p, sample->attributes, "cpu.logical_number")) + 1;
+	if (thread.tid || thread.name)
+		r = block_rows_thread(in->rows, thread, &row->thread);
+	if (r == 0 && sample->link) {
+		struct block_link link;
+
+		memcpy(link.trace_id, p->links.at[sample->link].trace_id, sizeof(link.trace_id));
+		memcpy(link.span_id, p->links.at[sample->link].span_id, sizeof(link.span_id));
+		r = block_rows_link(in->rows, &link, &row->link);
+	}
+	if (locations.count) {
+		const struct profile_location *leaf = &p->locations.at[locations.at[0]];
+		s64 line = leaf->line_count ? leaf->lines[0].line : 0;
+
+		row->address = leaf->address;
+		row->line = line > 0 && line < UINT32_MAX ? (u32)line : 0;
+	}
+	return r;
+}
+
+static int add_sample(struct ingest *in, u32 series, const struct profile_set *set, const struct profile_sample *sample)
+{
+	struct block_row row = { .series = series, .node = node_of(in, sample->stack) };
+	int r = describe_row(in, sample, &row);
+
+	if (r < 0)
+		return r;
+	if (!sample->time_count || (sample->value_count && sample->value_count != sample->time_count)) {
+		row.value = profile_sample_value(sample);
+		return add_row(in, &row, sample->time_count ? sample->times_unix_ns[0] : set->time_unix_ns);
+	}
+	for (u32 i = 0; i < sample->time_count && r == 0; i++) {
+		row.value = sample->value_count ? sample->values[i] : 1;
+		r = add_row(in, &row, sample->times_unix_ns[i]);
+	}
+	return r;
+}
+
+static struct str host_of(const struct profile_resource *resource, const struct ingest_options *options)
+{
+	struct str host = text_of(keyvalue_find(resource->attributes, resource->attribute_count, "host.name"));
+
+	return host.len ? host : (struct str){ options->host, (u32)strlen(options->host) };
+}
+
+static u32 add_series(struct ingest *in, const struct profile_resource *resource, const struct profile_set *set)
+{
+	const struct profile *p = in->profile;
+	struct dict_series series = { 0 };
+	struct str host = host_of(resource, in->options);
+
+	for (u32 i = 0; i < STORE_SERIES_LABEL_COUNT; i++) {
+		const char *attribute = store_label_attribute(i);
+
+		if (*attribute)
+			series.label[i] = add_text(in, keyvalue_find(resource->attributes, resource->attribute_count,
+								     attribute));
+	}
+	series.label[STORE_HOST] = dict_add_string(in->dict, host.at, host.len);
+	series.label[STORE_TYPE] = string_of(in, set->sample_type.type);
+	series.label[STORE_UNIT] = string_of(in, set->sample_type.unit);
+	if (set->period > 0 && str_equal(p->strings.at[set->period_type.unit], STR("nanoseconds")))
+		series.label[STORE_PERIOD] = add_text(in, &(struct any){ .kind = ANY_INT, .integer = set->period });
+	return dict_add_series(in->dict, &series);
+}
+
+static int add_resource(struct ingest *in, const struct profile_resource *resource)
+{
+	int r = 0;
+
+	for (u32 s = 0; s < resource->scope_count; s++) {
+		for (u32 i = 0; i < resource->scopes[s].set_count; i++) {
+			const struct profile_set *set = &resource->scopes[s].sets[i];
+			u32 series = add_series(in, resource, set);
+
+			for (u32 n = 0; n < set->sample_count && r == 0; n++)
+				r = add_sample(in, series, set, &set->samples[n]);
+		}
+	}
+	return r;
+}
+
+u32 ingest_hosts(const struct profile *profile, const struct ingest_options *options, struct str *ret_hosts)
+{
+	u32 count = 0;
+
+	for (u32 i = 0; i < profile->resources.count; i++) {
+		struct str host = host_of(&profile->resources.at[i], options);
+		u32 n = count;
+
+		while (n > 0 && !str_equal(ret_hosts[n - 1], host))
+			n--;
+		if (n == 0 && count < INGEST_HOSTS_MAX)
+			ret_hosts[count++] = host;
+	}
+	return count;
+}
+
+int ingest_rows(const struct profile *profile, struct str host, const struct ingest_options *options,
+		struct dict *dict, struct block_rows *rows, struct ingest_result *ret_result)
+{
+	_cleanup_(ingest_done) struct ingest in = {
+		.profile = profile,
+		.options = options,
+		.dict = dict,
+		.rows = rows,
+		.nodes = unknowns(profile->stacks.count),
+		.strings = unknowns(profile->strings.count),
+		.exes = unknowns(profile->mappings.count),
+	};
+	int r = 0;
+
+	if (!in.nodes || !in.strings || !in.exes)
+		return -ENOMEM;
+	for (u32 i = 0; i < profile->resources.count && r == 0; i++)
+		if (str_equal(host_of(&profile->resources.at[i], options), host))
+			r = add_resource(&in, &profile->resources.at[i]);
+	if (r == 0)
+		r = dict->err;
+	if (r == 0)
+		*ret_result = in.result;
+	return r;
+}

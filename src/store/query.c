@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/interner.h"
+#include "profile/any.h"
+#include "store/flame.h"
+#include "store/scan.h"
+
+#define VALUES_MAX (1u << 20)
+
+static s64 add_saturated(s64 a, s64 b)
+{
+	s64 sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
+
+static int scan_locked(struct store *store, const struct store_selection *selection, const struct scan_options *options,
+		       scan_fn *fn, void *arg)
+{
+	int r;
+
+	pthread_rwlock_rdlock(&store->lock);
+	r = scan(store, selection, options, fn, arg, NULL);
+	pthread_rwlock_unlock(&store->lock);
+	return r;
+}
+
+/* ---- Flame ------------------------------------------------------------------------------ */
+
+/* What is gathered of one epoch: a value for each node. */
+struct gathered {
+	s64 *values;
+	u32 *nodes, *frames;	/* in the flame, + 1; 0: not there yet */
+};
+
+struct flame_query {
+	struct store *store;
+	enum store_label group_by;
+	struct flame *flame;
+	struct gathered *epochs;
+	u32 epoch_count;
+	bool has_unit;
+};
+
+static void flame_query_done(struct flame_query *q)
+{
+	for (u32 i = 0; q->epochs && i < q->epoch_count; i++) {
+		free(q->epochs[i].values);
+		free(q->epochs[i].nodes);
+		free(q->epochs[i].frames);
+	}
+	free(q->epochs);
+	flame_free(q->flame);
+}
+
+/* Values of different units do not add up to anything that has one. */
+static void note_unit(struct flame_query *q, const struct scan_row *row)
+{
+	const struct dict_series *series = dict_series(row->dict, row->row->series);
+	struct str unit = dict_string(row->dict, series->label[STORE_UNIT]);
+	struct str period = dict_string(row->dict, series->label[STORE_PERIOD]);
+	struct flame *flame = q->flame;
+
+	if (!q->has_unit) {
+		flame->unit = (struct str){ arena_copy(&flame->arena, unit.at, unit.len), unit.len };
+		flame->period = (struct str){ arena_copy(&flame->arena, period.at, period.len), period.len };
+		q->has_unit = true;
+	}
+	if (!flame->unit.at || !str_equal(flame->unit, unit))
+		flame->unit = (struct str){ "", 0 };
+	if (!flame->period.at || !str_equal(flame->period, period))
+		flame->period = (struct str){ "", 0 };
+}
+
+static int gathered_init(struct gathered *g, const struct dict *dict)
+{
+	g->values = calloc((size_t)dict->nodes.count + 1, sizeof(*g->values));
+	g->nodes = calloc((size_t)dict->nodes.count + 1, sizeof(*g->nodes));
+	g->frames = calloc((size_t)dict->frames.count + 1, sizeof(*g->frames));
+	return g->values && g->nodes && g->frames ? 0 : -ENOMEM;
+}
+
+/* A function without a name is where it is in its file. */
+static struct str address_name(struct flame *flame, struct str exe, u64 address)
+{
+	struct str base = str_base_name(exe);
+	char text[300];
+	int len = snprintf(text, sizeof(text), "%.*s+0x%llx", (int)(base.len < 255 ? base.len : 255),
+			   base.len ? base.at : "", address);
+	char *copy = arena_copy(&flame->arena, text, (size_t)len);
+
+	return copy ? (struct str){ copy, (u32)len } : STR("[unknown]");
+}
+
+static s64 add_frame(struct flame *flame, const struct dict *dict, const struct dict_frame *f)
+{
+	const struct dict_exe *exe = dict_exe(dict, f->exe);
+	struct flame_frame frame = {
+		.name = dict_string(dict, f->name),
+		.file = dict_string(dict, f->file),
+		.exe = dict_string(dict, exe->path),
+		.build_id = dict_string(dict, exe->build_id),
+		.type = dict_string(dict, f->type),
+		.line = f->line,
+		.is_inline = f->is_inline,
+		.address = f->address,
+	};
+
+	if (!frame.name.len)
+		frame.name = f->address ? address_name(flame, frame.exe, f->address) : STR("[unknown]");
+	return flame_frame(flame, &frame);
+}
+
+static s64 frame_of(struct flame_query *q, struct gathered *g, const struct dict *dict, u32 number)
+{
+	s64 frame = g->frames[number] ? g->frames[number] - 1 : add_frame(q->flame, dict, dict_frame(dict, number));
+
+	if (frame >= 0)
+		g->frames[number] = (u32)frame + 1;
+	return frame;
+}
+
+/* ---- All in one tree: values by node, then one pass up and one down -------------------------- */
+
+static int count_node(void *arg, const struct scan_row *row)
+{
+	struct flame_query *q = arg;
+	struct gathered *g = &q->epochs[row->epoch_index];
+
+	if (!g->values) {
+		int r = gathered_init(g, row->dict);
+
+		if (r < 0)
+			return r;
+	}
+	note_unit(q, row);
+	g->values[row->row->node] = add_saturated(g->values[row->row->node], row->row->value);
+	return 0;
+}
+
+/* Which nodes are on the way to one that has a value: marked in nodes. */
+static void mark_paths(struct gathered *g, const struct dict *dict)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+
+	for (u32 i = dict->nodes.count; i-- > 1;)
+		if (g->values[i] || g->nodes[i])
+			g->nodes[i] = g->nodes[nodes[i].parent] = 1;
+	g->nodes[0] = 1;
+}
+
+static int merge_epoch(struct flame_query *q, struct gathered *g, const struct dict *dict, bool is_first)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+
+	mark_paths(g, dict);
+	flame_count(q->flame, 0, g->values[0]);
+	for (u32 i = 1; i < dict->nodes.count; i++) {
+		s64 frame, node;
+
+		if (!g->nodes[i])
+			continue;
+		frame = frame_of(q, g, dict, nodes[i].frame);
+		if (frame < 0)
+			return (int)frame;
+		node = is_first ? flame_append(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame)
+				: flame_node(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame);
+		if (node < 0)
+			return (int)node;
+		g->nodes[i] = (u32)node + 1;
+		flame_count(q->flame, (u32)node, g->values[i]);
+	}
+	return 0;
+}
+
+static int merge_epochs(struct flame_query *q)
+{
+	bool is_first = true;
+	int r = 0;
+
+	for (u32 i = 0; i < q->epoch_count && r == 0; i++) {
+		if (!q->epochs[i].values)
+			continue;
+		r = merge_epoch(q, &q->epochs[i], q->store->epochs[i].dict, is_first);
+		is_first = false;
+	}
+	return r;
+}
+
+/* ---- A tree for each value of a label --------------------------------------------------------- */
+
+/* Frames of the path, from the leaf up, are put under the group's frame. */
+static int count_grouped(void *arg, const struct scan_row *row)
+{
+	struct flame_query *q = arg;
+	struct gathered *g = &q->epochs[row->epoch_index];
+	const struct dict_node *nodes = dict_nodes(row->dict);
+	char scratch[SCAN_LABEL_BYTES];
+	struct flame_frame group = { .name = scan_label(row, q->group_by, scratch), .type = STR("label") };
+	u32 path[2048], depth = 0;
+	s64 frame, at;
+
+	if (!g->values && gathered_init(g, row->dict) < 0)
+		return -ENOMEM;
+	note_unit(q, row);
+	if (!group.name.len)
+		group.name = STR("(none)");
+	frame = flame_frame(q->flame, &group);
+	at = frame < 0 ? frame : flame_node(q->flame, 0, (u32)frame);
+	for (u32 n = row->row->node; n && depth < sizeof(path) / sizeof(path[0]); n = nodes[n].parent)
+		path[depth++] = nodes[n].frame;
+	while (at >= 0 && depth) {
+		frame = frame_of(q, g, row->dict, path[--depth]);
+		at = frame < 0 ? frame : flame_node(q->flame, (u32)at, (u32)frame);
+	}
+	if (at < 0)
+		return (int)at;
+	flame_count(q->flame, (u32)at, row->row->value);
+	return 0;
+}
+
+int store_flame(struct store *store, const struct store_selection *selection, enum store_label group_by,
+		struct flame **ret_flame)
+{
+	_cleanup_(
+		flame_query_done) struct flame_query q = { .store = store, .group_by = group_by, .flame = flame_new() };
+	bool grouped = group_by != STORE_LABEL_COUNT;
+	struct scan_options options = { .details = grouped && group_by >= STORE_SERIES_LABEL_COUNT,
+					.period_max_ns = UINT64_MAX };
+	struct scan_plan plan = { 0 };
+	int r;
+
+	if (!q.flame)
+		return -ENOMEM;
+	pthread_rwlock_rdlock(&store->lock);
+	q.epoch_count = store->epoch_count;
+	q.epochs = calloc((size_t)q.epoch_count + 1, sizeof(*q.epochs));
+	r = q.epochs ? scan(store, selection, &options, grouped ? count_grouped : count_node, &q, &plan) : -ENOMEM;
+	if (r == 0 && !grouped)
+		r = merge_epochs(&q);
+	pthread_rwlock_unlock(&store->lock);
+	if (r == 0) {
+		flame_sum(q.flame);
+		q.flame->is_coarse = plan.is_coarse;
+		q.flame->from_ns = plan.from_ns;
+		q.flame->to_ns = plan.to_ns;
+		*ret_flame = TAKE(q.flame);
+	}
+	scan_plan_done(&plan);
+	return r;
+}
+
+/* ---- Values of a label --------------------------------------------------------------------------- */
+
+struct values_query {
+	enum store_label label;
+	struct arena arena;
+	struct interner texts;
+	s64 *totals;
+	u32 cap;
+};
+
+static void values_query_init(struct values_query *q, enum store_label label)
+{
+	*q = (struct values_query){ .label = label };
+	arena_init(&q->arena, (size_t)64 << 20);
+	interner_init(&q->texts, &q->arena, VALUES_MAX);
+}
+
+static void values_query_done(struct values_query *q)
+{
+	interner_done(&q->texts);
+	arena_done(&q->arena);
+	free(q->totals);
+}
+
+/* The number of the row's value; past VALUES_MAX all that come count as the first. */
+static int value_number(struct values_query *q, const struct scan_row *row, u32 *ret_number)
+{
+	char scratch[SCAN_LABEL_BYTES];
+	struct str text = q->label == STORE_LABEL_COUNT ? (struct str){ "", 0 } : scan_label(row, q->label, scratch);
+	u32 number = interner_add(&q->texts, text.at, text.len, NULL);
+
+	*ret_number = number == INTERNER_NONE ? 0 : number;
+	return array_reserve(&q->totals, &q->cap, *ret_number + 1, sizeof(*q->totals));
+}
+
+static int count_value(void *arg, const struct scan_row *row)
+{
+	struct values_query *q = arg;
+	u32 number;
+	int r = value_number(q, row, &number);
+
+	if (r == 0)
+		q->totals[number] = add_saturated(q->totals[number], row->row->value);
+	return r;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+	const struct store_value *x = a, *y = b;
+
+	return x->total > y->total ? -1 : x->total < y->total ? 1 : strcmp(x->text, y->text);
+}
+
+void store_values_done(struct store_values *values)
+{
+	for (u32 i = 0; i < values->count; i++)
+		free(values->at[i].text);
+	free(values->at);
+	*values = (struct store_values){ 0 };
+}
+
+int store_values(struct store *store, const struct store_selection *selection, enum store_label label, u32 max,
+		 struct store_values *ret_values)
+{
+	_cleanup_(values_query_done) struct values_query q;
+	struct scan_options options = { .details = label >= STORE_SERIES_LABEL_COUNT, .period_max_ns = UINT64_MAX };
+	struct store_values values = { 0 };
+	int r;
+
+	values_query_init(&q, label);
+	r = scan_locked(store, selection, &options, count_value, &q);
+	if (r < 0)
+		return r;
+	values.at = calloc((size_t)q.texts.count + 1, sizeof(*values.at));
+	for (u32 i = 0; values.at && i < q.texts.count; i++) {
+		const struct interner_entry *e = interner_get(&q.texts, i);
+
+		values.at[i].text = strndup(e->at, e->len);
+		values.at[i].total = q.totals[i];
+		values.count++;
+		if (!values.at[i].text)
+			break;
+	}
+	if (!values.at || values.count < q.texts.count || (values.count && !values.at[values.count - 1].text)) {
+		store_values_done(&values);
+		return -ENOMEM;
+	}
+	qsort(values.at, values.count, sizeof(*values.at), compare_values);
+	while (values.count > max)
+		free(values.at[--values.count].text);
+	*ret_values = values;
+	return 0;
+}
+
+/* ---- Chart ----------------------------------------------------------------------------------------- */
+
+struct chart_query {
+	struct values_query values;
+	const struct store_selection *selection;
+	u32 buckets;
+	double *cells;		/* by value and bucket */
+	u32 cell_cap;
+};
+
+static double period_of(const struct scan_row *row)
+{
+	struct str text = dict_string(row->dict, dict_series(row->dict, row->row->series)->label[STORE_PERIOD]);
+	struct str unit = dict_string(row->dict, dict_series(row->dict, row->row->series)->label[STORE_UNIT]);
+	double period = 0;
+
+	if (str_equal(unit, STR("nanoseconds")))
+		return 1;
+	for (u32 i = 0; i < text.len && text.at[i] >= '0' && text.at[i] <= '9'; i++)
+		period = period * 10 + (text.at[i] - '0');
+	return period > 0 ? period : 1e9;
+}
+
+static int count_bucket(void *arg, const struct scan_row *row)
+{
+	struct chart_query *q = arg;
+	u64 from_ns = q->selection->from_ns, span_ns = q->selection->to_ns - from_ns;
+	u64 at_ns = row->time_ns > from_ns ? row->time_ns - from_ns : 0;
+	u32 number, bucket = (u32)((__uint128_t)at_ns * q->buckets / span_ns);
+	int r = value_number(&q->values, row, &number);
+
+	if (r < 0)
+		return r;
+	if (number > UINT32_MAX / q->buckets - 1)
+		return -E2BIG;
+	r = array_reserve(&q->cells, &q->cell_cap, (number + 1) * q->buckets, sizeof(*q->cells));
+	if (r < 0)
+		return r;
+	bucket = bucket < q->buckets ? bucket : q->buckets - 1;
+	q->cells[number * q->buckets + bucket] +=
+		(double)row->row->value * period_of(row) / ((double)span_ns / q->buckets);
+	q->values.totals[number] = add_saturated(q->values.totals[number], row->row->value);
+	return 0;
+}
+
+void store_chart_done(struct store_chart *chart)
+{
+	for (u32 i = 0; i < chart->line_count; i++) {
+		free(chart->lines[i].name);
+		free(chart->lines[i].buckets);
+	}
+	free(chart->lines);
+	*chart = (struct store_chart){ 0 };
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct store_line *x = a, *y = b;
+
+	return x->total > y->total ? -1 : x->total < y->total;
+}
+
+static int make_lines(const struct chart_query *q, struct store_chart *chart)
+{
+	chart->lines = calloc((size_t)q->values.texts.count + 1, sizeof(*chart->lines));
+	if (!chart->lines)
+		return -ENOMEM;
+	for (u32 i = 0; i < q->values.texts.count; i++) {
+		const struct interner_entry *e = interner_get(&q->values.texts, i);
+		struct store_line *line = &chart->lines[chart->line_count++];
+
+		line->name = strndup(e->at, e->len);
+		line->buckets = calloc(q->buckets, sizeof(*line->buckets));
+		if (!line->name || !line->buckets)
+			return -ENOMEM;
+		memcpy(line->buckets, q->cells + (size_t)i * q->buckets, q->buckets * sizeof(*line->buckets));
+		for (u32 b = 0; b < q->buckets; b++)
+			line->total += line->buckets[b];
+	}
+	qsort(chart->lines, chart->line_count, sizeof(*chart->lines), compare_lines);
+	return 0;
+}
+
+/* The lines past the limit become one. */
+static int join_rest(struct store_chart *chart, u32 lines_max)
+{
+	struct store_line *rest;
+
+	if (chart->line_count <= lines_max || !lines_max)
+		return 0;
+	rest = &chart->lines[lines_max - 1];
+	free(rest->name);
+	rest->name = strdup("(other)");
+	for (u32 i = lines_max; i < chart->line_count; i++) {
+		for (u32 b = 0; b < chart->bucket_count; b++)
+			rest->buckets[b] += chart->lines[i].buckets[b];
+		rest->total += chart->lines[i].total;
+		free(chart->lines[i].name);
+		free(chart->lines[i].buckets);
+	}
+	chart->line_count = lines_max;
+	return rest->name ? 0 : -ENOMEM;
+}
+
+static void chart_query_done(struct chart_query *q)
+{
+	values_query_done(&q->values);
+	free(q->cells);
+}
+
+int store_chart(struct store *store, const struct store_selection *selection, enum store_label by, u32 bucket_count,
+		u32 lines_max, struct store_chart *ret_chart)
+{
+	_cleanup_(chart_query_done) struct chart_query q = { .selection = selection, .buckets = bucket_count };
+	struct store_chart chart = { .bucket_count = bucket_count };
+	struct scan_options options = { .details = by > STORE_SERIES_LABEL_COUNT - 1 && by != STORE_LABEL_COUNT };
+	int r;
+
+	values_query_init(&q.values, by);
+	if (!bucket_count || selection->to_ns <= selection->from_ns)
+		return -EINVAL;
+	options.period_max_ns = (selection->to_ns - selection->from_ns) / bucket_count;
+	/* Rows of blocks have their times only if asked for. */
+	options.details |= options.period_max_ns < store_period_ns[1];
+	r = scan_locked(store, selection, &options, count_bucket, &q);
+	if (r == 0)
+		r = make_lines(&q, &chart);
+	if (r == 0)
+		r = join_rest(&chart, lines_max);
+	if (r < 0)
+		store_chart_done(&chart);
+	else
+		*ret_chart = chart;
+	return r;
+}
+
+/* ---- Heat map ----------------------------------------------------------------------------------------- */
+
+static int count_cell(void *arg, const struct scan_row *row)
+{
+	struct store_heat *heat = arg;
+	u64 at_ns = row->time_ns - heat->from_ns, second = at_ns / SECOND_NS;
+	u32 *cell;
+
+	if (row->time_ns < heat->from_ns || second >= heat->seconds)
+		return 0;
+	cell = &heat->cells[second * heat->rows + at_ns % SECOND_NS * heat->rows / SECOND_NS];
+	*cell += *cell < UINT32_MAX;
+	heat->max = *cell > heat->max ? *cell : heat->max;
+	return 0;
+}
+
+void store_heat_done(struct store_heat *heat)
+{
+	free(heat->cells);
+	*heat = (struct store_heat){ 0 };
+}
+
+int store_heat(struct store *store, const struct store_selection *selection, u32 rows, struct store_heat *ret_heat)
+{
+	u64 from_ns = selection->from_ns - selection->from_ns % SECOND_NS;
+	u64 seconds = (selection->to_ns - from_ns + SECOND_NS - 1) / SECOND_NS;
+	struct store_heat heat = { .from_ns = from_ns, .rows = rows };
+	int r;
+
+	if (selection->to_ns <= from_ns || !rows || rows > 1000 || seconds > 86400)
+		return -EINVAL;
+	heat.seconds = (u32)seconds;
+	heat.cells = calloc((size_t)seconds * rows, sizeof(*heat.cells));
+	if (!heat.cells)
+		return -ENOMEM;
+	r = scan_locked(store, selection, &(struct scan_options){ .details = true }, count_cell, &heat);
+	if (r < 0)
+		store_heat_done(&heat);
+	else
+		*ret_heat = heat;
+	return r;
+}

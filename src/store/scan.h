@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the rows of a selection: from roll-ups where whole periods are wanted
+ * and they hold what is asked for, else from blocks.
+ */
+#ifndef STORE_SCAN_H
+#define STORE_SCAN_H
+
+#include "store/inside.h"
+
+struct scan_plan {
+	struct scan_part {
+		u32 level;
+		u64 from_ns, to_ns;
+	} *parts;
+	u32 count, cap;
+	bool is_coarse;
+	u64 from_ns, to_ns;	/* what is really covered */
+};
+
+void scan_plan_done(struct scan_plan *plan);
+
+/* What the blocks of a level are known to reach back to. */
+struct scan_reach {
+	u64 first_ns[DB_LEVELS];	/* UINT64_MAX: nothing */
+	u64 rolled_ns[DB_LEVELS];
+};
+
+/* period_max_ns: roll-ups of longer periods are not taken (a chart's buckets); 0: blocks only. -ENOMEM. */
+int scan_plan(const struct scan_reach *reach, u64 from_ns, u64 to_ns, u64 period_max_ns, struct scan_plan *ret_plan);
+
+/*
+ * What is told of each row of the selection. time_ns is that of the row, or the
+ * start of its period.
+ */
+struct scan_row {
+	u32 epoch_index;
+	const struct dict *dict;
+	const struct block_row *row;
+	const struct block_rows *rows;	/* its block, for threads and links */
+	u64 time_ns;
+};
+#define SCAN_LABEL_BYTES 40
+
+/* What a row has of a label; scratch is for what has to be written out. */
+struct str scan_label(const struct scan_row *row, enum store_label label, char scratch[SCAN_LABEL_BYTES]);
+
+typedef int scan_fn(void *arg, const struct scan_row *row);
+
+struct scan_options {
+	bool details;			/* time, thread, CPU, link, leaf are wanted */
+	u64 period_max_ns;		/* as above */
+};
+
+/*
+ * The caller holds the store's lock. ret_plan (may be NULL) tells what was covered; it is the caller's to be done with.
+ * -ENOMEM, -EIO.
+ */
+int scan(struct store *store, const struct store_selection *selection, const struct scan_options *options, scan_fn *fn,
+	 void *arg, struct scan_plan *ret_plan);
+
+#endif

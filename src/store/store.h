@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps profiles and answers questions about them.
+ *
+ *	store_add()	a profile becomes a block for each host in it
+ *	store_tend()	closed minutes, ten minutes and hours become roll-ups; what is too old or too much goes
+ *	store_flame()	merges a selection into one tree of functions
+ *
+ * In a full store old ranges get coarser before they vanish: blocks go first, then
+ * the roll-ups of a minute, of ten minutes, of an hour.
+ *
+ * A directory holds one store and is locked by the process that has it open. kill -9 at any moment loses at most what
+ * was not committed: the last window. A file that is broken is set aside, and a new one begun.
+ *
+ * store_add() and store_tend() are called by one thread; queries by any, each on a connection of its own.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abi.h"
+#include "base/cleanup.h"
+#include "store/db.h"
+#include "store/labels.h"
+
+struct buf;
+struct flame;
+struct profile;
+struct store;
+
+struct store_options {
+	const char *directory;
+	u64 bytes_max;		/* of the file; 0: 1 GiB */
+	u64 age_max_ns;		/* 0: 7 days */
+	const char *host;	/* this machine's name, for resources that have none */
+};
+
+/* -EBUSY: another wick has it, `why` says which. `notice` gets what was lost or set aside, if anything. */
+int store_open(const struct store_options *options, struct store **ret_store, struct buf *why, struct buf *notice);
+void store_close(struct store *store);
+DEFINE_CLEANUP(struct store *, store_close)
+
+/* -ENOSPC, -EROFS, -EIO: nothing was kept; store_error() says more. */
+int store_add(struct store *store, const struct profile *profile, u64 now_ns);
+const char *store_error(struct store *store);
+
+/* A step of housekeeping, some milliseconds long. 1 if there is more to do, 0, -errno. */
+int store_tend(struct store *store, u64 now_ns);
+
+/* ---- Queries ---------------------------------------------------------------------- */
+
+enum store_match { STORE_EQUAL, STORE_NOT_EQUAL, STORE_CONTAINS };
+
+struct store_filter {
+	enum store_label label;
+	enum store_match match;
+	const char *value;
+};
+
+#define STORE_FILTERS_MAX 32
+
+struct store_selection {
+	u64 from_ns, to_ns;		/* CLOCK_REALTIME; to is not in it */
+	struct store_filter filters[STORE_FILTERS_MAX];
+	u32 filter_count;
+};
+
+/* group_by: STORE_LABEL_COUNT for none; else the outermost frames are that label's values. */
+int store_flame(struct store *store, const struct store_selection *selection, enum store_label group_by,
+		struct flame **ret_flame);
+
+/* Sums over time: bucket_count buckets between from and to, of each of the largest values of a label. */
+struct store_chart {
+	u32 line_count;
+	u32 bucket_count;
+	struct store_line {
+		char *name;		/* of the label's value; "" for all of it, and for what has none */
+		double *buckets;	/* CPUs where the period is known, else values per second */
+		double total;
+	} *lines;			/* largest first, the rest summed up in the last one */
+};
+int store_chart(struct store *store, const struct store_selection *selection, enum store_label by, u32 bucket_count,
+		u32 lines_max, struct store_chart *ret_chart);
+void store_chart_done(struct store_chart *chart);
+
+/* Samples by second and part of it, from their own times: rows parts a second. */
+struct store_heat {
+	u64 from_ns;
+	u32 seconds, rows;
+	u32 *cells;			/* seconds x rows, by second */
+	u32 max;
+};
+int store_heat(struct store *store, const struct store_selection *selection, u32 rows, struct store_heat *ret_heat);
+void store_heat_done(struct store_heat *heat);
+
+/* The values of a label in a selection with what they sum up to, largest first. */
+struct store_values {
+	u32 count;
+	struct store_value {
+		char *text;
+		s64 total;
+	} *at;
+};
+int store_values(struct store *store, const struct store_selection *selection, enum store_label label, u32 max,
+		 struct store_values *ret_values);
+void store_values_done(struct store_values *values);
+
+struct store_stats {
+	struct db_level levels[DB_LEVELS];
+	u64 bytes, bytes_max;
+	u32 epochs;
+	u64 nodes, frames, series;
+	u64 blocks_broken;		/* could not be read, and were left out of an answer */
+	u64 times_wrong;		/* samples whose time cannot be, kept under that of their arrival */
+	u64 generation;			/* grows with every change */
+};
+void store_stats(struct store *store, struct store_stats *ret_stats);
+
+#endif
