@@ -110,7 +110,7 @@ static int peek(struct storage *storage, const char *name, struct storage_record
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
+		return errno == ELOOP ? -EBADMSG : -errno;	/* a symbolic link is none of ours */
 	if (!S_ISREG(st.st_mode) || read(fd, header, sizeof(header)) != sizeof(header) ||
 	    !fits(header, (u64)st.st_size - sizeof(header)))
 		return -EBADMSG;
