@@ -123,13 +123,19 @@ void exchange_detach(struct exchange *exchange)
 
 /* ---- The request ------------------------------------------------------------------ */
 
+/* Its offset in the head, from 1. */
 static u32 add_text(struct exchange *exchange, const char *text, size_t len)
 {
 	size_t at = exchange->head.len;
 
 	buf_add(&exchange->head, text, len);
 	buf_add(&exchange->head, "", 1);
-	return (u32)at;
+	return (u32)at + 1;
+}
+
+static const char *text_at(const struct exchange *exchange, u32 offset)
+{
+	return offset ? exchange->head.data + offset - 1 : "";
 }
 
 int exchange_set_method(struct exchange *exchange, const char *method, size_t len)
@@ -169,17 +175,17 @@ int exchange_add_header(struct exchange *exchange, const char *name, size_t name
 
 const char *exchange_method(const struct exchange *exchange)
 {
-	return exchange->head.data + exchange->method;
+	return text_at(exchange, exchange->method);
 }
 
 const char *exchange_path(const struct exchange *exchange)
 {
-	return exchange->head.data + exchange->path;
+	return text_at(exchange, exchange->path);
 }
 
 const char *exchange_query(const struct exchange *exchange)
 {
-	return exchange->head.data + exchange->query;
+	return text_at(exchange, exchange->query);
 }
 
 const char *exchange_peer(const struct exchange *exchange)
@@ -189,14 +195,14 @@ const char *exchange_peer(const struct exchange *exchange)
 
 static const char *header_name(const struct exchange *exchange, u32 i)
 {
-	return exchange->head.data + exchange->headers[i].name;
+	return text_at(exchange, exchange->headers[i].name);
 }
 
 const char *exchange_header(const struct exchange *exchange, const char *name)
 {
 	for (u32 i = 0; i < exchange->header_count; i++)
 		if (!strcmp(header_name(exchange, i), name))
-			return exchange->head.data + exchange->headers[i].value;
+			return text_at(exchange, exchange->headers[i].value);
 	return NULL;
 }
 

@@ -25,7 +25,7 @@ enum grpc_code { GRPC_OK = 0, GRPC_DEADLINE_EXCEEDED = 4, GRPC_RESOURCE_EXHAUSTE
 		 GRPC_INTERNAL = 13, GRPC_UNAVAILABLE = 14 };
 
 struct header {
-	u32 name, value;		/* offsets in head */
+	u32 name, value;		/* offsets in head, from 1 */
 };
 
 /* Names and values follow one another in fields, each ended by a NUL; trailers last. */
@@ -46,7 +46,7 @@ struct exchange {
 	struct buf head;
 	struct header *headers;
 	u32 header_count, header_cap;
-	u32 method, path, query;	/* offsets in head */
+	u32 method, path, query;	/* offsets in head, from 1; 0: did not come */
 	char peer[64];
 	bool http2, grpc;		/* grpc: by its content type */
 	u8 prefix[GRPC_PREFIX_BYTES];	/* of gRPC: what stands before the message */

@@ -82,7 +82,7 @@ static void http2_reply(struct connection *connection, struct exchange *exchange
 	_cleanup_(freep) nghttp2_nv *nvs = calloc(reply->header_count + 2, sizeof(*nvs));
 	nghttp2_data_provider body = { .source.ptr = exchange, .read_callback = read_reply };
 	nghttp2_session *session = connection->http2->session;
-	bool head_only = exchange->head.data && !strcmp(exchange_method(exchange), "HEAD");
+	bool head_only = !strcmp(exchange_method(exchange), "HEAD");
 	char status[16], length[24];
 	u32 count = 1;
 	size_t at = 0;
