@@ -466,6 +466,16 @@ u32 profile_add_stack(struct profile *profile, const u32 *locations, u32 count)
 	return profile_add_row(profile, TABLE_STACKS, &(struct indices){ locations, count });
 }
 
+void profile_set_lines(struct profile *profile, u32 location, const struct profile_line *lines, u32 count)
+{
+	struct profile_location row = profile->locations.at[location];
+
+	row.lines = profile_copy(profile, lines, count * sizeof(*lines));
+	row.line_count = row.lines ? count : 0;
+	if (row.lines)
+		table_replace(&profile->private->tables[TABLE_LOCATIONS], location, &row);
+}
+
 u32 profile_add_attribute_string(struct profile *profile, const char *key, const char *value)
 {
 	struct profile_attribute attribute = {

@@ -157,6 +157,17 @@ s64 table_add(struct table *table, const void *row)
 	return number;
 }
 
+void table_replace(struct table *table, u32 number, const void *row)
+{
+	assert(number < table->count);
+	memcpy(table_row(table, number), row, table->type->row_bytes);
+	/* The index knows it by what it was. */
+	if (table->indexed) {
+		memset(table->slots, 0, table->slot_count * sizeof(*table->slots));
+		table->indexed = 0;
+	}
+}
+
 size_t table_bytes(const struct table *table)
 {
 	return table->cap * table->type->row_bytes + table->slot_count * sizeof(*table->slots);

@@ -45,6 +45,9 @@ s64 table_add(struct table *table, const void *row);
 /* Appends a row that owns what it points to already: its number, -ENOMEM, -E2BIG. */
 s64 table_append(struct table *table, const void *row);
 
+/* Puts another row in the place of one, whose number stays; it owns what it points to already. */
+void table_replace(struct table *table, u32 number, const void *row);
+
 size_t table_bytes(const struct table *table);
 
 /* Feeds one number into a hash; the seed keeps senders from choosing collisions. */

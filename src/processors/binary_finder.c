@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "processors/binary_finder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/interner.h"
+#include "exe/reader.h"
+#include "proc/binary.h"
+#include "profile/any.h"
+#include "symbol/debugfile.h"
+#include "symbol/debuginfod.h"
+
+#define INDEX_BYTES_MAX ((size_t)16 << 20)
+#define INDEX_DEPTH_MAX 6
+#define MAPS_LINES_MAX 4096
+
+/* What a file is known by; padded with zeroes, so that it can be compared as bytes. */
+struct key {
+	u8 build_id[20], htlhash[16];
+	u32 build_id_bytes, has_htlhash;
+};
+
+struct entry {
+	struct binary *binary;	/* or NULL: nowhere, until retry_ns */
+	u64 retry_ns;
+};
+
+struct binary_finder {
+	const struct finder_options *options;
+	struct reader *reader;
+	struct debuginfod *debuginfod;		/* or NULL */
+	int host_fd;				/* "/" */
+	u32 last_id;
+
+	struct arena arena;
+	struct interner keys;
+	struct entry entries[FINDER_MAX];	/* by number of the key */
+
+	bool has_index;
+	struct arena index_arena;
+	struct interner names;			/* last parts of paths */
+	const char *paths[FINDER_FILES_MAX];	/* by number of the name: the first file of that name */
+
+	struct finder_stats stats;
+};
+
+/* ---- Making and freeing ------------------------------------------------------------------- */
+
+int binary_finder_new(const struct finder_options *options, struct reader *reader, struct binary_finder **ret_finder)
+{
+	_cleanup_(binary_finder_freep) struct binary_finder *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	f->options = options;
+	f->reader = reader;
+	arena_init(&f->arena, (size_t)1 << 20);
+	interner_init(&f->keys, &f->arena, FINDER_MAX);
+	arena_init(&f->index_arena, INDEX_BYTES_MAX);
+	interner_init(&f->names, &f->index_arena, FINDER_FILES_MAX);
+	f->host_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*options->debuginfod_urls) {
+		r = debuginfod_new(options->debuginfod_urls, options->cache_path, &f->debuginfod);
+		if (r < 0)
+			return r;
+	}
+	*ret_finder = TAKE(f);
+	return 0;
+}
+
+static void forget_all(struct binary_finder *f)
+{
+	for (u32 i = 0; i < f->keys.count; i++)
+		binary_unref(f->entries[i].binary);
+	f->stats.forgotten += f->keys.count;
+	memset(f->entries, 0, sizeof(f->entries));
+	interner_done(&f->keys);
+	arena_done(&f->arena);
+	interner_init(&f->keys, &f->arena, FINDER_MAX);
+}
+
+void binary_finder_free(struct binary_finder *f)
+{
+	if (!f)
+		return;
+	forget_all(f);
+	interner_done(&f->keys);
+	arena_done(&f->arena);
+	interner_done(&f->names);
+	arena_done(&f->index_arena);
+	debuginfod_free(f->debuginfod);
+	closep(&f->host_fd);
+	free(f);
+}
+
+struct finder_stats binary_finder_stats(const struct binary_finder *f)
+{
+	return f->stats;
+}
+
+/* ---- Is it the one? ------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct finder_want *want, const struct exe_info *info)
+{
+	if (want->build_id_bytes)
+		return info->build_id_bytes == want->build_id_bytes &&
+		       !memcmp(info->build_id, want->build_id, want->build_id_bytes);
+	return want->has_htlhash && !memcmp(info->htlhash, want->htlhash, sizeof(want->htlhash));
+}
+
+/* Takes over fd; NULL if it is another file. */
+static struct binary *take_file(struct binary_finder *f, const struct finder_want *want, int fd, const char *path)
+{
+	_cleanup_(closep) int file = fd;
+	struct exe_info info;
+	struct binary *binary;
+
+	if (fd < 0 || reader_identify(f->reader, fd, &info) < 0 || !is_wanted(want, &info))
+		return NULL;
+	binary = calloc(1, sizeof(*binary));
+	if (!binary || f->last_id + 1 >= BINARIES_MAX) {
+		free(binary);
+		return NULL;
+	}
+	*binary = (struct binary){ .refs = 1, .id = ++f->last_id, .fd = file, .root_fd = -1, .info = info };
+	binary->path = strdup(path);
+	file = -1;
+	return binary;
+}
+
+static struct binary *try_path(struct binary_finder *f, const struct finder_want *want, int root_fd, const char *path)
+{
+	return take_file(f, want, debugfile_open(root_fd, path), path);
+}
+
+/* ---- By the path that the profile has --------------------------------------------------------- */
+
+static struct binary *try_roots(struct binary_finder *f, const struct finder_want *want, struct str path)
+{
+	char text[1024];
+
+	if (!path.len || path.at[0] != '/' || path.len >= sizeof(text) || memchr(path.at, 0, path.len))
+		return NULL;
+	memcpy(text, path.at, path.len);
+	text[path.len] = 0;
+	for (u32 i = 0; i < f->options->roots.count; i++) {
+		_cleanup_(closep) int root = open(f->options->roots.at[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		struct binary *found = root >= 0 ? try_path(f, want, root, text) : NULL;
+
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static struct binary *try_profile_paths(struct binary_finder *f, const struct finder_want *want)
+{
+	struct binary *found = try_roots(f, want, want->name);
+	struct str base = str_base_name(want->name);
+	u32 tries = 0;
+
+	for (u32 i = 0; !found && want->profile && i < want->profile->resources.count && tries < FINDER_PIDS_MAX; i++) {
+		const struct profile_resource *r = &want->profile->resources.at[i];
+		const struct any *path = keyvalue_find(r->attributes, r->attribute_count, "process.executable.path");
+
+		if (!path || path->kind != ANY_STRING || !str_equal(str_base_name(path->string), base))
+			continue;
+		tries++;
+		found = try_roots(f, want, path->string);
+	}
+	return found;
+}
+
+/* ---- In the files that run here ----------------------------------------------------------------- */
+
+/* The path of a mapping of a process whose last part is the name; "" if there is none. */
+static void mapped_path(long long pid, struct str name, char out[1024])
+{
+	char maps[64], line[2048];
+	FILE *file;
+
+	out[0] = 0;
+	(void)snprintf(maps, sizeof(maps), "/proc/%lld/maps", pid);
+	file = fopen(maps, "re");
+	for (u32 i = 0; file && !*out && i < MAPS_LINES_MAX && fgets(line, sizeof(line), file); i++) {
+		char *path = strchr(line, '/');
+		size_t len = path ? strcspn(path, "\n") : 0;
+
+		if (!len || len >= 1024 || !str_equal(str_base_name((struct str){ path, (u32)len }), name))
+			continue;
+		memcpy(out, path, len);
+		out[len] = 0;
+	}
+	if (file)
+		fclose(file);
+}
+
+static struct binary *try_process(struct binary_finder *f, const struct finder_want *want, long long pid,
+				  struct str name)
+{
+	char path[1024], root[64];
+	_cleanup_(closep) int root_fd = -1;
+
+	mapped_path(pid, name, path);
+	if (!*path)
+		return NULL;
+	(void)snprintf(root, sizeof(root), "/proc/%lld/root", pid);
+	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root_fd < 0 ? NULL : try_path(f, want, root_fd, path);
+}
+
+static struct binary *try_processes(struct binary_finder *f, const struct finder_want *want)
+{
+	struct str name = str_base_name(want->name);
+	struct binary *found = NULL;
+	u32 tries = 0;
+
+	if (!f->options->processes || !want->profile || !name.len)
+		return NULL;
+	for (u32 i = 0; !found && i < want->profile->resources.count && tries < FINDER_PIDS_MAX; i++) {
+		const struct profile_resource *r = &want->profile->resources.at[i];
+		const struct any *pid = keyvalue_find(r->attributes, r->attribute_count, "process.pid");
+
+		if (!pid || pid->kind != ANY_INT || pid->integer <= 0)
+			continue;
+		tries++;
+		found = try_process(f, want, pid->integer, name);
+	}
+	return found;
+}
+
+/* ---- In the listed directories --------------------------------------------------------------------- */
+
+static void index_directory(struct binary_finder *f, const char *path, u32 depth)
+{
+	DIR *dir = depth <= INDEX_DEPTH_MAX ? opendir(path) : NULL;
+	struct dirent *entry;
+
+	while (dir && f->names.count < FINDER_FILES_MAX && (entry = readdir(dir))) {
+		char child[1024];
+		bool is_new;
+		u32 number;
+
+		if (entry->d_name[0] == '.' ||
+		    snprintf(child, sizeof(child), "%s/%s", path, entry->d_name) >= (int)sizeof(child))
+			continue;
+		if (entry->d_type == DT_DIR)
+			index_directory(f, child, depth + 1);
+		if (entry->d_type != DT_REG && entry->d_type != DT_LNK)
+			continue;
+		number = interner_add(&f->names, entry->d_name, strlen(entry->d_name), &is_new);
+		if (number != INTERNER_NONE && is_new)
+			f->paths[number] = arena_strndup(&f->index_arena, child, strlen(child));
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static struct binary *try_directories(struct binary_finder *f, const struct finder_want *want)
+{
+	struct str name = str_base_name(want->name);
+	u32 number;
+
+	if (!f->has_index) {
+		for (u32 i = 0; i < f->options->directories.count; i++)
+			index_directory(f, f->options->directories.at[i], 0);
+		f->has_index = true;
+	}
+	number = name.len ? interner_find(&f->names, name.at, name.len) : INTERNER_NONE;
+	return number != INTERNER_NONE && f->paths[number] ? try_path(f, want, f->host_fd, f->paths[number]) : NULL;
+}
+
+/* ---- By build id: debug files, and debuginfod -------------------------------------------------------- */
+
+static struct binary *try_debug_directories(struct binary_finder *f, const struct finder_want *want)
+{
+	static const char *const suffixes[] = { "", ".debug" };
+	char hex[2 * BUILD_ID_MAX + 1], path[1024];
+
+	for (u32 i = 0; i < want->build_id_bytes; i++)
+		(void)snprintf(hex + 2 * i, 3, "%02x", want->build_id[i]);
+	for (u32 i = 0; want->build_id_bytes > 1 && i < 2 * f->options->debug_directories.count; i++) {
+		struct binary *found;
+
+		(void)snprintf(path, sizeof(path), "%s/%.2s/%s%s", f->options->debug_directories.at[i / 2], hex,
+			       hex + 2,
+			       suffixes[i % 2]);
+		found = try_path(f, want, f->host_fd, path);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static struct binary *try_debuginfod(struct binary_finder *f, const struct finder_want *want, bool *ret_later)
+{
+	struct str name = str_base_name(want->name);
+	char path[256];
+	int fd;
+
+	*ret_later = false;
+	if (!f->debuginfod || !want->build_id_bytes)
+		return NULL;
+	fd = debuginfod_get(f->debuginfod, want->build_id, want->build_id_bytes);
+	*ret_later = fd == -EAGAIN;
+	(void)snprintf(path, sizeof(path), "%.*s", name.len < 255 ? (int)name.len : 255, name.len ? name.at : "");
+	return take_file(f, want, fd, path);
+}
+
+/* ---- Asking -------------------------------------------------------------------------------------------- */
+
+static void find(struct binary_finder *f, const struct finder_want *want, struct entry *entry)
+{
+	bool later = false;
+	struct binary *found = try_processes(f, want);
+
+	if (!found)
+		found = try_profile_paths(f, want);
+	if (!found)
+		found = try_directories(f, want);
+	if (!found)
+		found = try_debug_directories(f, want);
+	if (!found)
+		found = try_debuginfod(f, want, &later);
+	entry->binary = found;
+	entry->retry_ns = monotonic_ns() + (later ? FINDER_RETRY_NS : FINDER_MISS_NS);
+	f->stats.found += found != NULL;
+	f->stats.missed += !found;
+}
+
+void binary_finder_begin(struct binary_finder *f)
+{
+	if (f->debuginfod)
+		debuginfod_begin(f->debuginfod);
+	if (f->keys.count == FINDER_MAX)
+		forget_all(f);
+}
+
+struct binary *binary_finder_get(struct binary_finder *f, const struct finder_want *want)
+{
+	struct key key = { .build_id_bytes = want->build_id_bytes };
+	struct entry *entry;
+	bool is_new;
+	u32 number;
+
+	memcpy(key.build_id, want->build_id, want->build_id_bytes);
+	if (!want->build_id_bytes && want->has_htlhash) {
+		key.has_htlhash = 1;
+		memcpy(key.htlhash, want->htlhash, sizeof(key.htlhash));
+	}
+	if (!key.build_id_bytes && !key.has_htlhash)
+		return NULL;
+	number = interner_add(&f->keys, &key, sizeof(key), &is_new);
+	if (number == INTERNER_NONE)
+		return NULL;
+	entry = &f->entries[number];
+	if (is_new || (!entry->binary && monotonic_ns() >= entry->retry_ns))
+		find(f, want, entry);
+	return entry->binary;
+}
