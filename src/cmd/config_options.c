@@ -35,6 +35,7 @@ int config_options_read(const struct config_options *options, struct config **re
 {
 	_cleanup_(buf_done) struct buf yaml;
 	struct feature_gates gates = { 0 };
+	struct config_text flags;
 	struct config_request request = {
 		.sources = options->configs.at,
 		.source_count = options->configs.count,
@@ -50,8 +51,9 @@ int config_options_read(const struct config_options *options, struct config **re
 		r = write_flags(options, &yaml, errors);
 	if (r < 0)
 		return r;
+	flags = (struct config_text){ FLAGS_NAME, yaml.data };
 	if (yaml.len)
-		request.text = &(struct config_text){ FLAGS_NAME, yaml.data };
+		request.text = &flags;
 	if (!request.source_count && !request.text) {
 		config_error(errors, nowhere, "", "there is no configuration; give one with --config=FILE");
 		return -EINVAL;

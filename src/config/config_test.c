@@ -328,8 +328,7 @@ TEST(config_refuses_duplicate_keys_and_bad_yaml)
 	refuses("a: 1\nb: 2\na: 3\n", "yaml::3:1: the key a is already there, in line 1");
 	refuses("a: [1\nb: 2\n", "yaml::2:2: not valid YAML: did not find expected ',' or ']', while parsing a flow "
 				 "sequence that starts in line 1");
-	refuses("a:\n\t- 1", "yaml::2:1: not valid YAML: found character that cannot start any token, while scanning "
-			     "for the next token that starts in line 2");
+	refuses("a:\n\t- 1", "yaml::2:1: not valid YAML: a tab; indent with blanks");
 	refuses("- a", "yaml::1:1: expected a map with receivers, exporters and service, found a list");
 	refuses("{[a]: 1}", "yaml::1:2: a list cannot be a key");
 	refuses("a: !!int x", "yaml::1:4: x is not of the type that its tag !!int says");

@@ -69,15 +69,24 @@ static void join(const char *const *at, u32 count, char text[DESCRIBE_TEXT_MAX])
 	strncat(text, "]", DESCRIBE_TEXT_MAX - strlen(text) - 1);
 }
 
+static bool has_text(const struct config_field *f, const void *value)
+{
+	const char *const *text = value;
+
+	return (f->type == CONFIG_TEXT || f->type == CONFIG_SECRET) && text && *text && **text;
+}
+
 static void standard_text(const struct config_field *f, const char *defaults, char text[DESCRIBE_TEXT_MAX])
 {
 	const void *value = defaults ? defaults + f->offset : NULL;
 	char duration[DURATION_TEXT_MAX];
 
 	text[0] = '\0';
-	if (f->required)
+	if (f->required && !has_text(f, value)) {
 		snprintf(text, DESCRIBE_TEXT_MAX, "required");
-	if (!value || f->required)
+		return;
+	}
+	if (!value)
 		return;
 	switch (f->type) {
 	case CONFIG_BOOL:

@@ -13,7 +13,7 @@ struct inner {
 struct options {
 	s64 count, span_ns;
 	double part;
-	const char *text;
+	const char *text, *must;
 	int choice;
 	struct config_texts list;
 	struct inner inner;
@@ -37,7 +37,7 @@ static const struct config_field fields[] = {
 	{ "span", CONFIG_DURATION, FIELD(struct options, span_ns), .max = INFINITY, .help = "h" },
 	{ "part", CONFIG_REAL, FIELD(struct options, part), .help = "h" },
 	{ "text", CONFIG_TEXT, FIELD(struct options, text), .help = "h" },
-	{ "must", CONFIG_TEXT, FIELD(struct options, text), .required = true, .help = "h" },
+	{ "must", CONFIG_TEXT, FIELD(struct options, must), .required = true, .help = "h" },
 	{ "choice", CONFIG_CHOICE, FIELD(struct options, choice), .choices = choices, .help = "h" },
 	{ "list", CONFIG_TEXTS, FIELD(struct options, list), .help = "h" },
 	{ "inner", CONFIG_SECTION, FIELD(struct options, inner), .fields = inner_fields, .help = "h" },

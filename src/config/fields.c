@@ -552,6 +552,17 @@ static void decode_entry(struct decode *d, const struct config_node *node, u32 i
 	decode_item(d, &(struct item){ field, entry->value, entry->place, { path, field->name } }, options);
 }
 
+/* A string that has a default is only missing where it was made empty. */
+static bool has_text(const struct config_field *field, const char *options)
+{
+	const char *text;
+
+	if (field->type != CONFIG_TEXT && field->type != CONFIG_SECRET)
+		return false;
+	text = *(const char *const *)(options + field->offset);
+	return text && *text;
+}
+
 static bool is_given(const struct config_node *node, const struct config_field *fields,
 		     const struct config_field *field)
 {
@@ -574,7 +585,7 @@ static void decode_map(struct decode *d, const struct config_node *node, const s
 	for (u32 i = 0; node->kind == NODE_MAP && i < node->count; i++)
 		decode_entry(d, node, i, fields, path, options);
 	for (const struct config_field *f = fields; f->name; f++) {
-		if (f->required && !is_given(node, fields, f))
+		if (f->required && !is_given(node, fields, f) && !has_text(f, options))
 			refuse(d, node->place, path, "missing key %s: %s", f->name, f->help);
 	}
 }

@@ -85,7 +85,7 @@ struct config_field {
 	const char *name;		/* NULL ends the table */
 	enum config_type type;
 	u32 offset;			/* of the member */
-	bool required;			/* null and "" are as good as missing */
+	bool required;			/* null and "" are as good as missing, unless there is a default */
 	bool any_case;			/* older spellings: see above */
 	bool secret;			/* PAIRS: values are printed as [REDACTED] */
 	bool commas;			/* TEXTS: one string with commas is how people write it */

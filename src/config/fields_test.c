@@ -349,6 +349,25 @@ TEST(fields_require_without_a_map_too)
 	arena_done(&arena);
 }
 
+TEST(fields_require_a_string_only_where_it_has_no_default)
+{
+	struct config_node empty = STRING("");
+	struct config_entry entry = { "key", AT(2, 3), &empty };
+	struct config_node map = { .kind = NODE_MAP, .count = 1, .map = &entry, .place = AT(2, 1) };
+	struct config_errors errors;
+	struct arena arena;
+	struct element e = { .key = "default" };
+
+	arena_init(&arena, 1 << 16);
+	config_errors_init(&errors);
+	EQ(config_decode(&arena, NULL, element_fields, "x", &e, &errors), 0);
+	STREQ(e.key, "default");
+	EQ(config_decode(&arena, &map, element_fields, "x", &e, &errors), -EINVAL);
+	STREQ(errors.errors[0], "f.yaml:2:1: x: missing key key: which");
+	config_errors_done(&errors);
+	arena_done(&arena);
+}
+
 TEST(fields_count_errors_past_the_maximum)
 {
 	struct config_entry entries[CONFIG_ERRORS_MAX + 10];

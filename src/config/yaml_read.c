@@ -48,6 +48,18 @@ static struct config_place place_of(const struct reader *reader, yaml_mark_t mar
 
 #define refuse(reader, place, ...) ({ config_error((reader)->tree->errors, place, "", __VA_ARGS__); -EINVAL; })
 
+/* The commonest syntax error of all, and the one whose message helps least. */
+static bool is_tab(const struct reader *reader, yaml_mark_t mark)
+{
+	const char *at = reader->source->text, *end = at + reader->source->bytes;
+
+	for (size_t line = 0; at && line < mark.line; line++) {
+		at = memchr(at, '\n', end - at);
+		at = at ? at + 1 : NULL;
+	}
+	return at && mark.column < (size_t)(end - at) && at[mark.column] == '\t';
+}
+
 static int refuse_syntax(struct reader *reader)
 {
 	const yaml_parser_t *p = &reader->parser;
@@ -62,6 +74,8 @@ static int refuse_syntax(struct reader *reader)
 	default:
 		break;
 	}
+	if (is_tab(reader, p->problem_mark))
+		return refuse(reader, place, "not valid YAML: a tab; indent with blanks");
 	if (p->context && !reader->source->no_lines)
 		return refuse(reader, place, "not valid YAML: %s, %s that starts in line %zu", p->problem, p->context,
 			      p->context_mark.line + 1);
