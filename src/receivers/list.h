@@ -3,4 +3,5 @@
 RECEIVER(customprofilesreceiver)
 RECEIVER(nop)
 RECEIVER(otlp)
+RECEIVER(otlp_json_file)
 RECEIVER(profiling)
