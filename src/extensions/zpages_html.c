@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extensions/zpages_html.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -11,7 +12,8 @@
 #include "pipeline/registry.h"
 #include "pipeline/status.h"
 
-#define MS 1000000
+#define MS 1000000ull
+#define SECOND (1000 * MS)
 
 static const char style[] =
 	":root{color-scheme:light dark;--fg:#1d2733;--dim:#5b6b7b;--bg:#f6f7f9;--card:#fff;--line:#dfe4ea;"
@@ -38,7 +40,7 @@ static const char style[] =
 	".step small{display:block;color:var(--dim);font-variant-numeric:tabular-nums}"
 	".dot{display:inline-block;width:.6em;height:.6em;border-radius:50%;margin-right:.45em;background:var(--dim)}"
 	".ok{background:var(--ok)}.warn{background:var(--warn)}.bad{background:var(--bad)}.error{color:var(--bad)}"
-	".dim{color:var(--dim)}";
+	".dim{color:var(--dim)}.step .error{color:var(--bad)}td:nth-child(-n+4){white-space:nowrap}";
 
 static const struct { const char *path, *title; } pages[] = {
 	{ "/debug/servicez", "Service" },
@@ -117,6 +119,16 @@ static void count(const struct zpages_view *view, struct buf *out, const char *m
 		buf_addf(out, "<small>%s %.0f</small>", what, value);
 }
 
+/* The same for what is only worth a line if it happened. */
+static void trouble(const struct zpages_view *view, struct buf *out, const char *metric, const char *key,
+		    const char *id, const char *what)
+{
+	double value;
+
+	if (metric_text_sum(view->metrics, metric, key, id, &value) && value > 0)
+		buf_addf(out, "<small class=\"error\">%s %.0f</small>", what, value);
+}
+
 /* ---- Service --------------------------------------------------------------------------- */
 
 static void component_row(const struct component_view *c, struct buf *out)
@@ -133,7 +145,8 @@ static void component_row(const struct component_view *c, struct buf *out)
 		 c->health == HEALTH_PERMANENT || c->health == HEALTH_RECOVERABLE ? "error" : "dim");
 	text(out, c->last_error);
 	if (c->last_error[0])
-		buf_addf(out, " <span class=\"dim\">(%s)</span>", gotime_stamp(when, c->last_error_unix_ns));
+		buf_addf(out, " <span class=\"dim\">(%s)</span>",
+			 gotime_stamp(when, c->last_error_unix_ns / SECOND * SECOND));
 	buf_addf(out, "</td></tr>\n");
 }
 
@@ -153,9 +166,10 @@ static void runtime_rows(const struct zpages_view *view, struct buf *out)
 	struct utsname os;
 	double value;
 
-	row(out, "Started", gotime_stamp(stamp, view->started_unix_ns));
+	row(out, "Started", gotime_stamp(stamp, view->started_unix_ns / SECOND * SECOND));
 	row(out, "Uptime", gotime_duration(stamp, (view->now_unix_ns - view->started_unix_ns) / MS * MS));
-	number_row(out, "Process id", getpid(), "");
+	(void)snprintf(stamp, sizeof(stamp), "%d", getpid());
+	row(out, "Process id", stamp);
 	if (metric_text_sum(view->metrics, "otelcol_process_memory_rss", NULL, NULL, &value))
 		number_row(out, "Memory", value / (1 << 20), " MiB");
 	if (metric_text_sum(view->metrics, "otelcol_process_cpu_seconds", NULL, NULL, &value))
@@ -201,14 +215,14 @@ static void counts_of(const struct zpages_view *view, enum component_kind kind, 
 
 	if (kind == COMPONENT_RECEIVER) {
 		count(view, out, "otelcol_receiver_accepted_profile_samples", "receiver", id, "accepted");
-		count(view, out, "otelcol_receiver_refused_profile_samples", "receiver", id, "refused");
+		trouble(view, out, "otelcol_receiver_refused_profile_samples", "receiver", id, "refused");
 	} else if (kind == COMPONENT_PROCESSOR) {
 		count(view, out, "otelcol_processor_incoming_items", "processor", id, "in");
 		count(view, out, "otelcol_processor_outgoing_items", "processor", id, "out");
 	} else {
 		count(view, out, "otelcol_exporter_sent_profile_samples", "exporter", id, "sent");
-		count(view, out, "otelcol_exporter_send_failed_profile_samples", "exporter", id, "failed");
-		count(view, out, "otelcol_exporter_enqueue_failed_profile_samples", "exporter", id, "not queued");
+		trouble(view, out, "otelcol_exporter_send_failed_profile_samples", "exporter", id, "failed");
+		trouble(view, out, "otelcol_exporter_enqueue_failed_profile_samples", "exporter", id, "not queued");
 		if (metric_text_sum(view->metrics, "otelcol_exporter_queue_size", "exporter", id, &size) &&
 		    metric_text_sum(view->metrics, "otelcol_exporter_queue_capacity", "exporter", id, &capacity))
 			buf_addf(out, "<small>queue %.0f of %.0f</small>", size, capacity);

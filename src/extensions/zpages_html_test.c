@@ -18,6 +18,8 @@ static const struct component_view components[] = {
 
 static const char metrics[] = "otelcol_receiver_accepted_profile_samples{receiver=\"otlp\",transport=\"grpc\"} 40\n"
 			      "otelcol_receiver_accepted_profile_samples{receiver=\"otlp\",transport=\"http\"} 2\n"
+			      "otelcol_receiver_refused_profile_samples{receiver=\"otlp\",transport=\"http\"} 0\n"
+			      "otelcol_exporter_send_failed_profile_samples{exporter=\"otlp/<b>\"} 9\n"
 			      "otelcol_exporter_queue_size{exporter=\"otlp/<b>\",data_type=\"profiles\"} 3\n"
 			      "otelcol_exporter_queue_capacity{exporter=\"otlp/<b>\",data_type=\"profiles\"} 1000\n";
 
@@ -57,6 +59,8 @@ TEST(zpages_show_pipelines_with_their_numbers)
 
 	OK(strstr(html, "<code>otlp</code><small>accepted 42</small>"));
 	OK(strstr(html, "<small>queue 3 of 1000</small>"));
+	OK(strstr(html, "<small class=\"error\">failed 9</small>"));
+	OK(!strstr(html, "refused"));
 	OK(strstr(html, "<h2><code>profiles/2</code></h2>"));
 	OK(strstr(html, "<code>batch</code>"));
 }
