@@ -437,7 +437,7 @@ static u64 next_check(struct connection *connection, u64 now_ns)
 		return connection->linger_until_ns;
 	}
 	if (connection_has_output(connection)) {
-		at_ns = connection->wrote_ns + WRITE_TIMEOUT_NS;
+		at_ns = connection->wrote_ns + connection->limits.write_ns;
 		if (now_ns >= at_ns)
 			connection_break(connection, COUNT_CLOSED_WRITE_LATE);
 	} else {
@@ -488,6 +488,8 @@ static void unlink_stalled(struct connection *connection)
 void connection_unstall(struct connection *connection)
 {
 	unlink_stalled(connection);
+	for (struct exchange *exchange = connection->exchanges; exchange; exchange = exchange->next)
+		exchange_set_early(exchange, !exchange->dispatched && !exchange->refused);
 	if (connection->protocol == &http2_protocol)
 		http2_ask(connection);
 	connection_settle(connection);

@@ -30,7 +30,11 @@ struct endpoint;
 #define STREAMS_MAX 100				/* of an HTTP/2 connection at once */
 #define WORK_WAITING_MAX 1024			/* by server_work() */
 
-/* Bodies that are held, over all connections: past the first, peers are not asked for more; past the second, 503. */
+/*
+ * Bodies that are held, over all connections. Past the first limit, requests
+ * that begin wait: their peers are not asked for more until the earlier ones
+ * are answered. Past the second, requests get 503.
+ */
 #define BODIES_SOFT_MAX ((size_t)128 << 20)
 #define BODIES_HARD_MAX ((size_t)256 << 20)
 
@@ -41,9 +45,10 @@ struct endpoint;
 
 #define FIRST_BYTES_TIMEOUT_NS (10 * SECOND_NS)	/* from accept to the first request: TLS, preface */
 #define HEAD_TIMEOUT_NS (20 * SECOND_NS)
-#define REQUEST_TIMEOUT_NS (60 * SECOND_NS)
+#define REQUEST_TIMEOUT_NS (600 * SECOND_NS)	/* for the whole of it */
+#define BODY_TIMEOUT_NS (60 * SECOND_NS)	/* without a byte of it */
 #define IDLE_TIMEOUT_NS (300 * SECOND_NS)	/* of HTTP/1.1; HTTP/2 is pinged instead */
-#define WRITE_TIMEOUT_NS (30 * SECOND_NS)	/* without the peer taking a byte */
+#define WRITE_TIMEOUT_NS (30 * SECOND_NS)	/* without the peer taking a byte, of the connection or of a stream */
 #define LINGER_NS (2 * SECOND_NS)
 #define PING_INTERVAL_NS (7200 * SECOND_NS)
 #define PING_TIMEOUT_NS (20 * SECOND_NS)
@@ -90,9 +95,11 @@ struct server {
 	struct endpoint *endpoints;
 	bool held;			/* a reload: endpoints without members stay */
 	char *read_buffer;		/* READ_BYTES: what was just read, of whichever connection */
-	u32 connection_count, exchange_count;
+	u32 connection_count, connections_max, exchange_count;
 	size_t body_bytes;		/* of all exchanges */
-	struct connection *stalled;	/* those that are not asked for more: see BODIES_SOFT_MAX */
+	size_t bodies_soft_max, bodies_hard_max;
+	u32 early_count;		/* requests being read that do not wait: see BODIES_SOFT_MAX */
+	struct connection *stalled;	/* those that are not asked for more */
 	struct loop_post ask;		/* them again */
 	bool ask_posted;
 	void (*notice)(void *arg, const char *sentence);
@@ -111,8 +118,11 @@ static inline void server_count(struct server *server, enum server_count count)
 /* A server whose loop and work run in the caller's thread, or in threads of their own. */
 int server_make(struct metrics *metrics, bool threads, struct server **ret_server);
 
-/* Bodies take more, or less; when there is room again, those that wait are asked for more. */
+/* Bodies take more, or less. */
 void server_hold_bytes(struct server *server, size_t bytes);
 void server_release_bytes(struct server *server, size_t bytes);
+
+/* Those that wait are asked for more, soon, if there is room, or nobody else who could make some. */
+void server_ask_again(struct server *server);
 
 #endif

@@ -24,6 +24,7 @@ static void exchange_free(struct exchange *exchange)
 {
 	struct server *server = exchange->server;
 
+	exchange_set_early(exchange, false);
 	if (exchange->route)
 		route_unref(server, exchange->route);
 	server_release_bytes(server, exchange->held_bytes);
@@ -64,9 +65,8 @@ static struct exchange *exchange_alloc(struct connection *connection)
 	if (!exchange)
 		return NULL;
 	exchange->server = server;
-	exchange->began_ns = loop_now(server->loop);
-	buf_init(&exchange->head, HEAD_BYTES_MAX + 4);
-	buf_add(&exchange->head, "", 1);	/* so that offset 0 is nobody's: grpcio sends :path first of all */
+	exchange->began_ns = exchange->moved_ns = loop_now(server->loop);
+	buf_init(&exchange->head, HEAD_BYTES_MAX + 3);
 	buf_init(&exchange->body, 0);
 	buf_init(&exchange->reply.fields, 2 * HEAD_BYTES_MAX);
 	buf_init(&exchange->reply.body, 0);
@@ -123,14 +123,14 @@ void exchange_detach(struct exchange *exchange)
 
 /* ---- The request ------------------------------------------------------------------ */
 
-/* Its offset in the head, from 1. */
+/* Its offset in the head, from 1; 0: no room. */
 static u32 add_text(struct exchange *exchange, const char *text, size_t len)
 {
 	size_t at = exchange->head.len;
 
 	buf_add(&exchange->head, text, len);
 	buf_add(&exchange->head, "", 1);
-	return (u32)at + 1;
+	return buf_err(&exchange->head) ? 0 : (u32)at + 1;
 }
 
 static const char *text_at(const struct exchange *exchange, u32 offset)
@@ -338,10 +338,11 @@ int exchange_route(struct exchange *exchange, s64 content_length)
 		return r;
 	if (server->exchange_count > EXCHANGES_MAX)
 		return refuse_full(exchange, COUNT_EXCHANGES_FULL);
-	if (server->body_bytes >= BODIES_HARD_MAX)
+	if (server->body_bytes >= server->bodies_hard_max)
 		return refuse_full(exchange, COUNT_BODIES_FULL);
 	route_enter(server, entry);
 	exchange->route = entry;
+	exchange_set_early(exchange, server->body_bytes <= server->bodies_soft_max || !server->early_count);
 	exchange->body.max = entry->route.body_max;
 	return content_length > 0 && !exchange->grpc ? reserve_body(exchange, (u64)content_length) : 0;
 }
@@ -384,16 +385,42 @@ int exchange_append(struct exchange *exchange, const void *data, size_t bytes)
 			bytes = message_bytes(exchange) - exchange->body.len;
 		}
 	}
-	if (exchange->server->body_bytes + bytes > BODIES_HARD_MAX)
+	if (exchange->server->body_bytes + bytes > exchange->server->bodies_hard_max)
 		return refuse_full(exchange, COUNT_BODIES_FULL);
 	buf_add(&exchange->body, at, bytes);
 	if (buf_err(&exchange->body) == -E2BIG)
 		return refuse_large(exchange, exchange->body.max);
 	if (buf_err(&exchange->body) < 0)
 		return refuse_full(exchange, COUNT_BODIES_FULL);
+	exchange->moved_ns = loop_now(exchange->server->loop);
 	exchange->held_bytes += bytes;
 	server_hold_bytes(exchange->server, bytes);
 	return 0;
+}
+
+void exchange_set_early(struct exchange *exchange, bool early)
+{
+	struct server *server = exchange->server;
+
+	if (exchange->early == early)
+		return;
+	exchange->early = early;
+	server->early_count += early ? 1 : -1;
+	if (!server->early_count)
+		server_ask_again(server);
+}
+
+bool exchange_must_wait(const struct exchange *exchange)
+{
+	return !exchange->early && exchange->server->body_bytes > exchange->server->bodies_soft_max;
+}
+
+u64 exchange_end_ns(const struct exchange *exchange)
+{
+	const struct connection_limits *limits = &exchange->connection->limits;
+	u64 end_ns = exchange->began_ns + limits->request_ns, silent_ns = exchange->moved_ns + limits->body_ns;
+
+	return silent_ns < end_ns ? silent_ns : end_ns;
 }
 
 static void run_handler(struct work_item *item)
@@ -408,6 +435,7 @@ void exchange_dispatch(struct exchange *exchange)
 {
 	assert(!exchange->dispatched && !exchange->refused);
 	exchange->dispatched = true;
+	exchange_set_early(exchange, false);
 	exchange->work.run = run_handler;
 	work_add(exchange->server->work, &exchange->work);
 }

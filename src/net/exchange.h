@@ -63,6 +63,8 @@ struct exchange {
 	size_t unasked_bytes;		/* HTTP/2: taken, but the peer was not asked for as much again */
 	size_t discarded_bytes;		/* HTTP/2: what came after it was refused */
 	bool dispatched, replied, refused;
+	bool early;			/* counted in server->early_count */
+	u64 moved_ns;			/* when the last byte of its body, or of the reply's, came or went */
 };
 
 /* NULL: out of memory, or too many are open (then counted). */
@@ -87,6 +89,13 @@ int exchange_route(struct exchange *exchange, s64 content_length);
 
 /* Appends to the body. -ECANCELED: refused. */
 int exchange_append(struct exchange *exchange, const void *at, size_t bytes);
+
+/* Whether it is one of those that are read to their end; the others wait when bodies take too much. */
+void exchange_set_early(struct exchange *exchange, bool early);
+bool exchange_must_wait(const struct exchange *exchange);
+
+/* Until when more of its body must come. */
+u64 exchange_end_ns(const struct exchange *exchange);
 
 /* The body is whole. */
 void exchange_dispatch(struct exchange *exchange);

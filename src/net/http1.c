@@ -247,7 +247,7 @@ static void body_bytes(struct connection *connection, const char *at, size_t byt
 	struct exchange *exchange = http1->exchange;
 
 	if (exchange_append(exchange, at, bytes) == 0) {
-		if (connection->server->body_bytes > BODIES_SOFT_MAX)
+		if (exchange_must_wait(exchange))
 			connection_stall(connection);
 		return;
 	}
@@ -382,7 +382,7 @@ static u64 http1_check(struct connection *connection, u64 now_ns)
 		return 0;
 	if (http1->state == STATE_HEAD)
 		return check_head(connection, now_ns);
-	end_ns = http1->exchange->began_ns + connection->limits.request_ns;
+	end_ns = exchange_end_ns(http1->exchange);
 	if (now_ns < end_ns)
 		return end_ns;
 	if (http1->exchange->refused)

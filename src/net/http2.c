@@ -65,6 +65,7 @@ static ssize_t read_reply(nghttp2_session *session, int32_t stream_id, uint8_t *
 
 	memcpy(to, reply->body.data + reply->sent, taken);
 	reply->sent += taken;
+	exchange->moved_ns = loop_now(exchange->server->loop);
 	if (reply->sent < reply->body.len)
 		return (ssize_t)taken;
 	*flags |= NGHTTP2_DATA_FLAG_EOF;
@@ -74,6 +75,11 @@ static ssize_t read_reply(nghttp2_session *session, int32_t stream_id, uint8_t *
 			return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	}
 	return (ssize_t)taken;
+}
+
+static void reset_stream(struct connection *connection, struct exchange *exchange, u32 code)
+{
+	(void)nghttp2_submit_rst_stream(connection->http2->session, NGHTTP2_FLAG_NONE, exchange->stream_id, code);
 }
 
 static void http2_reply(struct connection *connection, struct exchange *exchange)
@@ -88,8 +94,9 @@ static void http2_reply(struct connection *connection, struct exchange *exchange
 	size_t at = 0;
 
 	nghttp2_session_set_stream_user_data(session, exchange->stream_id, exchange);
+	exchange->moved_ns = loop_now(connection->server->loop);
 	if (!nvs) {
-		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, exchange->stream_id, NGHTTP2_INTERNAL_ERROR);
+		reset_stream(connection, exchange, NGHTTP2_INTERNAL_ERROR);
 		return;
 	}
 	snprintf(status, sizeof(status), "%d", reply->status);
@@ -191,7 +198,7 @@ static void ask_for_more(struct connection *connection, struct exchange *exchang
 {
 	if (exchange)
 		exchange->unasked_bytes += bytes;
-	if (exchange && connection->server->body_bytes > BODIES_SOFT_MAX) {
+	if (exchange && exchange_must_wait(exchange)) {
 		connection_stall(connection);
 		return;
 	}
@@ -221,8 +228,7 @@ static void discard(struct connection *connection, struct exchange *exchange, si
 	nghttp2_session_consume_stream(connection->http2->session, exchange->stream_id, bytes);
 	exchange->discarded_bytes += bytes;
 	if (exchange->discarded_bytes > DISCARD_MAX)
-		nghttp2_submit_rst_stream(connection->http2->session, NGHTTP2_FLAG_NONE, exchange->stream_id,
-					  NGHTTP2_NO_ERROR);
+		reset_stream(connection, exchange, NGHTTP2_NO_ERROR);
 }
 
 static int take_data(nghttp2_session *session, uint8_t flags, int32_t stream_id, const uint8_t *at, size_t bytes,
@@ -431,7 +437,7 @@ static u64 check_ping(struct connection *connection, u64 now_ns)
 /* Until when a request must be whole; one that was refused gets a little longer, for its peer to take the answer. */
 static u64 request_end_ns(const struct connection *connection, const struct exchange *exchange)
 {
-	u64 end_ns = exchange->began_ns + connection->limits.request_ns;
+	u64 end_ns = exchange_end_ns(exchange);
 
 	if (!exchange->refused)
 		return end_ns;
@@ -440,32 +446,49 @@ static u64 request_end_ns(const struct connection *connection, const struct exch
 	       ? connection->drained_ns + LINGER_NS : end_ns;
 }
 
-/* Requests whose body does not come to its end. */
-static u64 check_requests(struct connection *connection, u64 now_ns)
+/* A stream whose peer does not open its window holds the reply in memory. */
+static u64 check_reply(struct connection *connection, struct exchange *exchange, u64 now_ns)
+{
+	u64 end_ns = exchange->moved_ns + connection->limits.write_ns;
+
+	if (!exchange->replied)
+		return 0;
+	if (now_ns >= end_ns)
+		reset_stream(connection, exchange, NGHTTP2_CANCEL);
+	return end_ns;
+}
+
+/* A request whose body does not come to its end. */
+static u64 check_request(struct connection *connection, struct exchange *exchange, u64 now_ns)
+{
+	u64 end_ns = request_end_ns(connection, exchange);
+
+	if (now_ns >= end_ns && exchange->refused) {
+		reset_stream(connection, exchange, NGHTTP2_NO_ERROR);
+	} else if (now_ns >= end_ns) {
+		exchange_refuse(exchange, COUNT_REQUEST_LATE, 408, "the request's body took too long");
+		http2_reply(connection, exchange);
+	}
+	return end_ns;
+}
+
+static u64 check_streams(struct connection *connection, u64 now_ns)
 {
 	u64 first_ns = 0;
 
 	for (struct exchange *exchange = connection->exchanges; exchange; exchange = exchange->next) {
-		u64 end_ns = request_end_ns(connection, exchange);
+		u64 at_ns = exchange->dispatched ? check_reply(connection, exchange, now_ns)
+						 : check_request(connection, exchange, now_ns);
 
-		if (exchange->dispatched)
-			continue;
-		if (now_ns >= end_ns && exchange->refused) {
-			nghttp2_submit_rst_stream(connection->http2->session, NGHTTP2_FLAG_NONE, exchange->stream_id,
-						  NGHTTP2_NO_ERROR);
-		} else if (now_ns >= end_ns) {
-			exchange_refuse(exchange, COUNT_REQUEST_LATE, 408, "the request's body took too long");
-			http2_reply(connection, exchange);
-		} else if (!first_ns || end_ns < first_ns) {
-			first_ns = end_ns;
-		}
+		if (at_ns && (!first_ns || at_ns < first_ns))
+			first_ns = at_ns;
 	}
 	return first_ns;
 }
 
 static u64 http2_check(struct connection *connection, u64 now_ns)
 {
-	u64 times[] = { check_requests(connection, now_ns), check_idle(connection, now_ns),
+	u64 times[] = { check_streams(connection, now_ns), check_idle(connection, now_ns),
 			check_drain(connection, now_ns), check_ping(connection, now_ns) };
 	u64 first_ns = 0;
 

@@ -40,7 +40,7 @@ static void add_connection(struct endpoint *endpoint, int fd, const char *peer)
 	struct connection *connection;
 	SSL *ssl = NULL;
 
-	if (server->connection_count >= CONNECTIONS_MAX) {
+	if (server->connection_count >= server->connections_max) {
 		server_count(server, COUNT_CONNECTIONS_FULL);
 		close(fd);
 		return;
@@ -329,6 +329,8 @@ static void set_limits(const struct listen_options *options, struct connection_l
 	*limits = (struct connection_limits){
 		.idle_ns = or_default(options->idle_timeout_ns, IDLE_TIMEOUT_NS),
 		.http2_idle = options->idle_timeout_ns > 0,
+		.body_ns = BODY_TIMEOUT_NS,
+		.write_ns = WRITE_TIMEOUT_NS,
 		.request_ns = or_default(options->request_timeout_ns, REQUEST_TIMEOUT_NS),
 		.streams_max = options->streams_max ? options->streams_max : STREAMS_MAX,
 		.age_ns = or_default(options->connection_age_max_ns, 0),

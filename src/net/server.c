@@ -2,6 +2,7 @@
 #include "net/server.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -23,20 +24,26 @@ static void ask_again(struct loop_post *post)
 	struct server *server = (struct server *)((char *)post - offsetof(struct server, ask));
 
 	server->ask_posted = false;
-	while (server->stalled && server->body_bytes <= BODIES_SOFT_MAX)
+	while (server->stalled && (server->body_bytes <= server->bodies_soft_max || !server->early_count))
 		connection_unstall(server->stalled);
 }
 
 /* Not at once: a connection may be in the midst of things. */
-void server_release_bytes(struct server *server, size_t bytes)
+void server_ask_again(struct server *server)
 {
-	server->body_bytes -= bytes;
-	metric_set(server->body_bytes_gauge, (s64)server->body_bytes);
-	if (!server->stalled || server->ask_posted || server->body_bytes > BODIES_SOFT_MAX)
+	if (!server->stalled || server->ask_posted)
 		return;
 	server->ask_posted = true;
 	server->ask.run = ask_again;
 	loop_post(server->loop, &server->ask);
+}
+
+void server_release_bytes(struct server *server, size_t bytes)
+{
+	server->body_bytes -= bytes;
+	metric_set(server->body_bytes_gauge, (s64)server->body_bytes);
+	if (server->body_bytes <= server->bodies_soft_max)
+		server_ask_again(server);
 }
 
 /* ---- Life --------------------------------------------------------------------------------- */
@@ -75,6 +82,16 @@ static void init_lock(struct server *server)
 	pthread_condattr_destroy(&attr);
 }
 
+/* Half of the descriptors that there may be: others need some too. */
+static u32 connections_max(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 > CONNECTIONS_MAX)
+		return CONNECTIONS_MAX;
+	return (u32)limit.rlim_cur / 2;
+}
+
 int server_make(struct metrics *metrics, bool threads, struct server **ret_server)
 {
 	_cleanup_(server_freep) struct server *server = calloc(1, sizeof(*server));
@@ -82,6 +99,9 @@ int server_make(struct metrics *metrics, bool threads, struct server **ret_serve
 
 	if (!server)
 		return -ENOMEM;
+	server->connections_max = connections_max();
+	server->bodies_soft_max = BODIES_SOFT_MAX;
+	server->bodies_hard_max = BODIES_HARD_MAX;
 	init_lock(server);
 	find_counters(server, metrics);
 	server->read_buffer = malloc(READ_BYTES);
