@@ -27,13 +27,16 @@
 #define KEEPALIVE_PROBES 4
 #define UPLOAD_BYTES (256u << 10)	/* that libcurl may take from a body at once */
 #define WAIT_MS_MAX 60000
-#define RESTARTS_MAX 3u
 
 /*
- * HTTP/2 without TLS in libcurl 7.88.0 and 7.88.1 (Debian 12): a request with prior knowledge breaks a connection that
- * is already HTTP/2 (curl/curl#10643, mended in 8.0.0). So one such request opens a connection of its own, and others,
- * that do not say what they want, find it. Should they find none, they may not open one: they start again as the first
- * did.
+ * HTTP/2 in libcurl 7.88.0 and 7.88.1 (Debian 12):
+ *
+ *  - Without TLS, a request with prior knowledge breaks a connection that is already HTTP/2
+ *    (curl/curl#10643, mended in 8.0.0). So one such request opens a connection of its own, and later ones,
+ *    that do not say what they want, find it. Should they find none, they may not open one: they start again
+ *    as the first did.
+ *  - Of several uploads on one connection some fail in the framing layer, others end without their trailers.
+ *    So a connection has one request at a time.
  */
 enum h2c_way { H2C_NONE, H2C_OPENS, H2C_JOINS };
 
@@ -45,7 +48,7 @@ struct client_request {
 	size_t sent;			/* of prefix and body */
 	enum h2c_way way;
 	bool found_none;		/* JOINS: there was no connection to join */
-	u32 restarts;
+	bool is_second_try;
 	struct curl_slist *headers, *connect_to;
 	struct client_answer answer;
 	struct arena arena;		/* of header names and values */
@@ -58,8 +61,8 @@ struct client {
 	CURLM *multi;
 	struct client_options options;
 	struct client_tls tls;
-	bool h2c_is_broken;		/* see enum h2c_way */
-	bool h2c_is_open;		/* or about to be */
+	bool is_7_88;			/* see enum h2c_way */
+	u32 h2c_idle;			/* connections that can be joined, unless the server has closed them */
 	struct client_request *running, *spare;
 	u32 spare_count;
 };
@@ -250,7 +253,7 @@ static void request_recycle(struct client_request *request)
 	client->curl->slist_free_all(request->connect_to);
 	request->headers = request->connect_to = NULL;
 	request->sent = 0;
-	request->restarts = 0;
+	request->is_second_try = false;
 	buf_done(&request->answer.body);
 	forget_headers(request);
 	request->answer = (struct client_answer){ .headers = request->seen };
@@ -363,10 +366,11 @@ static CURLcode set_proxy(struct client_request *request, const struct client_ca
 static CURLcode set_way(struct client_request *request)
 {
 	struct client *client = request->client;
-	bool opens = !client->h2c_is_open || request->restarts == RESTARTS_MAX;
+	bool opens = !client->h2c_idle || request->is_second_try;
 	CURLcode code = CURLE_OK;
 
-	client->h2c_is_open = true;
+	if (!opens)
+		client->h2c_idle--;
 	request->way = opens ? H2C_OPENS : H2C_JOINS;
 	request->found_none = false;
 	code |= client->curl->easy_setopt(request->curl, CURLOPT_HTTP_VERSION,
@@ -382,7 +386,7 @@ static CURLcode set_version(struct client_request *request, const struct client_
 	long version = CURL_HTTP_VERSION_1_1;
 
 	request->way = H2C_NONE;
-	if (call->http2_only && !tls && request->client->h2c_is_broken)
+	if (call->http2_only && !tls && request->client->is_7_88)
 		return set_way(request);
 	if (call->http2_only && !tls)
 		version = CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
@@ -468,7 +472,7 @@ static CURLcode set_connection(struct client_request *request, const struct clie
 	code |= curl->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, call->http2_only ? 0L : 1L);
 	code |= curl->easy_setopt(easy, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
 	code |= curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	code |= curl->easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+	code |= curl->easy_setopt(easy, CURLOPT_PIPEWAIT, request->client->is_7_88 ? 0L : 1L);
 	code |= curl->easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout_ms(call->timeout_ns));
 	code |= curl->easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)seconds_at_least_1(idle));
 	code |= curl->easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, prepare_socket);
@@ -605,27 +609,16 @@ static void fill_answer(struct client_request *request, CURLcode code)
 	}
 }
 
-static bool somebody_opens(const struct client *client)
-{
-	const struct client_request *request = client->running;
-
-	while (request && request->way != H2C_OPENS)
-		request = request->next;
-	return request;
-}
-
-/* Has it found no connection to join? Then it starts again, and opens one unless somebody else does. */
+/* Has it found no connection to join? Then it starts again, and opens one. */
 static bool restart(struct client_request *request, CURLcode code)
 {
 	struct client *client = request->client;
 
-	if (request->way == H2C_OPENS && code != CURLE_OK)
-		client->h2c_is_open = false;
-	if (request->way != H2C_JOINS || !request->found_none || code == CURLE_OK ||
-	    request->restarts == RESTARTS_MAX)
+	if (request->way != H2C_NONE && code == CURLE_OK)
+		client->h2c_idle++;
+	if (request->way != H2C_JOINS || !request->found_none || code == CURLE_OK)
 		return false;
-	request->restarts++;
-	client->h2c_is_open = somebody_opens(client);
+	request->is_second_try = true;
 	request->sent = 0;
 	request->error_text[0] = '\0';
 	(void)client->curl->multi_remove_handle(client->multi, request->curl);
@@ -689,7 +682,7 @@ const char *client_answer_header(const struct client_answer *answer, const char 
 
 /* ---- Clients ----------------------------------------------------------------------------- */
 
-static bool has_broken_h2c(const struct curl_library *curl)
+static bool is_curl_7_88(const struct curl_library *curl)
 {
 	unsigned int version = curl->version_info(CURLVERSION_NOW)->version_num;
 
@@ -715,11 +708,12 @@ int client_new(const struct client_options *options, struct client **ret_client,
 		buf_addf(why, "libcurl 7.85 or later is needed to send: install it (Debian: libcurl4)");
 		return -ENOSYS;
 	}
-	client->h2c_is_broken = has_broken_h2c(client->curl);
+	client->is_7_88 = is_curl_7_88(client->curl);
 	client->multi = client->curl->multi_init();
 	if (!client->multi)
 		return -ENOMEM;
-	code |= client->curl->multi_setopt(client->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+	code |= client->curl->multi_setopt(client->multi, CURLMOPT_PIPELINING,
+					   (long)(client->is_7_88 ? CURLPIPE_NOTHING : CURLPIPE_MULTIPLEX));
 	code |= client->curl->multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)idle);
 	code |= client->curl->multi_setopt(client->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
 					   (long)client->options.host_connections_max);
