@@ -149,11 +149,12 @@ def unchanged(data):
 
 
 def with_resource(data):
-    """What the resource processor below does."""
+    """What the resource processor below does; keys may be references."""
+    strings = data.dictionary.string_table
     for owner in data.resource_profiles:
         pairs = owner.resource.attributes
         for i in reversed(range(len(pairs))):
-            if pairs[i].key in ("process.executable.name", "added"):
+            if (pairs[i].key or strings[pairs[i].key_strindex]) in ("process.executable.name", "added"):
                 del pairs[i]
         pairs.append(forged.key_value("added", string_value="by test"))
     return data
@@ -161,9 +162,10 @@ def with_resource(data):
 
 def without_filtered(data):
     """What the filter processor below does."""
-    types = data.dictionary.string_table
+    types, spelling = data.dictionary.string_table, canonical.Spelling(data)
     for owner in data.resource_profiles:
-        named = any(a.key == "process.executable.name" and a.value.string_value == "stress" for a in owner.resource.attributes)
+        named = any(("process.executable.name", "('string_value', 'compile')") == pair
+                    for pair in spelling.pairs(owner.resource.attributes))
         for scoped in owner.scope_profiles:
             for i in reversed(range(len(scoped.profiles))):
                 if named or types[scoped.profiles[i].sample_type.type_strindex] == "type1":
@@ -173,7 +175,7 @@ def without_filtered(data):
 
 RESOURCE = {"attributes": [{"key": "added", "value": "by test", "action": "upsert"},
                            {"key": "process.executable.name", "action": "delete"}]}
-FILTER = {"profile_conditions": ['resource.attributes["process.executable.name"] == "stress"',
+FILTER = {"profile_conditions": ['resource.attributes["process.executable.name"] == "compile"',
                                  'profile.sample_type.type == "type1"']}
 BATCH = {"send_batch_size": 2000, "timeout": "1s"}
 
