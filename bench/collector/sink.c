@@ -200,17 +200,28 @@ static int close_stream(nghttp2_session *session, int id, unsigned error, void *
 	return 0;
 }
 
+/*
+ * libcurl before 8.1 resets every stream once it is closed. nghttp2 would end the connection after 1000 of
+ * them, which Go's servers, those of most backends, do not.
+ */
+void nghttp2_option_set_stream_reset_rate_limit(nghttp2_option *option, uint64_t burst, uint64_t rate)
+	__attribute__((weak));
+
 static void serve_http2(int fd, char *buffer, size_t filled)
 {
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_session *session;
+	nghttp2_option *option;
 
+	nghttp2_option_new(&option);
+	if (nghttp2_option_set_stream_reset_rate_limit)
+		nghttp2_option_set_stream_reset_rate_limit(option, 1u << 30, 1u << 30);
 	nghttp2_session_callbacks_new(&callbacks);
 	nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, begin_headers);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, receive_data);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, receive_frame);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, close_stream);
-	if (nghttp2_session_server_new(&session, callbacks, NULL))
+	if (nghttp2_session_server_new2(&session, callbacks, NULL, option))
 		peer_die("nghttp2");
 	peer_begin_session(session);
 	if (nghttp2_session_mem_recv(session, (unsigned char *)buffer, filled) < 0)
@@ -219,6 +230,7 @@ static void serve_http2(int fd, char *buffer, size_t filled)
 		;
 	nghttp2_session_del(session);
 	nghttp2_session_callbacks_del(callbacks);
+	nghttp2_option_del(option);
 	free(buffer);
 }
 
