@@ -73,11 +73,11 @@ static bool is_full(const struct gather *gather)
 				 gather->count == ITEMS_MAX || gather->weight >= WEIGHT_MAX);
 }
 
-static void fill(struct gather *gather, u64 now_ns, bool drain)
+static void fill(struct gather *gather, u64 now_ns)
 {
 	struct queue_item *item;
 
-	while (!is_full(gather) && (item = queue_take(gather->queue, drain))) {
+	while (!is_full(gather) && (item = queue_take(gather->queue))) {
 		if (!gather->count++)
 			gather->since_ns = now_ns;
 		*gather->last = item;
@@ -176,7 +176,7 @@ bool gather_next(struct gather *gather, u64 now_ns, bool drain, struct gathered 
 {
 	if (take_ready(gather, ret_gathered))
 		return true;
-	fill(gather, now_ns, drain);
+	fill(gather, now_ns);
 	if (!gather->count || (!is_full(gather) && !drain && now_ns < gather_due(gather)))
 		return false;
 	make_ready(gather);

@@ -30,8 +30,7 @@ void gather_free(struct gather *gather);
 DEFINE_CLEANUP(struct gather *, gather_free)
 
 /*
- * The next request, if there is enough for one, or it has waited long enough. drain: what there is is enough, and what
- * is on disk stays there.
+ * The next request, if there is enough for one, or it has waited long enough. drain: what there is is enough.
  */
 bool gather_next(struct gather *gather, u64 now_ns, bool drain, struct gathered *ret_gathered);
 

@@ -185,13 +185,9 @@ static int store(struct queue *queue, struct queue_item *item)
 	return r;
 }
 
-/* A disk that is full or broken does not lose anything as long as there is memory. */
-static void note_stored(struct queue *queue, struct queue_item *item, int stored)
+/* What is on disk need not be in memory too, but for a little. */
+static void let_go(struct queue *queue, struct queue_item *item)
 {
-	if (stored < 0) {
-		metric_add(queue->metrics.storage_failures, 1);
-		return;
-	}
 	if (queue->bytes <= AT_HAND_BYTES)
 		return;
 	queue->bytes -= item->weight;
@@ -214,19 +210,20 @@ static int wait_for_result(struct queue *queue, struct queue_item *item, struct 
 
 static int enqueue(struct queue *queue, struct queue_item *item, struct queue_waiter *waiter, bool *ret_wake)
 {
-	int r = claim(queue, item), stored = 0;
+	int r = claim(queue, item);
 
 	if (r < 0)
 		return r;
 	if (queue->storage) {
 		pthread_mutex_unlock(&queue->lock);
-		stored = store(queue, item);
+		r = store(queue, item);
 		pthread_mutex_lock(&queue->lock);
-		if (stored == -EDQUOT) {
+		if (r < 0) {
 			unclaim(queue, item);
+			metric_add(queue->metrics.storage_failures, r != -EDQUOT);
 			return -ENOBUFS;
 		}
-		note_stored(queue, item, stored);
+		let_go(queue, item);
 	}
 	if (queue->limits.wait_for_result)
 		item->waiter = waiter;
@@ -299,24 +296,21 @@ static int load(struct queue *queue, struct queue_item *item)
 	return 0;
 }
 
-static struct queue_item *pop(struct queue *queue, bool memory_only)
+static struct queue_item *pop(struct queue *queue)
 {
-	struct queue_item **link = &queue->first, *item;
+	struct queue_item *item = queue->first;
 
-	while (memory_only && *link && (*link)->id)
-		link = &(*link)->next;
-	item = *link;
-	if (!item)
+	if (!item || (queue->closed && queue->storage))
 		return NULL;
-	*link = item->next;
+	queue->first = item->next;
 	if (!item->next)
-		queue->last = link;
+		queue->last = &queue->first;
 	item->next = NULL;
 	item->parts = 1;
 	return item;
 }
 
-struct queue_item *queue_take(struct queue *queue, bool memory_only)
+struct queue_item *queue_take(struct queue *queue)
 {
 	struct queue_item *item;
 
@@ -324,7 +318,7 @@ struct queue_item *queue_take(struct queue *queue, bool memory_only)
 		int r;
 
 		pthread_mutex_lock(&queue->lock);
-		item = pop(queue, memory_only);
+		item = pop(queue);
 		pthread_mutex_unlock(&queue->lock);
 		if (!item || item->batch)
 			return item;

@@ -5,7 +5,7 @@
  *
  *  - Bounded by size, in the unit of the sizer, and by bytes in memory. Items count until queue_finish(), as in
  *    the Collector.
- *  - With storage, an item is on disk before queue_put() returns. If the disk refuses, it stays in memory, counted.
+ *  - With storage, an item is on disk before queue_put() returns. If the disk refuses, so do we.
  *
  * Any thread puts; one thread, the sender's, takes and finishes.
  */
@@ -31,7 +31,7 @@ struct storage;
 struct queue_item {
 	struct queue_item *next;
 	struct batch *batch;		/* NULL: on disk only */
-	u64 id;				/* of the record; 0: in memory only */
+	u64 id;				/* of the record; 0: there is no storage */
 	u64 record_bytes;
 	u64 samples, size;
 	size_t weight;			/* of the batch while it was in memory */
@@ -62,13 +62,14 @@ void queue_free(struct queue *queue);
 DEFINE_CLEANUP(struct queue *, queue_free)
 
 /*
- * Takes over the reference. wake() is called if the taking thread sleeps, or is about to. -ENOBUFS: no room, or closed;
- * -E2BIG: it never fits. With wait_for_result, -EBADMSG or -EAGAIN: it was not sent, or is not yet.
+ * Takes over the reference. wake() is called if the taking thread sleeps, or is about to. -ENOBUFS: no room, in memory
+ * or on disk, or closed; -E2BIG: it never fits. With wait_for_result, -EBADMSG or -EAGAIN: it was not sent, or is not
+ * yet.
  */
 int queue_put(struct queue *queue, struct batch *batch, void (*wake)(void *arg), void *arg);
 
-/* The oldest, or NULL. memory_only: leaves alone what is safe on disk. */
-struct queue_item *queue_take(struct queue *queue, bool memory_only);
+/* The oldest, or NULL. Once it is closed, what is on disk stays there. */
+struct queue_item *queue_take(struct queue *queue);
 
 /* Ends one part of it; after the last the item is gone, and its record unless `keep`. */
 void queue_finish(struct queue *queue, struct queue_item *item, int result, bool keep);

@@ -90,15 +90,6 @@ static void release(struct send *send, int result, bool keep)
 	free(send);
 }
 
-static bool is_on_disk(const struct send *send)
-{
-	for (const struct queue_item *item = send->what.first; item; item = item->next) {
-		if (!item->id)
-			return false;
-	}
-	return true;
-}
-
 static void drop(struct send *send, int result, const char *why, const char *reason)
 {
 	struct sender *sender = send->sender;
@@ -112,7 +103,7 @@ static void drop(struct send *send, int result, const char *why, const char *rea
 /* The end of the process is near: what is on disk waits for the next, the rest is lost. */
 static void abandon(struct send *send)
 {
-	if (is_on_disk(send))
+	if (send->sender->parts.storage)
 		release(send, -EAGAIN, true);
 	else
 		drop(send, -EAGAIN, "wick stops before they could be sent", "");
@@ -145,7 +136,7 @@ static void try_later(struct send *send, const struct send_result *result)
 	u64 now = monotonic_ns(), delay;
 
 	report_failure(sender, result->reason);
-	if (sender->drains && is_on_disk(send)) {
+	if (sender->drains && sender->parts.storage) {
 		release(send, -EAGAIN, true);
 		return;
 	}
@@ -312,7 +303,7 @@ static void begin_draining(struct sender *sender)
 	sender->drains = true;
 	for (struct send *send = sender->sends; send; send = next) {
 		next = send->next;
-		if (send->state != SEND_IN_FLIGHT && is_on_disk(send))
+		if (send->state != SEND_IN_FLIGHT && sender->parts.storage)
 			release(send, -EAGAIN, true);
 		else
 			send->due_ns = 0;
@@ -411,7 +402,7 @@ static int make_queue(struct sender *sender, struct buf *why)
 	struct queue_metrics metrics = {
 		metric_of(sender, METRIC_GAUGE, "otelcol_exporter_queue_size", "What waits and is being sent."),
 		metric_of(sender, METRIC_COUNTER, "wick_exporter_storage_failures",
-			  "Batches that are in memory because they could not be written to disk."),
+			  "Batches that were refused because they could not be written to disk."),
 		metric_of(sender, METRIC_COUNTER, "wick_exporter_storage_damaged_records",
 			  "Records of the queue on disk that were not what was once written."),
 	};
@@ -503,7 +494,8 @@ int sender_consume(struct sender *sender, struct batch *batch)
 		return r;
 	metric_add(sender->refused, samples);
 	log_error(sender->parts.id, "dropped %llu samples: %s", samples,
-		  r == -E2BIG ? "the batch alone is larger than the sending queue" : "the sending queue is full");
+		  r == -E2BIG ? "the batch alone is larger than the sending queue" :
+				"the sending queue is full, or its disk");
 	return r == -E2BIG ? r : -EAGAIN;
 }
 
