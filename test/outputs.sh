@@ -83,11 +83,32 @@ start '{debug: {verbosity: detailed, use_internal_logger: false}, debug/file: {v
 post "$GOLDEN/profile.json"
 stop
 printf 'Profiles\t{"resource profiles": 2, "sample records": 4}\n' >heading.txt
-cat heading.txt "$GOLDEN/debug-detailed.txt" >want.txt
+echo >empty.txt
+cat heading.txt "$GOLDEN/debug-detailed.txt" empty.txt >want.txt
 check 'debug prints details' diff -u want.txt stdout.txt
-cat heading.txt "$GOLDEN/debug-normal.txt" >want.txt
+cat heading.txt "$GOLDEN/debug-normal.txt" empty.txt >want.txt
 check 'debug prints a line for each profile into a file' diff -u want.txt debug.txt
 check 'debug logs a line for each batch' grep -q 'debug/log	Profiles {"resource profiles": 2, "sample records": 4}$' stderr.txt
+
+cat >config.yaml <<EOF
+receivers: {customprofilesreceiver: {report_interval: 100ms}}
+processors: {customprofilesexporter: {foo: bar}}
+exporters: {customprofilesexporter: {export_stack_frame_types: [native, kernel], export_function_file: true}}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines:
+    profiles: {receivers: [customprofilesreceiver], processors: [customprofilesexporter], exporters: [customprofilesexporter]}
+EOF
+"$WICK" --config=config.yaml --feature-gates=service.profilesSupport >stdout.txt 2>stderr.txt &
+pid=$!
+for _ in $(seq 100); do
+	grep -q 'End Resource Profile' stdout.txt && break
+	sleep 0.1
+done
+stop
+check 'a made-up profile comes with a container' grep -qE '^  container.id: .+ \(Str\)$' stdout.txt
+check 'it has passed the processor' grep -qx '  foo: bar (Str)' stdout.txt
+check 'its frames are printed' grep -qE '^Instrumentation: native, Function: [^,]+, File: [^,]*, Line: [0-9]+, Column: [0-9]+$' stdout.txt
 
 # ---- Files ------------------------------------------------------------------------------------
 

@@ -131,6 +131,9 @@ static int show(struct exporter *exporter, const struct profile *profile, u64 sa
 		debug_text_normal(profile, &exporter->out);
 	else if (exporter->options->verbosity == VERBOSITY_DETAILED)
 		debug_text_detailed(profile, &exporter->out);
+	/* The Collector's logger ends every message with a line end, also one that has its own. */
+	if (!by_log && exporter->options->verbosity != VERBOSITY_BASIC)
+		textout_add(&exporter->out, "\n", 1);
 	r = textout_end(&exporter->out);
 	funlockfile(stdout);
 	return r;

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "exporters/customprofiles_text.h"
 #include "exporters/debug_text.h"
 #include "exporters/textout.h"
@@ -116,6 +117,30 @@ TEST(debug_text_is_laid_out_as_the_collector_does)
 {
 	debug("debug-normal.txt", debug_text_normal);
 	debug("debug-detailed.txt", debug_text_detailed);
+}
+
+TEST(text_of_any_profile_is_clean_lines)
+{
+	static const struct customprofiles_text_options all = { false, true, true, true, true, true, { 0, NULL },
+								{ 0, NULL } };
+
+	for (unsigned int seed = 0; seed < 20; seed++) {
+		_cleanup_(profile_freep) struct profile *profile = profile_random(seed, 0);
+		struct textout out;
+		struct buf got;
+
+		buf_init(&got, BYTES_MAX);
+		textout_init(&out, collect, &got);
+		customprofiles_text(profile, &all, &out);
+		debug_text_normal(profile, &out);
+		debug_text_detailed(profile, &out);
+		EQ(textout_end(&out), 0);
+		OK(utf8_valid(got.data, got.len));
+		for (size_t i = 0; i < got.len; i++)
+			OK((unsigned char)got.data[i] >= 0x20 || got.data[i] == '\n');
+		EQ(got.data[got.len - 1], '\n');
+		buf_done(&got);
+	}
 }
 
 TEST(textout_hands_on_whole_chunks_and_loses_nothing)
