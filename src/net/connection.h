@@ -25,10 +25,12 @@ struct http2;
 struct connection_limits {
 	u64 idle_ns;			/* of HTTP/1.1; of HTTP/2 only if http2_idle */
 	bool http2_idle;
-	u64 request_ns, body_ns, write_ns;	/* see REQUEST_TIMEOUT_NS, BODY_TIMEOUT_NS, WRITE_TIMEOUT_NS */
+	u64 head_ns, request_ns, body_ns, write_ns;	/* see HEAD_TIMEOUT_NS and those beside it */
+	bool close_after_request;
 	u32 streams_max;
 	u64 age_ns, age_grace_ns;
-	u64 ping_interval_ns, ping_timeout_ns;
+	u64 ping_interval_ns, ping_timeout_ns, ping_min_ns;
+	bool idle_pings;
 };
 
 struct protocol {

@@ -67,7 +67,8 @@ static struct connection *make_connection(struct endpoint *endpoint)
 
 	if (connection_new(endpoint, -1, "fuzz", NULL, &connection) < 0)
 		abort();
-	connection->limits = (struct connection_limits){ .idle_ns = 10 * SECOND_NS, .request_ns = 10 * SECOND_NS,
+	connection->limits = (struct connection_limits){ .idle_ns = 10 * SECOND_NS, .head_ns = 10 * SECOND_NS,
+							 .request_ns = 10 * SECOND_NS,
 							 .body_ns = 10 * SECOND_NS, .write_ns = 10 * SECOND_NS,
 							 .streams_max = 10, .ping_interval_ns = 10 * SECOND_NS,
 							 .ping_timeout_ns = SECOND_NS };

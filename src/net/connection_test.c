@@ -11,6 +11,7 @@
 #define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 #define SETTINGS "\0\0\0\4\0\0\0\0\0"
 #define NO_WINDOW "\0\0\6\4\0\0\0\0\0" "\0\4\0\0\0\0"
+#define PING "\0\0\10\6\0\0\0\0\0" "\0\1\2\3\4\5\6\7"
 #define GET_BIG "\0\0\xb\1\5\0\0\0\1" "\x82\x86\x04\x04/big\x41\x01x"
 
 static struct metrics *metrics;
@@ -85,7 +86,8 @@ static int join(void)
 		close(fds[0]);
 		return fds[1];
 	}
-	connection->limits = (struct connection_limits){ .idle_ns = 1000 * SECOND_NS, .request_ns = 1000 * SECOND_NS,
+	connection->limits = (struct connection_limits){ .idle_ns = 1000 * SECOND_NS, .head_ns = 1000 * SECOND_NS,
+							 .request_ns = 1000 * SECOND_NS,
 							 .body_ns = 1000 * SECOND_NS, .write_ns = 1000 * SECOND_NS,
 							 .streams_max = 10, .ping_interval_ns = 1000 * SECOND_NS,
 							 .ping_timeout_ns = 1000 * SECOND_NS };
@@ -322,6 +324,36 @@ TEST(connection_pings_and_gives_up)
 	connection_settle(endpoint->connections);
 	EQ(counted("wick_server_closed_total", "ping_unanswered"), 1);
 	close(fd);
+	end();
+}
+
+TEST(connection_forgives_two_pings_that_come_too_soon)
+{
+	int fd;
+
+	EQ(begin(), 0);
+	fd = join();
+	endpoint->connections->limits.ping_min_ns = 1000 * SECOND_NS;
+	SAY(fd, PREFACE SETTINGS PING PING PING);
+	OK(endpoint->connections);
+	OK(heard_frame(fd, 6, 7));
+	SAY(fd, PING);
+	OK(heard_frame(fd, 7, 's'));
+	EQ(counted("wick_server_closed_total", "too_many_pings"), 1);
+	hang_up(fd);
+	end();
+}
+
+TEST(connection_for_one_request)
+{
+	int fd;
+
+	EQ(begin(), 0);
+	fd = join();
+	endpoint->connections->limits.close_after_request = true;
+	SAY(fd, POST(10) TEN);
+	OK(strstr(heard(fd), "connection: close"));
+	hang_up(fd);
 	end();
 }
 

@@ -75,6 +75,7 @@ struct endpoint;
 	X(CLOSED_WRITE_LATE, "wick_server_closed_total", "reason", "write_stalled", NULL)		\
 	X(CLOSED_PING_LATE, "wick_server_closed_total", "reason", "ping_unanswered", NULL)		\
 	X(CLOSED_RESETS, "wick_server_closed_total", "reason", "too_many_resets", NULL)			\
+	X(CLOSED_PINGS, "wick_server_closed_total", "reason", "too_many_pings", NULL)			\
 	X(CLOSED_PROTOCOL, "wick_server_closed_total", "reason", "protocol_error", NULL)		\
 	X(CLOSED_TLS, "wick_server_closed_total", "reason", "tls", NULL)				\
 	X(TLS_RELOADED, "wick_server_tls_reloads_total", "outcome", "ok", "TLS files that were read again") \

@@ -196,7 +196,7 @@ static void take_head(struct connection *connection, char *at, size_t bytes)
 		refuse_head(connection, r);
 		return;
 	}
-	http1->keep_alive = head.keep_alive;
+	http1->keep_alive = head.keep_alive && !connection->limits.close_after_request;
 	http1->head_only = head.method_len == 4 && !memcmp(head.method, "HEAD", 4);
 	begin_body(connection, &head);
 }
@@ -354,8 +354,8 @@ static void http1_drain(struct connection *connection)
 static u64 check_head(struct connection *connection, u64 now_ns)
 {
 	struct http1 *http1 = connection->http1;
-	u64 request_ns = connection->limits.request_ns;
-	u64 limit_ns = HEAD_TIMEOUT_NS < request_ns ? HEAD_TIMEOUT_NS : request_ns;
+	const struct connection_limits *limits = &connection->limits;
+	u64 limit_ns = limits->head_ns < limits->request_ns ? limits->head_ns : limits->request_ns;
 	u64 idle_end_ns = connection->idle_since_ns + connection->limits.idle_ns;
 
 	if (!http1->head_began_ns) {

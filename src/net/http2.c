@@ -17,11 +17,17 @@
 #define RESETS_BURST 200
 #define RESETS_PER_SECOND 33
 
+/* Pings that come too soon: so many are forgiven. */
+#define PING_STRIKES_MAX 2
+#define IDLE_PING_MIN_NS (7200 * SECOND_NS)
+
 struct http2 {
 	nghttp2_session *session;
 	double resets_left;
 	u64 resets_ns;			/* when that was true */
 	u64 ping_sent_ns;		/* 0: none is under way */
+	u64 pinged_ns;			/* by the peer */
+	u32 ping_strikes;		/* pings that came too soon since something was answered */
 	bool notice_sent, goaway_sent;
 };
 
@@ -94,6 +100,7 @@ static void http2_reply(struct connection *connection, struct exchange *exchange
 	size_t at = 0;
 
 	nghttp2_session_set_stream_user_data(session, exchange->stream_id, exchange);
+	connection->http2->ping_strikes = 0;
 	exchange->moved_ns = loop_now(connection->server->loop);
 	if (!nvs) {
 		reset_stream(connection, exchange, NGHTTP2_INTERNAL_ERROR);
@@ -174,6 +181,24 @@ static void take_head(struct connection *connection, struct exchange *exchange)
 		http2_reply(connection, exchange);
 }
 
+/* As grpc-go does it, so that clients see what they know. */
+static void count_ping(struct connection *connection)
+{
+	static const char reason[] = "too_many_pings";
+	struct http2 *http2 = connection->http2;
+	const struct connection_limits *limits = &connection->limits;
+	u64 least_ns = connection->exchange_count || limits->idle_pings ? limits->ping_min_ns : IDLE_PING_MIN_NS;
+	u64 now_ns = loop_now(connection->server->loop), since_ns = now_ns - http2->pinged_ns;
+
+	http2->pinged_ns = now_ns;
+	if (!limits->ping_min_ns || since_ns >= least_ns || ++http2->ping_strikes <= PING_STRIKES_MAX)
+		return;
+	nghttp2_submit_goaway(http2->session, NGHTTP2_FLAG_NONE,
+			      nghttp2_session_get_last_proc_stream_id(http2->session), NGHTTP2_ENHANCE_YOUR_CALM,
+			      (const uint8_t *)reason, sizeof(reason) - 1);
+	connection_close(connection, COUNT_CLOSED_PINGS);
+}
+
 static int take_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
 	struct connection *connection = arg;
@@ -181,6 +206,8 @@ static int take_frame(nghttp2_session *session, const nghttp2_frame *frame, void
 
 	if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK))
 		connection->http2->ping_sent_ns = 0;
+	else if (frame->hd.type == NGHTTP2_PING)
+		count_ping(connection);
 	if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
 		return 0;
 	exchange = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);

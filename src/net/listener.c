@@ -330,13 +330,17 @@ static void set_limits(const struct listen_options *options, struct connection_l
 		.idle_ns = or_default(options->idle_timeout_ns, IDLE_TIMEOUT_NS),
 		.http2_idle = options->idle_timeout_ns > 0,
 		.body_ns = BODY_TIMEOUT_NS,
-		.write_ns = WRITE_TIMEOUT_NS,
+		.head_ns = or_default(options->head_timeout_ns, HEAD_TIMEOUT_NS),
+		.write_ns = or_default(options->write_timeout_ns, WRITE_TIMEOUT_NS),
+		.close_after_request = options->close_after_request,
 		.request_ns = or_default(options->request_timeout_ns, REQUEST_TIMEOUT_NS),
 		.streams_max = options->streams_max ? options->streams_max : STREAMS_MAX,
 		.age_ns = or_default(options->connection_age_max_ns, 0),
 		.age_grace_ns = or_default(options->connection_age_grace_ns, 0),
 		.ping_interval_ns = or_default(options->ping_interval_ns, PING_INTERVAL_NS),
 		.ping_timeout_ns = or_default(options->ping_timeout_ns, PING_TIMEOUT_NS),
+		.ping_min_ns = or_default(options->ping_min_interval_ns, 0),
+		.idle_pings = options->idle_pings,
 	};
 }
 

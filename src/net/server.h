@@ -41,15 +41,22 @@ struct tls_server_options {
 };
 extern const struct config_field tls_server_fields[];
 
+/* Of several that share an endpoint, the numbers of the first hold. */
 struct listen_options {
 	const char *endpoint;			/* "localhost:4317" (127.0.0.1 and ::1), "[::]:80", a path */
 	bool unix_socket;
 	const struct tls_server_options *tls;	/* NULL: none */
 	s64 idle_timeout_ns;			/* of a connection without requests; 0: the default */
 	s64 request_timeout_ns;			/* to send a whole request; 0: the default */
+	s64 head_timeout_ns;			/* to send its headers; 0: the default */
+	s64 write_timeout_ns;			/* without the peer taking a byte of an answer; 0: the default */
+	bool close_after_request;		/* HTTP/1.1: a connection is for one request */
 	u32 streams_max;			/* of a connection at once; 0: the default */
 	s64 connection_age_max_ns, connection_age_grace_ns;	/* 0: no limit */
 	s64 ping_interval_ns, ping_timeout_ns;	/* HTTP/2 keepalive; 0: the default of 2 h and 20 s */
+	/* Clients that ping more often get GOAWAY, as from grpc-go; 0: they may. Without streams 2 h or idle_pings. */
+	s64 ping_min_interval_ns;
+	bool idle_pings;
 };
 
 struct route {
