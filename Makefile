@@ -7,6 +7,7 @@
 # make test-all    the matrices, peers and long runs too
 # make arm64       build/arm64/wick, cross-built             (check-arm64: its unit tests on an arm64 kernel)
 # make lint        width, length of functions and files, layers, banned functions
+# make docs        write the tables of options in docs/config.md anew
 # make format      clang-format on everything
 # make fuzz        every *_fuzz.c for SECONDS=10
 # make bench       print what we promise about speed and memory, and whether it holds (bench-collector: of the relay alone)
@@ -107,6 +108,9 @@ lint:
 	$(Q)awk -f tools/layers.awk $(ALL) $(HEAD)
 	$(Q)! grep -nf tools/banned.txt $(ALL) /dev/null
 
+docs: $(O)/wick
+	$(Q)tools/docs.sh $(O)/wick
+
 format:
 	$(Q)clang-format -i $(ALL) $(BPF) $(HEAD)
 
@@ -159,7 +163,7 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all check arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
+.PHONY: all check docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
 	test test-all test-kernels bench bench-collector micro install clean
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -79,8 +79,6 @@ static void print_markdown(void *arg, const struct field_description *d)
 	print_cell(d->field->help);
 	for (const char *const *alias = d->field->aliases; alias && *alias; alias++)
 		printf(alias == d->field->aliases ? "; older name `%s`" : ", `%s`", *alias);
-	if (d->field->any_case)
-		printf("; any letter case, with or without underscores");
 	puts(" |");
 }
 
@@ -97,7 +95,8 @@ static void print_component(const struct component_ops *ops, enum format format)
 	printf(markdown ? "### `%s`\n\n%c" : "%s: %c", ops->type, toupper((unsigned char)ops->help[0]));
 	fputs(ops->help + 1, stdout);
 	print_aliases(ops, markdown ? "`" : "");
-	puts(any ? "." : ". It has no options.");
+	fputs(any ? "." : ". It has no options.", stdout);
+	puts(any && ops->fields->any_case ? " Older spellings of its options are read too, as SamplesPerSecond." : "");
 	if (any && markdown)
 		puts("\n| option | value | default | |\n|---|---|---|---|");
 	if (any)

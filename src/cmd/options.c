@@ -275,12 +275,14 @@ static int parse_long(struct parse *p, const char *text)
 }
 
 /* Letters of switches may be joined; the first that takes a value takes the rest of the word. */
-static int parse_letters(struct parse *p, const char *text)
+static int parse_letters(struct parse *p, const char *word)
 {
-	for (; *text; text++) {
+	for (const char *text = word; *text; text++) {
 		const struct option_entry *e = find_short(p->options, *text);
 		int r;
 
+		if (!e && p->options->single_dash && text == word && text[1] && text[1] != '=')
+			return refuse_unknown(p, text, strcspn(text, "="));
 		if (!e)
 			return refuse(p, "there is no option -%c", isprint((unsigned char)*text) ? *text : '?');
 		if (e->type != OPTION_SWITCH) {

@@ -4,9 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TABLES_MAX 32
+
+/* A table that several sections share is put into words once. */
+struct table {
+	const struct config_field *fields;
+	char path[DESCRIBE_TEXT_MAX];
+};
+
 struct walk {
 	describe_fn *each;
 	void *arg;
+	struct table tables[TABLES_MAX];
+	u32 table_count;
 };
 
 static bool has_range(const struct config_field *f)
@@ -17,7 +27,7 @@ static bool has_range(const struct config_field *f)
 static void add_range(const struct config_field *f, char text[DESCRIBE_TEXT_MAX])
 {
 	char low[DURATION_TEXT_MAX], high[DURATION_TEXT_MAX];
-	bool has_max = f->max < 0x1p63;
+	bool has_max = f->max < CONFIG_MAX_NONE;
 	size_t len = strlen(text);
 
 	if (!has_range(f))
@@ -43,7 +53,7 @@ static void type_text(const struct config_field *f, char text[DESCRIBE_TEXT_MAX]
 		[CONFIG_TEXT] = "string",		[CONFIG_SECRET] = "string, secret",
 		[CONFIG_CHOICE] = "",			[CONFIG_TEXTS] = "list of strings",
 		[CONFIG_PAIRS] = "map of strings",	[CONFIG_SECTION] = "map",
-		[CONFIG_SECTIONS] = "list of maps",	[CONFIG_NODE] = "see below",
+		[CONFIG_SECTIONS] = "list of maps",	[CONFIG_NODE] = "any value",
 		[CONFIG_REFUSED] = "not supported",	[CONFIG_LATER] = "no effect yet",
 	};
 
@@ -115,18 +125,43 @@ static void standard_text(const struct config_field *f, const char *defaults, ch
 	}
 }
 
-static void describe(const struct walk *walk, const struct config_field *fields, const char *defaults,
+/* Where the section's options are told already, or NULL; then it is remembered. */
+static const char *told_before(struct walk *walk, const struct config_field *f, const char *path)
+{
+	struct table *table;
+
+	for (u32 i = 0; i < walk->table_count; i++) {
+		if (walk->tables[i].fields == f->fields)
+			return walk->tables[i].path;
+	}
+	if (walk->table_count == TABLES_MAX)
+		return NULL;
+	table = &walk->tables[walk->table_count++];
+	table->fields = f->fields;
+	snprintf(table->path, sizeof(table->path), "%s", path);
+	return NULL;
+}
+
+static void describe(struct walk *walk, const struct config_field *fields, const char *defaults,
 		     const char *prefix)
 {
 	for (const struct config_field *f = fields; f->name; f++) {
 		char path[DESCRIBE_TEXT_MAX], below[DESCRIBE_TEXT_MAX], type[DESCRIBE_TEXT_MAX];
 		char standard[DESCRIBE_TEXT_MAX];
+		const char *before = NULL;
 
 		snprintf(path, sizeof(path), "%.200s%.50s", prefix, f->name);
 		type_text(f, type);
 		standard_text(f, defaults, standard);
+		if (f->fields)
+			before = told_before(walk, f, path);
+		if (before)
+			snprintf(type, sizeof(type), "%s, as %.200s",
+				 f->type == CONFIG_SECTION ? "map" : "list of maps", before);
 		walk->each(walk->arg, &(struct field_description){ path, type, standard, f });
 		snprintf(below, sizeof(below), "%.250s%s", path, f->type == CONFIG_SECTIONS ? "[]::" : "::");
+		if (before)
+			continue;
 		if (f->type == CONFIG_SECTION)
 			describe(walk, f->fields, defaults ? defaults + f->offset : NULL, below);
 		else if (f->type == CONFIG_SECTIONS)
@@ -136,5 +171,7 @@ static void describe(const struct walk *walk, const struct config_field *fields,
 
 void config_describe(const struct config_field *fields, const void *defaults, describe_fn *each, void *arg)
 {
-	describe(&(struct walk){ each, arg }, fields, defaults, "");
+	struct walk walk = { .each = each, .arg = arg };
+
+	describe(&walk, fields, defaults, "");
 }

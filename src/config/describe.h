@@ -16,7 +16,7 @@ struct field_description {
 
 typedef void describe_fn(void *arg, const struct field_description *description);
 
-/* Each option, those of sections after the section itself. defaults may be NULL: zeros. */
+/* Each option, those of sections after the section itself, a table that is shared once. defaults may be NULL: zeros. */
 void config_describe(const struct config_field *fields, const void *defaults, describe_fn *each, void *arg);
 
 #endif

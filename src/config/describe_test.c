@@ -21,7 +21,6 @@ struct options {
 };
 
 static const char *const choices[] = { "json", "", NULL };
-static const struct inner element = { true };
 static const struct options defaults = {
 	.count = 7, .span_ns = 90000000000, .part = 0.5, .text = "t", .choice = 0,
 	.list = { 2, (const char *const[]){ "a", "" } },
@@ -29,6 +28,11 @@ static const struct options defaults = {
 
 static const struct config_field inner_fields[] = {
 	{ "on", CONFIG_BOOL, FIELD(struct inner, on), .help = "h" },
+	{ 0 },
+};
+
+static const struct config_field element_fields[] = {
+	{ "key", CONFIG_TEXT, 0, .help = "h" },
 	{ 0 },
 };
 
@@ -41,8 +45,9 @@ static const struct config_field fields[] = {
 	{ "choice", CONFIG_CHOICE, FIELD(struct options, choice), .choices = choices, .help = "h" },
 	{ "list", CONFIG_TEXTS, FIELD(struct options, list), .help = "h" },
 	{ "inner", CONFIG_SECTION, FIELD(struct options, inner), .fields = inner_fields, .help = "h" },
-	{ "rules", CONFIG_SECTIONS, FIELD(struct options, rules), .fields = inner_fields,
-	  .element_defaults = &element, .element_bytes = sizeof(element), .help = "h" },
+	{ "rules", CONFIG_SECTIONS, FIELD(struct options, rules), .fields = element_fields,
+	  .element_bytes = sizeof(const char *), .help = "h" },
+	{ "more", CONFIG_SECTION, FIELD(struct options, inner), .fields = inner_fields, .help = "h" },
 	{ "gone", CONFIG_REFUSED, .help = "h" },
 	{ 0 },
 };
@@ -68,7 +73,8 @@ TEST(describe_puts_a_table_into_words)
 			 "inner: map ()\n"
 			 "inner::on: true or false (false)\n"
 			 "rules: list of maps ()\n"
-			 "rules[]::on: true or false (true)\n"
+			 "rules[]::key: string ()\n"
+			 "more: map, as inner ()\n"
 			 "gone: not supported ()\n");
 	buf_done(&text);
 }

@@ -95,19 +95,15 @@ static bool has_range(const struct config_field *field)
 	return field->min != 0 || field->max != 0;
 }
 
-/* A maximum of 2^63 and more is none. */
-static bool has_max(const struct config_field *field)
-{
-	return field->max < 0x1p63;
-}
-
-static void refuse_range(struct decode *d, const struct item *item, const char *low, const char *high)
+static void refuse_range(struct decode *d, const struct item *item, bool is_small, const char *low, const char *high)
 {
 	char text[SHOWN_MAX + 32];
 	const char *value = found(item->field, item->node, text);
 
-	if (has_max(item->field))
+	if (item->field->max < CONFIG_MAX_NONE)
 		refuse(d, item->node->place, &item->path, "%s is out of range: from %s to %s", value, low, high);
+	else if (!is_small)
+		refuse(d, item->node->place, &item->path, "%s is too large", value);
 	else
 		refuse(d, item->node->place, &item->path, "%s is too small: at least %s", value, low);
 }
@@ -152,7 +148,7 @@ static void decode_integer(struct decode *d, const struct item *item, s64 *value
 	if (has_range(field) && ((long double)n < field->min || (long double)n > field->max)) {
 		snprintf(low, sizeof(low), "%.0f", field->min);
 		snprintf(high, sizeof(high), "%.0f", field->max);
-		refuse_range(d, item, low, high);
+		refuse_range(d, item, n < field->min, low, high);
 		return;
 	}
 	*value = n;
@@ -172,7 +168,7 @@ static void decode_real(struct decode *d, const struct item *item, double *value
 	if (has_range(field) && (n < field->min || n > field->max)) {
 		snprintf(low, sizeof(low), "%.15g", field->min);
 		snprintf(high, sizeof(high), "%.15g", field->max);
-		refuse_range(d, item, low, high);
+		refuse_range(d, item, n < field->min, low, high);
 		return;
 	}
 	*value = n;
@@ -199,7 +195,8 @@ static void decode_duration(struct decode *d, const struct item *item, s64 *valu
 		return;
 	}
 	if (has_range(field) && ((long double)ns < field->min || (long double)ns > field->max)) {
-		refuse_range(d, item, range_duration(field->min, low), range_duration(field->max, high));
+		refuse_range(d, item, ns < field->min, range_duration(field->min, low),
+			     range_duration(field->max, high));
 		return;
 	}
 	*value = ns;

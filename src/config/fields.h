@@ -62,6 +62,8 @@ enum config_type {
 	CONFIG_LATER,
 };
 
+#define CONFIG_MAX_NONE 1e15	/* of anything that is set by hand; of nanoseconds: 11 days */
+
 struct config_texts {
 	u32 count;
 	const char *const *at;
@@ -87,9 +89,10 @@ struct config_field {
 	u32 offset;			/* of the member */
 	bool required;			/* null and "" are as good as missing, unless there is a default */
 	bool any_case;			/* older spellings: see above */
+	bool extension;			/* TEXT: the id of an extension, which service.extensions must name */
 	bool secret;			/* PAIRS: values are printed as [REDACTED] */
 	bool commas;			/* TEXTS: one string with commas is how people write it */
-	double min, max;		/* both 0: any; INFINITY: only a minimum */
+	double min, max;		/* both 0: any; from CONFIG_MAX_NONE on nobody is told of max */
 	const char *const *choices;	/* ended by NULL */
 	const struct config_field *fields;	/* of SECTION, SECTIONS */
 	u32 present;			/* SECTION: offset + 1 of a bool that tells whether the key is there; 0: none */

@@ -136,8 +136,9 @@ static void print_scalar(struct printer *p, const struct config_node *node)
 	case NODE_DOUBLE:
 		if (isfinite(node->real))
 			jsontext_put_double(p->out, node->real);
-		else
-			buf_addf(p->out, "%s", isnan(node->real) ? ".nan" : node->real > 0 ? ".inf" : "-.inf");
+		else	/* JSON has no such numbers */
+			buf_addf(p->out, p->options->format == PRINT_JSON ? "\"%s\"" : "%s",
+				 isnan(node->real) ? ".nan" : node->real > 0 ? ".inf" : "-.inf");
 		break;
 	default:
 		print_string(p, node->text);

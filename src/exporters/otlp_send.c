@@ -24,7 +24,7 @@ const char *const otlp_compressions[] = {
 #define OTLP_UNSET 8
 
 const struct config_field otlp_auth_fields[] = {
-	{ "authenticator", CONFIG_TEXT, FIELD(struct otlp_auth, authenticator), .required = true,
+	{ "authenticator", CONFIG_TEXT, FIELD(struct otlp_auth, authenticator), .required = true, .extension = true,
 	  .help = "id of the extension that gives the Authorization header" },
 	{ 0 },
 };

@@ -85,9 +85,12 @@ static struct plan_component *find(const struct plan *plan, enum component_kind 
 static void refuse_type(struct planner *p, enum component_kind kind, struct config_place place, const char *path,
 			const char *type)
 {
-	const char *nearest = component_nearest(p->registry, kind, type);
+	const char *nearest = component_nearest(p->registry, kind, type), *advice = component_advice(kind, type);
 
-	if (nearest)
+	if (advice)
+		config_error(p->errors, place, path, "there is no %s of type %s: %s", component_kind_name(kind), type,
+			     advice);
+	else if (nearest)
 		config_error(p->errors, place, path, "there is no %s of type %s; did you mean %s?",
 			     component_kind_name(kind), type, nearest);
 	else
@@ -135,6 +138,7 @@ static int add_component(struct planner *p, enum component_kind kind, const stru
 	}
 	component = &p->plan->components[p->plan->component_count++];
 	*component = (struct plan_component){ .kind = kind, .id = id.whole, .place = entry->place };
+	component->node = entry->value;
 	component->ops = component_find(p->registry, kind, id.type);
 	if (!component->ops) {
 		refuse_type(p, kind, entry->place, path, id.type);
@@ -376,8 +380,8 @@ static void warn_unused(struct planner *p)
 
 		(void)snprintf(path, sizeof(path), "%s::%s", component_section_name(c->kind), c->id);
 		if (!c->used)
-			config_warning(p->errors, c->place, path, "%s names it, so it does not run",
-				       is_extension ? "service::extensions does not" : "no pipeline");
+			config_warning(p->errors, c->place, path, "%s it, so it does not run",
+				       is_extension ? "service::extensions does not name" : "no pipeline names");
 	}
 }
 
@@ -410,9 +414,11 @@ static int plan_fill(struct planner *p, const struct config *config)
 		r = add_pipelines(p, root.service.pipelines, service ? service->place : config->root->place);
 	if (r == 0)
 		r = plan_connect(p->plan, p->errors);
-	if (r == 0)
-		warn_unused(p);
-	return r;
+	if (r < 0)
+		return r;
+	plan_check_extensions(p->plan, p->errors);
+	warn_unused(p);
+	return 0;
 }
 
 int plan_make(const struct component_registry *registry, const struct config *config, struct config_errors *errors,

@@ -32,6 +32,7 @@ struct plan_component {
 	const struct component_ops *ops;	/* NULL if the type is not known */
 	void *options;
 	struct config_place place;
+	const struct config_node *node;		/* what options were read from */
 	bool used;
 };
 
@@ -66,6 +67,9 @@ void plan_free(struct plan *plan);
 DEFINE_CLEANUP(struct plan *, plan_free)
 
 bool plan_list_has(struct plan_list list, const struct plan_component *component);
+
+/* Options that are ids of extensions, in plan_extensions.c: service.extensions names them. */
+void plan_check_extensions(const struct plan *plan, struct config_errors *errors);
 
 /* The second half, in plan_connect.c: connectors are used on both sides; *order is filled unless there is a circle. */
 int plan_connect(struct plan *plan, struct config_errors *errors);

@@ -39,6 +39,41 @@ const char *component_nearest(const struct component_registry *registry, enum co
 	return nearest.best;
 }
 
+#define SEND_ON "send profiles by otlp_grpc to an OTel Collector that has it"
+#define NO_NAMES "Kubernetes' names are not looked up yet; remove it, or let an OTel Collector behind wick do it"
+
+const char *component_advice(enum component_kind kind, const char *type)
+{
+	static const struct {
+		enum component_kind kind;
+		const char *type, *advice;
+	} absent[] = {
+		{ COMPONENT_PROCESSOR, "k8s_attributes", NO_NAMES },
+		{ COMPONENT_PROCESSOR, "k8sattributes", NO_NAMES },
+		{ COMPONENT_PROCESSOR, "queue_batch", "use batch, or sending_queue::batch of the exporter" },
+		{ COMPONENT_PROCESSOR, "queuebatch", "use batch, or sending_queue::batch of the exporter" },
+		{ COMPONENT_EXPORTER, "clickhouse", SEND_ON },
+		{ COMPONENT_EXPORTER, "coralogix", SEND_ON },
+		{ COMPONENT_EXPORTER, "datadog", "wick does not write to Datadog yet" },
+		{ COMPONENT_EXPORTER, "elasticsearch", SEND_ON },
+		{ COMPONENT_EXPORTER, "httprest", SEND_ON },
+		{ COMPONENT_EXPORTER, "kafka", SEND_ON },
+		{ COMPONENT_EXPORTER, "load_balancing", SEND_ON },
+		{ COMPONENT_EXPORTER, "loadbalancing", SEND_ON },
+		{ COMPONENT_EXPORTER, "perfdata", "wick does not write perf.data files yet" },
+		{ COMPONENT_EXPORTER, "splunk_hec", SEND_ON },
+		{ COMPONENT_RECEIVER, "kafka", "let an OTel Collector read it and send profiles here by OTLP" },
+		{ COMPONENT_RECEIVER, "profilingextension", "the profiling receiver does what it did" },
+		{ COMPONENT_EXTENSION, "opamp", "wick is not managed by OpAMP; remove it" },
+	};
+
+	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
+		if (absent[i].kind == kind && !strcmp(absent[i].type, type))
+			return absent[i].advice;
+	}
+	return NULL;
+}
+
 static const struct {
 	const char *one, *many;
 } names[COMPONENT_KINDS] = {

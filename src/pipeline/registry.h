@@ -17,6 +17,9 @@ const struct component_ops *component_find(const struct component_registry *regi
 /* The type or older name that is closest to a mistyped one, or NULL. */
 const char *component_nearest(const struct component_registry *registry, enum component_kind kind, const char *type);
 
+/* What to do about a component that the Collector has and we have not, or NULL. */
+const char *component_advice(enum component_kind kind, const char *type);
+
 const char *component_kind_name(enum component_kind kind);	/* "receiver" */
 const char *component_section_name(enum component_kind kind);	/* "receivers" */
 

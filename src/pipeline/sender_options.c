@@ -52,7 +52,7 @@ const struct config_field queue_fields[] = {
 	  .help = "who comes when the queue is full waits, up to 30 s, instead of being refused" },
 	{ "wait_for_result", CONFIG_BOOL, FIELD(struct queue_options, wait_for_result),
 	  .help = "who comes waits, up to 30 s, until it is sent, and is told if it was not" },
-	{ "storage", CONFIG_TEXT, FIELD(struct queue_options, storage),
+	{ "storage", CONFIG_TEXT, FIELD(struct queue_options, storage), .extension = true,
 	  .help = "id of a file_storage extension: what waits is on disk, and survives the end of the process" },
 	{ "batch", CONFIG_SECTION, 0, .fields = batch_fields, .present = FIELD_PRESENT(struct queue_options, has_batch),
 	  .help = "join small batches, cut large ones; off unless it is there" },

@@ -13,6 +13,7 @@ static const char *const transports[] = { "tcp", "unix", NULL };
 
 static const struct config_field auth_fields[] = {
 	{ "authenticator", CONFIG_TEXT, FIELD(struct otlp_auth_options, authenticator), .required = true,
+	  .extension = true,
 	  .help = "id of an extension (bearertokenauth, basicauth) that requests must satisfy" },
 	{ "request_params", CONFIG_REFUSED,
 	  .help = "no authenticator here looks at parameters of the request; remove it" },
