@@ -68,6 +68,14 @@ $(O)/%.o: %.c | $(SKELS)
 $(O)/test/%.o $(O)/%_test.o: CPPFLAGS += -Itest
 $(O)/test/%.o $(O)/%_test.o: CFLAGS += -Wno-missing-prototypes
 
+# The page: files that are compressed and linked in.
+UI := $(sort $(wildcard ui/*.html ui/*.css ui/*.js ui/*.svg))
+$(O)/ui/%.gz: ui/%
+	$(Q)mkdir -p $(@D)
+	$(Q)gzip -9nc $< > $@
+$(O)/src/web/assets.o: $(UI:ui/%=$(O)/ui/%.gz)
+$(O)/src/web/assets.o: CPPFLAGS += -DUI_DIR='"$(abspath $(O))/ui"'
+
 # The kernel half: one object and one skeleton for each *.bpf.c. DWARF is dropped, BTF stays.
 $(O)/%.bpf.o: %.bpf.c
 	$(Q)mkdir -p $(@D)

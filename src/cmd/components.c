@@ -11,6 +11,7 @@
 #include "extensions/list.h"
 #include "processors/list.h"
 #include "receivers/list.h"
+#include "web/list.h"
 #undef RECEIVER
 #undef PROCESSOR
 #undef EXPORTER
@@ -44,6 +45,7 @@ static const struct component_ops *const connectors[] = {
 #define EXTENSION(name) &extension_##name,
 static const struct component_ops *const extensions[] = {
 #include "extensions/list.h"
+#include "web/list.h"
 	NULL,
 };
 

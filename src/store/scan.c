@@ -235,12 +235,11 @@ static int scan_block(void *arg, const struct db_block *block)
 	struct scanner *s = arg;
 	struct epoch *epoch = store_epoch(s->store, block->epoch);
 	bool check_times = block->level == 0 && (block->start_ns < s->part->from_ns || block->end_ns >= s->part->to_ns);
-	_cleanup_(block_rows_done) struct block_rows rows;
+	_cleanup_(block_rows_done) struct block_rows rows = { 0 };
 	int r;
 
 	if (block->level == 0 && block->end_ns < s->part->from_ns)
 		return 0;
-	block_rows_init(&rows);
 	r = epoch && epoch->dict ? block_unpack(block->data, block->bytes, epoch->dict,
 						s->details || s->row_filters || check_times, &rows) :
 				   -EBADMSG;

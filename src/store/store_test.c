@@ -183,6 +183,8 @@ TEST(store_answers_with_what_was_added)
 	check_range(store, START_NS, START_NS + HOUR_NS);
 	check_range(store, START_NS + 57 * SECOND_NS, START_NS + 62 * SECOND_NS + 123456789);
 	check_range(store, START_NS + 60 * SECOND_NS, START_NS + 60 * SECOND_NS + 1);
+	/* Both blocks begin in the minute that the range begins in, and end before it. */
+	check_range(store, START_NS + 70 * SECOND_NS, START_NS + 80 * SECOND_NS);
 }
 
 TEST(store_names_functions_without_symbols_by_their_place)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stores that this process has open, by directory: who writes and who asks
+ * share one. Any thread may call it.
+ */
+#ifndef STORE_SHARED_H
+#define STORE_SHARED_H
+
+#include "store/store.h"
+
+/* As store_open(), or one more user of a store that is open; options count for the first. */
+int store_acquire(const struct store_options *options, struct store **ret_store, struct buf *why, struct buf *notice);
+
+/* One more user of a store that is open already, "": of any; NULL if there is none. */
+struct store *store_borrow(const char *directory);
+
+/* The last one closes it; accepts NULL. */
+void store_release(struct store *store);
+DEFINE_CLEANUP(struct store *, store_release)
+
+#endif

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/api.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "store/flame.h"
+#include "web/flame_json.h"
+#include "web/links.h"
+#include "web/question.h"
+#include "web/reshape.h"
+#include "web/top.h"
+#include "wire/compression.h"
+#include "wire/format.h"
+#include "wire/jsontext.h"
+
+#define NODES_DEFAULT 16384
+#define NODES_MAX 1000000
+
+/* A request while it is answered. */
+struct call {
+	struct store *store;
+	struct question *question;
+	u64 now_ns;
+	struct api_answer *answer;
+	struct buf *why;
+};
+
+/* ---- Flames ---------------------------------------------------------------------------- */
+
+static int get_flame(struct call *c, struct flame **ret_flame)
+{
+	enum store_label group;
+	int r = question_label(c->question, "group", &group, c->why);
+
+	return r < 0 ? r : store_flame(c->store, &c->question->selection, group, ret_flame);
+}
+
+static int put_flame(struct call *c, const struct flame *flame, const s64 *compared)
+{
+	_cleanup_(links_done) struct links links = { 0 };
+	u32 root = 0, nodes = NODES_DEFAULT;
+	int r = question_number(c->question, "nodes", 1, NODES_MAX, &nodes, c->why);
+
+	if (r == 0)
+		r = links_init(&links, flame);
+	if (r == 0)
+		r = links_find(&links, flame, question_text(c->question, "path", ""), &root);
+	if (r == -ENOENT)
+		buf_addf(c->why, "path leads nowhere in this range");
+	return r < 0 ? r : flame_json(flame, &links, root, nodes, compared, c->answer->body);
+}
+
+static int answer_flame(struct call *c)
+{
+	_cleanup_(flame_freep) struct flame *flame = NULL;
+	int r = get_flame(c, &flame);
+
+	return r < 0 ? r : put_flame(c, flame, NULL);
+}
+
+static int answer_diff(struct call *c)
+{
+	_cleanup_(flame_freep) struct flame *now = NULL, *before = NULL, *joined = NULL;
+	_cleanup_(freep) s64 *compared = NULL;
+	struct store_selection base;
+	enum store_label group;
+	int r = question_base(c->question, c->now_ns, &base, c->why);
+
+	if (r == 0)
+		r = question_label(c->question, "group", &group, c->why);
+	if (r == 0)
+		r = store_flame(c->store, &c->question->selection, group, &now);
+	if (r == 0)
+		r = store_flame(c->store, &base, group, &before);
+	if (r == 0)
+		r = reshape_join(now, before, &joined, &compared);
+	return r < 0 ? r : put_flame(c, joined, compared);
+}
+
+static int answer_sandwich(struct call *c, int (*reshape)(const struct flame *, const struct links *, const char *,
+							 struct flame **))
+{
+	_cleanup_(flame_freep) struct flame *flame = NULL, *part = NULL;
+	_cleanup_(links_done) struct links links = { 0 };
+	const char *function = question_text(c->question, "function", "");
+	int r;
+
+	if (!*function) {
+		buf_addf(c->why, "function is missing: the name of the function");
+		return -EINVAL;
+	}
+	r = get_flame(c, &flame);
+	if (r == 0)
+		r = links_init(&links, flame);
+	if (r == 0)
+		r = reshape(flame, &links, function, &part);
+	return r < 0 ? r : put_flame(c, part, NULL);
+}
+
+static int answer_callers(struct call *c)
+{
+	return answer_sandwich(c, reshape_callers);
+}
+
+static int answer_callees(struct call *c)
+{
+	return answer_sandwich(c, reshape_callees);
+}
+
+static int answer_top(struct call *c)
+{
+	_cleanup_(flame_freep) struct flame *flame = NULL;
+	_cleanup_(links_done) struct links links = { 0 };
+	u32 first = 0, rows = 1000;
+	int r = question_number(c->question, "first", 0, UINT32_MAX, &first, c->why);
+
+	if (r == 0)
+		r = question_number(c->question, "rows", 1, 100000, &rows, c->why);
+	if (r == 0)
+		r = store_flame(c->store, &c->question->selection, STORE_LABEL_COUNT, &flame);
+	if (r == 0)
+		r = links_init(&links, flame);
+	return r < 0 ? r :
+		       top_json(flame, &links, question_text(c->question, "part", ""), first, rows, c->answer->body);
+}
+
+/* ---- Numbers ----------------------------------------------------------------------------- */
+
+static void put_number(struct jsontext *j, const char *key, double value)
+{
+	jsontext_key(j, key);
+	jsontext_double(j, value);
+}
+
+static int answer_values(struct call *c)
+{
+	struct jsontext j = { .b = c->answer->body };
+	struct store_values values;
+	enum store_label label;
+	u32 max = 1000;
+	int r = question_label(c->question, "label", &label, c->why);
+
+	if (r == 0 && label == STORE_LABEL_COUNT) {
+		buf_addf(c->why, "label is missing: host, process, thread, ...");
+		r = -EINVAL;
+	}
+	if (r == 0)
+		r = question_number(c->question, "max", 1, 100000, &max, c->why);
+	if (r == 0)
+		r = store_values(c->store, &c->question->selection, label, max, &values);
+	if (r < 0)
+		return r;
+	jsontext_open(&j, '[');
+	for (u32 i = 0; i < values.count; i++) {
+		jsontext_open(&j, '[');
+		jsontext_string(&j, values.at[i].text, strlen(values.at[i].text));
+		jsontext_double(&j, (double)values.at[i].total);
+		jsontext_close(&j, ']');
+	}
+	jsontext_close(&j, ']');
+	store_values_done(&values);
+	return 0;
+}
+
+static int answer_chart(struct call *c)
+{
+	const struct store_selection *selection = &c->question->selection;
+	struct jsontext j = { .b = c->answer->body };
+	struct store_chart chart;
+	enum store_label by;
+	u32 buckets = 300, lines = 12;
+	int r = question_label(c->question, "by", &by, c->why);
+
+	if (r == 0)
+		r = question_number(c->question, "buckets", 1, 10000, &buckets, c->why);
+	if (r == 0)
+		r = question_number(c->question, "lines", 1, 1000, &lines, c->why);
+	if (r == 0)
+		r = store_chart(c->store, selection, by, buckets, lines, &chart);
+	if (r < 0)
+		return r;
+	jsontext_open(&j, '{');
+	put_number(&j, "from", (double)selection->from_ns / 1e9);
+	put_number(&j, "to", (double)selection->to_ns / 1e9);
+	jsontext_key(&j, "lines");
+	jsontext_open(&j, '[');
+	for (u32 i = 0; i < chart.line_count; i++) {
+		jsontext_open(&j, '{');
+		jsontext_key(&j, "name");
+		jsontext_string(&j, chart.lines[i].name, strlen(chart.lines[i].name));
+		jsontext_key(&j, "values");
+		jsontext_open(&j, '[');
+		for (u32 b = 0; b < buckets; b++)
+			jsontext_double(&j, chart.lines[i].buckets[b]);
+		jsontext_close(&j, ']');
+		jsontext_close(&j, '}');
+	}
+	jsontext_close(&j, ']');
+	jsontext_close(&j, '}');
+	store_chart_done(&chart);
+	return 0;
+}
+
+static int answer_heat(struct call *c)
+{
+	struct jsontext j = { .b = c->answer->body };
+	struct store_heat heat;
+	u32 rows = 50;
+	int r = question_number(c->question, "rows", 1, 1000, &rows, c->why);
+
+	if (r == 0)
+		r = store_heat(c->store, &c->question->selection, rows, &heat);
+	if (r == -EINVAL && !c->why->len)
+		buf_addf(c->why, "a heat map covers at most a day");
+	if (r < 0)
+		return r;
+	jsontext_open(&j, '{');
+	put_number(&j, "from", (double)heat.from_ns / 1e9);
+	put_number(&j, "seconds", heat.seconds);
+	put_number(&j, "rows", heat.rows);
+	put_number(&j, "max", heat.max);
+	jsontext_key(&j, "cells");
+	jsontext_open(&j, '[');
+	for (size_t i = 0; i < (size_t)heat.seconds * heat.rows; i++)
+		jsontext_u32(&j, heat.cells[i]);
+	jsontext_close(&j, ']');
+	jsontext_close(&j, '}');
+	store_heat_done(&heat);
+	return 0;
+}
+
+static int answer_status(struct call *c)
+{
+	static const char *const levels[DB_LEVELS] = { "windows", "1 m", "10 m", "1 h" };
+	struct jsontext j = { .b = c->answer->body };
+	struct store_stats stats;
+
+	store_stats(c->store, &stats);
+	jsontext_open(&j, '{');
+	jsontext_key(&j, "version");
+	jsontext_string(&j, WICK_VERSION, strlen(WICK_VERSION));
+	put_number(&j, "now", (double)c->now_ns / 1e9);
+	put_number(&j, "generation", (double)stats.generation);
+	put_number(&j, "bytes", (double)stats.bytes);
+	put_number(&j, "bytes_max", (double)stats.bytes_max);
+	put_number(&j, "nodes", (double)stats.nodes);
+	put_number(&j, "frames", (double)stats.frames);
+	put_number(&j, "series", (double)stats.series);
+	put_number(&j, "epochs", stats.epochs);
+	put_number(&j, "blocks_broken", (double)stats.blocks_broken);
+	put_number(&j, "times_wrong", (double)stats.times_wrong);
+	jsontext_key(&j, "levels");
+	jsontext_open(&j, '[');
+	for (u32 i = 0; i < DB_LEVELS; i++) {
+		jsontext_open(&j, '{');
+		jsontext_key(&j, "name");
+		jsontext_string(&j, levels[i], strlen(levels[i]));
+		put_number(&j, "blocks", (double)stats.levels[i].blocks);
+		put_number(&j, "bytes", (double)stats.levels[i].bytes);
+		put_number(&j, "rows", (double)stats.levels[i].rows);
+		put_number(&j, "first", (double)stats.levels[i].first_ns / 1e9);
+		put_number(&j, "last", (double)stats.levels[i].last_ns / 1e9);
+		jsontext_close(&j, '}');
+	}
+	jsontext_close(&j, ']');
+	jsontext_close(&j, '}');
+	return 0;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static int answer_export(struct call *c)
+{
+	static const struct {
+		const char *format, *content_type, *file_name;
+		enum compression compression;
+	} kinds[] = {
+		{ "pprof", "application/octet-stream", "wick.pb.gz", COMPRESSION_GZIP },
+		{ "otlp", "application/x-protobuf", "wick.otlp", COMPRESSION_NONE },
+		{ "json", "application/json", "wick.json", COMPRESSION_NONE },
+		{ "folded", "text/plain; charset=utf-8", "wick.folded", COMPRESSION_NONE },
+	};
+	_cleanup_(flame_freep) struct flame *flame = NULL;
+	const char *name = question_text(c->question, "format", "pprof");
+	struct profile *profile = NULL;
+	struct buf plain;
+	u32 kind = 0;
+	int r;
+
+	while (kind < sizeof(kinds) / sizeof(kinds[0]) && strcmp(kinds[kind].format, name))
+		kind++;
+	if (kind == sizeof(kinds) / sizeof(kinds[0])) {
+		buf_addf(c->why, "format is to be pprof, otlp, json or folded");
+		return -EINVAL;
+	}
+	r = get_flame(c, &flame);
+	if (r == 0)
+		r = reshape_profile(flame, &profile);
+	if (r < 0)
+		return r;
+	buf_init(&plain, c->answer->body->max);
+	r = format_by_name(name)->encode(profile, &plain);
+	if (r == 0)
+		r = compression_pack(kinds[kind].compression, plain.data, plain.len, c->answer->body);
+	buf_done(&plain);
+	profile_free(profile);
+	c->answer->content_type = kinds[kind].content_type;
+	c->answer->file_name = kinds[kind].file_name;
+	return r;
+}
+
+/* ---- All of them --------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	int (*answer)(struct call *c);
+} calls[] = {
+	{ "callees", answer_callees }, { "callers", answer_callers }, { "chart", answer_chart },
+	{ "diff", answer_diff },       { "export", answer_export },   { "flame", answer_flame },
+	{ "heat", answer_heat },       { "status", answer_status },   { "top", answer_top },
+	{ "values", answer_values },
+};
+
+static void put_error(struct api_answer *answer, int status, const char *text)
+{
+	struct jsontext j = { .b = answer->body };
+
+	answer->body->len = 0;
+	answer->status = status;
+	answer->content_type = "application/json";
+	answer->file_name = NULL;
+	jsontext_open(&j, '{');
+	jsontext_key(&j, "error");
+	jsontext_string(&j, text, strlen(text));
+	jsontext_close(&j, '}');
+}
+
+static void answer_call(struct call *c, int (*answer)(struct call *c), const char *query)
+{
+	int r = question_parse(query, c->now_ns, c->question, c->why);
+
+	if (r == 0)
+		r = answer(c);
+	if (r == 0)
+		r = buf_err(c->answer->body);
+	if (r == -EINVAL || r == -ENOENT)
+		put_error(c->answer, r == -EINVAL ? 400 : 404,
+			  c->why->len ? c->why->data : "the request cannot be answered");
+	else if (r == -E2BIG)
+		put_error(c->answer, 413, "the answer is too large; choose a shorter range");
+	else if (r < 0)
+		put_error(c->answer, 500, strerror(-r));
+}
+
+void api_answer(struct store *store, const char *name, const char *query, struct api_answer *answer)
+{
+	_cleanup_(freep) struct question *question = malloc(sizeof(*question));
+	struct buf why;
+	struct call c = { store, question, clock_ns(CLOCK_REALTIME), answer, &why };
+
+	answer->status = 200;
+	answer->content_type = "application/json";
+	answer->file_name = NULL;
+	if (!question) {
+		put_error(answer, 500, "out of memory");
+		return;
+	}
+	buf_init(&why, 1024);
+	for (u32 i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (strcmp(calls[i].name, name))
+			continue;
+		answer_call(&c, calls[i].answer, query);
+		buf_done(&why);
+		return;
+	}
+	put_error(answer, 404, "there is no such question; docs/api.md lists them");
+	buf_done(&why);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the page and scripts ask, under /api/v1/ (docs/api.md): each a question to the store, answered in JSON. */
+#ifndef WEB_API_H
+#define WEB_API_H
+
+#include "store/store.h"
+
+struct buf;
+
+struct api_answer {
+	int status;			/* of HTTP */
+	const char *content_type;
+	const char *file_name;		/* to be saved as; NULL: to be shown */
+	struct buf *body;
+};
+
+/* name: what follows /api/v1/. Always answers; errors are {"error": "..."}. */
+void api_answer(struct store *store, const char *name, const char *query, struct api_answer *answer);
+
+#endif

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/guard.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/server.h"
+
+/* The name of "name:port", "[::1]:port", without brackets; false if it is too long to be one. */
+static bool host_part(const char *host, char name[256])
+{
+	size_t len;
+
+	if (*host == '[') {
+		host++;
+		len = strcspn(host, "]");
+	} else {
+		len = strcspn(host, ":");
+	}
+	if (len >= 256)
+		return false;
+	memcpy(name, host, len);
+	name[len] = '\0';
+	return true;
+}
+
+static bool is_address(const char *name)
+{
+	unsigned char scratch[sizeof(struct in6_addr)];
+
+	return inet_pton(AF_INET, name, scratch) == 1 || inet_pton(AF_INET6, name, scratch) == 1;
+}
+
+bool guard_host_allowed(const struct guard *guard, const char *host)
+{
+	char name[256];
+
+	if (!host || !host_part(host, name))
+		return false;
+	if (is_address(name) || !strcasecmp(name, "localhost") || !strcasecmp(name, guard->host_name))
+		return true;
+	for (u32 i = 0; i < guard->hosts.count; i++)
+		if (!strcasecmp(name, guard->hosts.at[i]))
+			return true;
+	return false;
+}
+
+/* "http://host:port" of the page itself. */
+bool guard_origin_allowed(const char *origin, const char *host)
+{
+	const char *at;
+
+	if (!origin)
+		return true;
+	at = strstr(origin, "://");
+	return at && host && !strcasecmp(at + 3, host);
+}
+
+bool guard_is_token(const struct guard *guard, const char *text)
+{
+	size_t len = strlen(guard->token), given = strlen(text);
+	unsigned char difference = len != given;
+
+	for (size_t i = 0; i < given; i++)
+		difference |= (unsigned char)(text[i] ^ guard->token[len ? i % len : 0]);
+	return !difference;
+}
+
+static bool cookie_has_token(const struct guard *guard, const char *cookies)
+{
+	static const char name[] = GUARD_COOKIE "=";
+
+	while (cookies && *cookies) {
+		size_t len = strcspn(cookies, ";");
+		char value[512];
+
+		if (!strncmp(cookies, name, sizeof(name) - 1) && len - (sizeof(name) - 1) < sizeof(value)) {
+			memcpy(value, cookies + sizeof(name) - 1, len - (sizeof(name) - 1));
+			value[len - (sizeof(name) - 1)] = '\0';
+			if (guard_is_token(guard, value))
+				return true;
+		}
+		cookies += len;
+		cookies += strspn(cookies, "; ");
+	}
+	return false;
+}
+
+static bool has_token(const struct guard *guard, const struct exchange *exchange)
+{
+	const char *authorization = exchange_header(exchange, "authorization");
+
+	if (authorization && !strncasecmp(authorization, "Bearer ", 7))
+		return guard_is_token(guard, authorization + 7);
+	return cookie_has_token(guard, exchange_header(exchange, "cookie"));
+}
+
+const char *guard_refuses(const struct guard *guard, const struct exchange *exchange, int *ret_status)
+{
+	const char *host = exchange_header(exchange, "host"), *site = exchange_header(exchange, "sec-fetch-site");
+
+	if (!host)
+		host = exchange_header(exchange, ":authority");
+	*ret_status = 403;
+	if (!guard_host_allowed(guard, host))
+		return "this name is not known here; ask by address, or add the name to allowed_hosts of the page "
+		       "extension";
+	if (!guard_origin_allowed(exchange_header(exchange, "origin"), host) ||
+	    (site && !strcasecmp(site, "cross-site") && strcmp(exchange_path(exchange), "/")))
+		return "requests of other sites are refused";
+	*ret_status = 401;
+	if (*guard->token && !has_token(guard, exchange))
+		return "a token is needed: open /?token=TOKEN once, or send Authorization: Bearer TOKEN";
+	return NULL;
+}

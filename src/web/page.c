@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The page, and what it asks: an extension that serves both. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "extensions/http_endpoint.h"
+#include "pipeline/component.h"
+#include "pipeline/service.h"
+#include "store/shared.h"
+#include "web/api.h"
+#include "web/assets.h"
+#include "web/guard.h"
+#include "wire/compression.h"
+
+#define ANSWER_BYTES_MAX ((size_t)256 << 20)
+#define API "/api/v1/"
+#define PACK_FROM 1024	/* shorter answers are not worth packing */
+
+struct options {
+	struct http_endpoint_options http;
+	const char *token;
+	struct config_texts allowed_hosts;
+	const char *store;
+};
+
+struct page {
+	const struct options *options;
+	const char *id;
+	struct service *service;
+	struct http_endpoint endpoint;
+	struct guard guard;
+};
+
+static const struct options defaults = { .http = { .endpoint = "localhost:11000" }, .token = "", .store = "" };
+
+static const struct config_field fields[] = {
+	HTTP_ENDPOINT_FIELDS(struct options, http),
+	{ "token", CONFIG_SECRET, FIELD(struct options, token),
+	  .help = "what a browser must show; open /?token=TOKEN once" },
+	{ "allowed_hosts", CONFIG_TEXTS, FIELD(struct options, allowed_hosts),
+	  .help = "names of this machine that it may be asked by" },
+	{ "store", CONFIG_TEXT, FIELD(struct options, store),
+	  .help = "directory of the store that is shown; empty: that of the store exporter" },
+	{ 0 },
+};
+
+static const struct http_header guards[] = {
+	{ "content-security-policy",
+	  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+	  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" },
+	{ "x-content-type-options", "nosniff" },
+	{ "referrer-policy", "no-referrer" },
+	{ "cross-origin-opener-policy", "same-origin" },
+	{ "cross-origin-resource-policy", "same-origin" },
+};
+#define GUARDS (sizeof(guards) / sizeof(guards[0]))
+#define HEADERS_MAX (GUARDS + 4)
+
+struct reply {
+	struct http_header headers[HEADERS_MAX];
+	u32 count;
+	char disposition[128];
+};
+
+static void reply_init(struct reply *reply)
+{
+	memcpy(reply->headers, guards, sizeof(guards));
+	reply->count = GUARDS;
+}
+
+static void reply_header(struct reply *reply, const char *name, const char *value)
+{
+	if (reply->count < HEADERS_MAX)
+		reply->headers[reply->count++] = (struct http_header){ name, value };
+}
+
+static void reply_send(struct reply *reply, struct exchange *exchange, int status, const char *type, struct buf *body)
+{
+	exchange_reply(exchange, status, type, reply->headers, reply->count, body);
+}
+
+static bool takes_gzip(const struct exchange *exchange)
+{
+	const char *accepted = exchange_header(exchange, "accept-encoding");
+
+	return accepted && strstr(accepted, "gzip");
+}
+
+static void refuse(struct exchange *exchange, int status, const char *sentence)
+{
+	struct reply reply;
+	struct buf body;
+
+	reply_init(&reply);
+	buf_init(&body, 1024);
+	buf_addf(&body, "{\"error\":\"%s\"}\n", sentence);
+	reply_send(&reply, exchange, status, CONTENT_JSON, &body);
+}
+
+/* ---- Files ------------------------------------------------------------------------------- */
+
+static void serve_asset(struct exchange *exchange, const struct asset *asset)
+{
+	const char *known = exchange_header(exchange, "if-none-match");
+	bool unchanged = known && !strcmp(known, asset->tag);
+	struct reply reply;
+	struct buf body;
+	int r = 0;
+
+	reply_init(&reply);
+	reply_header(&reply, "etag", asset->tag);
+	reply_header(&reply, "cache-control", "no-cache");
+	buf_init(&body, ANSWER_BYTES_MAX);
+	if (!unchanged && takes_gzip(exchange)) {
+		reply_header(&reply, "content-encoding", "gzip");
+		buf_add(&body, asset->at, asset->bytes);
+	} else if (!unchanged) {
+		r = compression_unpack(COMPRESSION_GZIP, asset->at, asset->bytes, &body);
+	}
+	reply_send(&reply, exchange, r < 0 ? 500 : unchanged ? 304 : 200, asset->content_type, &body);
+}
+
+/* The token goes into a cookie, and out of the address. */
+static bool serve_token(struct page *page, struct exchange *exchange)
+{
+	const char *query = exchange_query(exchange);
+	char cookie[600];
+	struct reply reply;
+	struct buf body;
+
+	if (!*page->guard.token || strncmp(query, "token=", 6) || !guard_is_token(&page->guard, query + 6))
+		return false;
+	snprintf(cookie, sizeof(cookie), GUARD_COOKIE "=%s; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000",
+		 query + 6);
+	reply_init(&reply);
+	reply_header(&reply, "set-cookie", cookie);
+	reply_header(&reply, "location", "/");
+	buf_init(&body, 16);
+	reply_send(&reply, exchange, 303, CONTENT_TEXT, &body);
+	return true;
+}
+
+static void serve_file(void *arg, struct exchange *exchange)
+{
+	struct page *page = arg;
+	const struct asset *asset = asset_find(exchange_path(exchange));
+	const char *why;
+	int status;
+
+	if (!strcmp(exchange_path(exchange), "/") && serve_token(page, exchange))
+		return;
+	why = guard_refuses(&page->guard, exchange, &status);
+	if (why)
+		refuse(exchange, status, why);
+	else if (asset)
+		serve_asset(exchange, asset);
+	else
+		refuse(exchange, 404, "there is nothing here");
+}
+
+/* ---- Questions ----------------------------------------------------------------------------- */
+
+static void pack(struct exchange *exchange, struct reply *reply, struct buf *body)
+{
+	struct buf packed;
+
+	if (body->len < PACK_FROM || !takes_gzip(exchange))
+		return;
+	buf_init(&packed, ANSWER_BYTES_MAX);
+	if (compression_pack(COMPRESSION_GZIP, body->data, body->len, &packed) < 0) {
+		buf_done(&packed);
+		return;
+	}
+	buf_done(body);
+	*body = packed;
+	reply_header(reply, "content-encoding", "gzip");
+}
+
+static void serve_answer(struct exchange *exchange, struct store *store)
+{
+	struct reply reply;
+	struct buf body;
+	struct api_answer answer = { .body = &body };
+
+	buf_init(&body, ANSWER_BYTES_MAX);
+	api_answer(store, exchange_path(exchange) + strlen(API), exchange_query(exchange), &answer);
+	reply_init(&reply);
+	reply_header(&reply, "cache-control", "no-store");
+	if (answer.file_name) {
+		snprintf(reply.disposition, sizeof(reply.disposition), "attachment; filename=\"%s\"", answer.file_name);
+		reply_header(&reply, "content-disposition", reply.disposition);
+	}
+	pack(exchange, &reply, &body);
+	reply_send(&reply, exchange, answer.status, answer.content_type, &body);
+}
+
+static void serve_api(void *arg, struct exchange *exchange)
+{
+	struct page *page = arg;
+	int status;
+	const char *why = guard_refuses(&page->guard, exchange, &status);
+	struct store *store;
+
+	if (why) {
+		refuse(exchange, status, why);
+		return;
+	}
+	store = store_borrow(page->options->store);
+	if (store)
+		serve_answer(exchange, store);
+	else
+		refuse(exchange, 503, "no store is open: a pipeline needs the exporter store");
+	store_release(store);
+}
+
+/* ---- The component -------------------------------------------------------------------------- */
+
+static int page_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
+{
+	struct page *page = calloc(1, sizeof(*page));
+
+	if (!page)
+		return -ENOMEM;
+	page->options = options;
+	page->id = setup->id;
+	page->service = setup->service;
+	page->guard.token = page->options->token;
+	page->guard.hosts = page->options->allowed_hosts;
+	(void)gethostname(page->guard.host_name, sizeof(page->guard.host_name) - 1);
+	*ret_self = page;
+	return 0;
+}
+
+static void page_stop(void *self, u64 deadline_ns)
+{
+	http_endpoint_close(&((struct page *)self)->endpoint, deadline_ns);
+}
+
+static bool is_loopback(const char *endpoint)
+{
+	return !strncmp(endpoint, "localhost:", 10) || !strncmp(endpoint, "127.", 4) || !strncmp(endpoint, "[::1]:", 6);
+}
+
+static int add_routes(struct page *page, struct buf *why)
+{
+	static const char *const files[] = { "/",	   "/style.css", "/app.js",   "/flame.js",
+					     "/chart.js", "/state.js",	 "/views.js", "/icon.svg" };
+	int r = http_endpoint_route(&page->endpoint, "GET", API, serve_api, why);
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && r == 0; i++)
+		r = http_endpoint_route(&page->endpoint, "GET", files[i], serve_file, why);
+	return r;
+}
+
+static int page_start(void *self, struct buf *why)
+{
+	struct page *page = self;
+	const struct options *options = page->options;
+	int r = http_endpoint_open(&page->endpoint, page->service, &options->http, page, why);
+
+	if (r == 0)
+		r = add_routes(page, why);
+	if (r < 0) {
+		page_stop(page, 0);
+		return r;
+	}
+	log_info(page->id, "the page is at http%s://%s", options->http.has_tls ? "s" : "",
+		 listener_address(page->endpoint.listener));
+	if (!is_loopback(options->http.endpoint) && !*options->token)
+		log_warn(page->id,
+			 "anyone who reaches %s can see what this machine does: set token, or listen on localhost",
+			 options->http.endpoint);
+	return 0;
+}
+
+const struct component_ops extension_page = {
+	.type = "page",
+	.help = "shows what the store holds: flame graphs, functions, time",
+	.fields = fields,
+	.options_bytes = sizeof(struct options),
+	.defaults = &defaults,
+	.create = page_create,
+	.start = page_start,
+	.stop = page_stop,
+	.free = free,
+};

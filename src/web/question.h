@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a request asks for, from the query of its URL:
+ *
+ *	from, to	seconds since 1970 with a fraction, or now, now-15m, now-2h, now-1d; to=now, from=to-15m
+ *	LABEL=VALUE	only that value: host, service, process, pid, thread, cpu, trace, ...
+ *	where		LABEL=VALUE, LABEL!=VALUE, LABEL~PART; may be repeated
+ *	anything else	looked up by name: question_text(), question_number()
+ *
+ * Everything is bounded; what cannot be understood is a sentence.
+ */
+#ifndef WEB_QUESTION_H
+#define WEB_QUESTION_H
+
+#include "abi.h"
+#include "store/store.h"
+
+struct buf;
+
+#define QUESTION_BYTES_MAX 16384
+#define QUESTION_PAIRS_MAX 64
+
+struct question {
+	char text[QUESTION_BYTES_MAX];	/* decoded, cut into pieces */
+	struct {
+		const char *key, *value;
+	} pairs[QUESTION_PAIRS_MAX];
+	u32 count;
+	struct store_selection selection;
+};
+
+/* -EINVAL and a sentence in `why`. now_ns: CLOCK_REALTIME. */
+int question_parse(const char *query, u64 now_ns, struct question *ret_question, struct buf *why);
+
+/* The value of a key, or what is given if there is none. */
+const char *question_text(const struct question *question, const char *key, const char *otherwise);
+
+/* A whole number min..max; -EINVAL and a sentence. */
+int question_number(const struct question *question, const char *key, u32 min, u32 max, u32 *number, struct buf *why);
+
+/* A label's name; STORE_LABEL_COUNT if the key is missing or empty. -EINVAL and a sentence. */
+int question_label(const struct question *question, const char *key, enum store_label *ret_label, struct buf *why);
+
+/* A second range for a comparison: base_from and base_to; the filters stay. -EINVAL and a sentence. */
+int question_base(const struct question *question, u64 now_ns, struct store_selection *ret_selection, struct buf *why);
+
+#endif

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "profile/profile.h"
+#include "store/flame.h"
+#include "test.h"
+#include "web/assets.h"
+#include "web/flame_json.h"
+#include "web/guard.h"
+#include "web/links.h"
+#include "web/question.h"
+#include "web/reshape.h"
+#include "web/top.h"
+
+#define NOW_NS 1800000000000000000ull
+
+/* ---- Questions ------------------------------------------------------------------------- */
+
+static struct question question;
+
+static int ask(const char *query, char why[256])
+{
+	struct buf sentence;
+	int r;
+
+	buf_init(&sentence, 1024);
+	r = question_parse(query, NOW_NS, &question, &sentence);
+	snprintf(why, 256, "%.*s", (int)sentence.len, sentence.len ? sentence.data : "");
+	buf_done(&sentence);
+	return r;
+}
+
+TEST(question_reads_ranges)
+{
+	static const struct {
+		const char *query;
+		u64 from_ns, to_ns;
+	} cases[] = {
+		{ "", NOW_NS - 900000000000, NOW_NS },
+		{ "from=now-2h", NOW_NS - 7200000000000, NOW_NS },
+		{ "from=now-1d&to=now-30s", NOW_NS - 86400000000000, NOW_NS - 30000000000 },
+		{ "from=1700000000.25&to=1700000001", 1700000000250000000, 1700000001000000000 },
+		{ "to=1700000000.123456789", 1700000000123456789 - 900000000000, 1700000000123456789 },
+	};
+	char why[256];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		EQ(ask(cases[i].query, why), 0);
+		EQ(question.selection.from_ns, cases[i].from_ns);
+		EQ(question.selection.to_ns, cases[i].to_ns);
+	}
+}
+
+TEST(question_reads_filters)
+{
+	char why[256];
+
+	EQ(ask("pid=12&where=thread~g%63&where=host!=a%3Db&process=x+y", why), 0);
+	EQ(question.selection.filter_count, 4);
+	EQ(question.selection.filters[0].label, STORE_PID);
+	STREQ(question.selection.filters[0].value, "12");
+	EQ(question.selection.filters[1].match, STORE_CONTAINS);
+	STREQ(question.selection.filters[1].value, "gc");
+	EQ(question.selection.filters[2].match, STORE_NOT_EQUAL);
+	STREQ(question.selection.filters[2].value, "a=b");
+	STREQ(question.selection.filters[3].value, "x y");
+}
+
+TEST(question_says_what_is_wrong)
+{
+	static const char *const cases[][2] = {
+		{ "from=x", "from is to be seconds" },
+		{ "from=now-5y", "from is to be seconds" },
+		{ "from=99999999999999999999", "from is to be seconds" },
+		{ "from=now&to=now-1h", "from is to be before to" },
+		{ "a=%4", "not followed by two" },
+		{ "a=%00", "not followed by two" },
+		{ "where=host", "where is to be LABEL=VALUE" },
+		{ "where=hots=1", "no such label" },
+	};
+	char why[256];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		EQ(ask(cases[i][0], why), -EINVAL);
+		if (!strstr(why, cases[i][1]))
+			FAIL("%s: %s", cases[i][0], why);
+	}
+}
+
+/* ---- Who may ask --------------------------------------------------------------------------- */
+
+TEST(guard_knows_its_names)
+{
+	static const char *const mine[] = { "wick.example" };
+	struct guard guard = { .token = "", .hosts = { 1, mine }, .host_name = "box" };
+	static const char *const good[] = { "127.0.0.1:11000", "localhost", "[::1]:11000",
+					    "10.1.2.3",	       "box:1",	    "wick.example" };
+	static const char *const bad[] = { "evil.example", "localhost.evil.example:11000", "127.0.0.1.evil.example", "",
+					   "boxx" };
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		OK(guard_host_allowed(&guard, good[i]));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		OK(!guard_host_allowed(&guard, bad[i]));
+	OK(!guard_host_allowed(&guard, NULL));
+}
+
+TEST(guard_refuses_other_origins)
+{
+	OK(guard_origin_allowed(NULL, "localhost:11000"));
+	OK(guard_origin_allowed("http://localhost:11000", "localhost:11000"));
+	OK(!guard_origin_allowed("http://localhost:11001", "localhost:11000"));
+	OK(!guard_origin_allowed("http://evil.example", "localhost:11000"));
+	OK(!guard_origin_allowed("null", "localhost:11000"));
+}
+
+TEST(guard_compares_whole_tokens)
+{
+	struct guard guard = { .token = "secret" };
+
+	OK(guard_is_token(&guard, "secret"));
+	OK(!guard_is_token(&guard, "secre"));
+	OK(!guard_is_token(&guard, "secrets"));
+	OK(!guard_is_token(&guard, "secretsecret"));
+	OK(!guard_is_token(&guard, ""));
+}
+
+TEST(assets_are_linked_in)
+{
+	const struct asset *page = asset_find("/");
+
+	OK(page && page->bytes > 100);
+	STREQ(page->content_type, "text/html; charset=utf-8");
+	EQ(strlen(page->tag), 18);
+	OK(!asset_find("/nothing"));
+}
+
+/* ---- Trees ------------------------------------------------------------------------------------ */
+
+/* all -> a (1) -> b (2) -> a (4);  all -> c (8) -> b (16) */
+static struct flame *small_flame(void)
+{
+	struct flame *flame = flame_new();
+	u32 frames[3], a, b, c;
+
+	OK(flame);
+	for (u32 i = 0; i < 3; i++)
+		frames[i] = (u32)flame_frame(flame,
+					     &(struct flame_frame){ .name = { &"abc"[i], 1 }, .exe = STR("/bin/x") });
+	a = (u32)flame_node(flame, 0, frames[0]);
+	b = (u32)flame_node(flame, a, frames[1]);
+	flame_count(flame, a, 1);
+	flame_count(flame, b, 2);
+	flame_count(flame, (u32)flame_node(flame, b, frames[0]), 4);
+	c = (u32)flame_node(flame, 0, frames[2]);
+	flame_count(flame, c, 8);
+	flame_count(flame, (u32)flame_node(flame, c, frames[1]), 16);
+	flame_sum(flame);
+	return flame;
+}
+
+static void nodes_are(const struct flame *flame, u32 root, u32 nodes_max, const s64 *compared, const char *want)
+{
+	_cleanup_(links_done) struct links links = { 0 };
+	struct buf out;
+	char *nodes;
+
+	buf_init(&out, 1 << 20);
+	EQ(links_init(&links, flame), 0);
+	EQ(flame_json(flame, &links, root, nodes_max, compared, &out), 0);
+	buf_addf(&out, "%s", "");
+	nodes = strstr(out.data, "\"nodes\":");
+	OK(nodes);
+	STREQ(nodes + 8, want);
+	buf_done(&out);
+}
+
+TEST(flame_json_has_each_node_before_its_children)
+{
+	_cleanup_(flame_freep) struct flame *flame = small_flame();
+
+	nodes_are(flame, 0, 100, NULL, "[0,31,0,2,1,7,1,1,2,6,2,1,1,4,4,0,3,24,8,1,2,16,16,0]}");
+	nodes_are(flame, 4, 100, NULL, "[0,24,8,1,1,16,16,0]}");
+}
+
+TEST(flame_json_sums_up_what_is_too_small)
+{
+	_cleanup_(flame_freep) struct flame *flame = small_flame();
+
+	/* Three nodes: all, c, b below c; the branch of a is left out. */
+	nodes_are(flame, 0, 3, NULL, "[0,31,0,2,1,7,7,0,2,24,8,1,3,16,16,0]}");
+}
+
+TEST(links_follow_paths_of_names)
+{
+	_cleanup_(flame_freep) struct flame *flame = small_flame();
+	_cleanup_(links_done) struct links links = { 0 };
+	u32 node;
+
+	EQ(links_init(&links, flame), 0);
+	EQ(links_find(&links, flame, "", &node), 0);
+	EQ(node, 0);
+	EQ(links_find(&links, flame, "a\x1f" "b\x1f" "a", &node), 0);
+	EQ(flame_nodes(flame)[node].self, 4);
+	EQ(links_find(&links, flame, "a\x1f" "c", &node), -ENOENT);
+}
+
+TEST(top_counts_recursion_once)
+{
+	_cleanup_(flame_freep) struct flame *flame = small_flame();
+	_cleanup_(links_done) struct links links = { 0 };
+	struct buf out;
+
+	buf_init(&out, 1 << 20);
+	EQ(links_init(&links, flame), 0);
+	EQ(top_json(flame, &links, "", 0, 10, &out), 0);
+	buf_addf(&out, "%s", "");
+	STREQ(out.data, "{\"total\":31,\"count\":3,\"rows\":[[\"b\",\"/bin/x\",\"\",\"\",18,22],"
+			"[\"c\",\"/bin/x\",\"\",\"\",8,24],[\"a\",\"/bin/x\",\"\",\"\",5,7]]}");
+	out.len = 0;
+	EQ(top_json(flame, &links, "a", 0, 10, &out), 0);
+	buf_addf(&out, "%s", "");
+	OK(strstr(out.data, "\"count\":1"));
+	buf_done(&out);
+}
+
+TEST(callees_and_callers_of_all_places)
+{
+	_cleanup_(flame_freep) struct flame *flame = small_flame(), *callees = NULL, *callers = NULL;
+	_cleanup_(links_done) struct links links = { 0 };
+
+	EQ(links_init(&links, flame), 0);
+	EQ(reshape_callees(flame, &links, "b", &callees), 0);
+	nodes_are(callees, 0, 100, NULL, "[0,22,0,1,1,22,18,1,2,4,4,0]}");
+	EQ(reshape_callers(flame, &links, "b", &callers), 0);
+	nodes_are(callers, 0, 100, NULL, "[0,22,0,1,1,22,0,2,2,6,6,0,3,16,16,0]}");
+}
+
+TEST(joined_flames_have_both_values)
+{
+	_cleanup_(flame_freep) struct flame *a = small_flame(), *b = flame_new(), *joined = NULL;
+	_cleanup_(freep) s64 *compared = NULL;
+	u32 frame = (u32)flame_frame(b, &(struct flame_frame){ .name = STR("c"), .exe = STR("/bin/x") });
+
+	flame_count(b, (u32)flame_node(b, 0, frame), 5);
+	flame_sum(b);
+	EQ(reshape_join(a, b, &joined, &compared), 0);
+	nodes_are(joined, 0, 100, compared, "[0,31,0,2,5,1,7,1,1,0,2,6,2,1,0,1,4,4,0,0,3,24,8,1,5,2,16,16,0,0]}");
+}
+
+TEST(profile_of_a_flame_has_its_values)
+{
+	_cleanup_(flame_freep) struct flame *flame = small_flame();
+	struct profile *profile = NULL;
+	s64 sum = 0;
+
+	EQ(reshape_profile(flame, &profile), 0);
+	EQ(profile_check(profile), 0);
+	for (u32 i = 0; i < profile->resources.at[0].scopes[0].sets[0].sample_count; i++)
+		sum += profile_sample_value(&profile->resources.at[0].scopes[0].sets[0].samples[i]);
+	EQ(sum, 31);
+	profile_free(profile);
+}

@@ -1,0 +1,74 @@
+// What is shown, as it stands in the URL: whoever opens the link sees the same.
+const defaults = { view: "flame", from: "now-5m", to: "now", group: "", search: "", path: "", function: "", part: "",
+                   colour: "type", icicle: "1", base: "before", live: "1" };
+
+export const state = { ...defaults, where: [] };
+const listeners = [];
+
+export function onChange(listener) {
+  listeners.push(listener);
+}
+
+// Labels as keys of their own (?pid=12) are filters too, so that links can be made by hand.
+const labels = ["host", "service", "namespace", "pod", "container", "process", "executable", "pid", "type", "thread", "tid",
+                "cpu", "trace", "span"];
+
+export function readURL() {
+  const query = new URLSearchParams(location.search);
+  for (const key of Object.keys(defaults))
+    state[key] = query.get(key) ?? defaults[key];
+  state.where = query.getAll("where");
+  for (const label of labels)
+    for (const value of query.getAll(label))
+      state.where.push(label + "=" + value);
+  if (query.has("from") && !state.from.startsWith("now"))
+    state.live = query.get("live") ?? "";
+}
+
+function url() {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(defaults))
+    if (state[key] !== value)
+      query.set(key, state[key]);
+  for (const filter of state.where)
+    query.append("where", filter);
+  return "/" + (query.size ? "?" + query : "");
+}
+
+// A step that can be taken back; replace: one that need not.
+export function change(changes, replace = false) {
+  Object.assign(state, changes);
+  if (url() !== location.pathname + location.search)
+    history[replace ? "replaceState" : "pushState"](null, "", url());
+  for (const listener of listeners)
+    listener(changes);
+}
+
+addEventListener("popstate", () => {
+  readURL();
+  for (const listener of listeners)
+    listener({ ...state });
+});
+
+export function selection(extra = {}) {
+  const query = new URLSearchParams({ from: state.from, to: state.to, ...extra });
+  for (const filter of state.where)
+    query.append("where", filter);
+  return query;
+}
+
+// One answer at a time for each kind of question: a newer question makes an older one moot.
+const running = {};
+
+export async function ask(name, query, slot = name) {
+  running[slot]?.abort();
+  const abort = running[slot] = new AbortController();
+  const answer = await fetch("/api/v1/" + name + "?" + query, { signal: abort.signal });
+  if (answer.ok)
+    return answer.json();
+  let text = answer.statusText;
+  try {
+    text = (await answer.json()).error;
+  } catch { /* no JSON: the status must do */ }
+  throw new Error(text);
+}
