@@ -609,14 +609,21 @@ static void fill_answer(struct client_request *request, CURLcode code)
 	}
 }
 
-/* Has it found no connection to join? Then it starts again, and opens one. */
+/* What a connection may turn out to be unfit by: it was closed meanwhile, or is one that 7.88 has confused. */
+static bool is_of_connection(CURLcode code)
+{
+	return code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR;
+}
+
+/* Was there no connection to join, or none that is good? Then it starts again, and opens one. */
 static bool restart(struct client_request *request, CURLcode code)
 {
 	struct client *client = request->client;
+	bool is_unfit = is_of_connection(code) && !request->answer.header_count;
 
 	if (request->way != H2C_NONE && code == CURLE_OK)
 		client->h2c_idle++;
-	if (request->way != H2C_JOINS || !request->found_none || code == CURLE_OK)
+	if (request->way != H2C_JOINS || code == CURLE_OK || !(request->found_none || is_unfit))
 		return false;
 	request->is_second_try = true;
 	request->sent = 0;
