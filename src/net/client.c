@@ -612,7 +612,8 @@ static void fill_answer(struct client_request *request, CURLcode code)
 /* What a connection may turn out to be unfit by: it was closed meanwhile, or is one that 7.88 has confused. */
 static bool is_of_connection(CURLcode code)
 {
-	return code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR;
+	return code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_SEND_ERROR ||
+	       code == CURLE_RECV_ERROR;
 }
 
 /* Was there no connection to join, or none that is good? Then it starts again, and opens one. */

@@ -55,12 +55,27 @@ static u64 count_samples(const struct profile *profile)
 	return count;
 }
 
+/* Batches wait in queues: what a buffer has to spare is given back if that is much. */
+static void trim(struct buf *bytes)
+{
+	char *data;
+
+	if (bytes->cap - bytes->len <= bytes->len / 8 || !bytes->len)
+		return;
+	data = realloc(bytes->data, bytes->len);
+	if (!data)
+		return;
+	bytes->data = data;
+	bytes->cap = bytes->len;
+}
+
 struct batch *batch_from_bytes(struct buf *bytes, u64 samples)
 {
 	struct batch *batch = batch_new();
 
 	if (!batch)
 		return NULL;
+	trim(bytes);
 	batch->bytes = *bytes;
 	batch->has_bytes = true;
 	batch->samples = samples;

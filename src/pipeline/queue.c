@@ -135,10 +135,11 @@ static struct timespec wait_end(void)
 	return end;
 }
 
+/* What alone is heavier than all may be passes alone. */
 static bool has_room(const struct queue *queue, const struct queue_item *item)
 {
 	return queue->size + item->size <= queue->limits.size_max &&
-	       queue->bytes + item->weight <= queue->limits.bytes_max;
+	       (!queue->bytes || queue->bytes + item->weight <= queue->limits.bytes_max);
 }
 
 /* Claims the item's place, waiting for it if that is asked for. */
@@ -147,7 +148,7 @@ static int claim(struct queue *queue, struct queue_item *item)
 	struct timespec end = wait_end();
 	int r = 0;
 
-	if (item->size > queue->limits.size_max || item->weight > queue->limits.bytes_max)
+	if (item->size > queue->limits.size_max)
 		return -E2BIG;
 	while (!queue->closed && !has_room(queue, item)) {
 		if (!queue->limits.block_on_overflow || r == ETIMEDOUT)

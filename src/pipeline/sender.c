@@ -19,8 +19,8 @@
 #include "pipeline/service.h"
 #include "pipeline/storage.h"
 
-#define QUEUE_BYTES_MAX (256ull << 20)
-#define QUEUE_BYTES_MIN (64ull << 20)
+#define QUEUE_BYTES_MAX (64ull << 20)
+#define QUEUE_BYTES_MIN (16ull << 20)
 #define UNQUEUED_REQUESTS 1000		/* that may wait for an exporter without a queue which sends at once */
 #define DRAIN_DELAY_NS 1000000000ull	/* the longest wait for another attempt once it is told to stop */
 

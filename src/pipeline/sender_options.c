@@ -45,7 +45,7 @@ const struct config_field queue_fields[] = {
 	{ "num_consumers", CONFIG_INTEGER, FIELD(struct queue_options, num_consumers), .min = 1, .max = 1000,
 	  .help = "how many requests are under way at once, those included that wait for their next attempt" },
 	{ "queue_size", CONFIG_INTEGER, FIELD(struct queue_options, queue_size), .min = 1, .max = 1e15,
-	  .help = "how much may wait and be under way; in memory never more than 256 MiB, or an eighth of it all" },
+	  .help = "how much may wait and be under way; in memory at most 64 MiB, unless sizer is bytes" },
 	{ "sizer", CONFIG_CHOICE, FIELD(struct queue_options, sizer), .choices = queue_sizers,
 	  .help = "what queue_size counts: requests, items (samples) or bytes (in memory, about)" },
 	{ "block_on_overflow", CONFIG_BOOL, FIELD(struct queue_options, block_on_overflow),
