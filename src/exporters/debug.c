@@ -16,7 +16,6 @@
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
 #include "pipeline/sender.h"
-#include "profile/profile.h"
 
 #define OUTPUTS_MAX 8
 
@@ -109,31 +108,40 @@ static bool is_shown(struct exporter *exporter)
 	return exporter->seen <= initial || (thereafter && (exporter->seen - initial) % thereafter == 0);
 }
 
-static void show_heading(struct exporter *exporter, const struct profile *profile, u64 samples)
+static void show_heading(struct exporter *exporter, u32 resources, u64 samples)
 {
 	if (exporter->options->use_internal_logger)
-		log_info(exporter->id, "Profiles {\"resource profiles\": %u, \"sample records\": %llu}",
-			 profile->resources.count, samples);
+		log_info(exporter->id, "Profiles {\"resource profiles\": %u, \"sample records\": %llu}", resources,
+			 samples);
 	else
 		textout_addf(&exporter->out, "Profiles\t{\"resource profiles\": %u, \"sample records\": %llu}\n",
-			     profile->resources.count, samples);
+			     resources, samples);
 }
 
-static int show(struct exporter *exporter, const struct profile *profile, u64 samples)
+/* The Collector's logger ends every message with a line end, also one that has its own. */
+static void show_text(struct exporter *exporter, const struct profile *profile)
 {
-	bool by_log = exporter->options->use_internal_logger;
-	int r;
-
-	flockfile(stdout);	/* keeps the texts of two exporters apart */
-	textout_init(&exporter->out, by_log ? write_log : write_outputs, exporter);
-	show_heading(exporter, profile, samples);
 	if (exporter->options->verbosity == VERBOSITY_NORMAL)
 		debug_text_normal(profile, &exporter->out);
-	else if (exporter->options->verbosity == VERBOSITY_DETAILED)
+	else
 		debug_text_detailed(profile, &exporter->out);
-	/* The Collector's logger ends every message with a line end, also one that has its own. */
-	if (!by_log && exporter->options->verbosity != VERBOSITY_BASIC)
+	if (!exporter->options->use_internal_logger)
 		textout_add(&exporter->out, "\n", 1);
+}
+
+/* For the heading alone nothing has to be decoded. */
+static int show(struct exporter *exporter, struct batch *batch)
+{
+	const struct profile *profile = NULL;
+	int r = exporter->options->verbosity == VERBOSITY_BASIC ? 0 : batch_profile(batch, &profile);
+
+	if (r < 0)
+		return r;
+	flockfile(stdout);	/* keeps the texts of two exporters apart */
+	textout_init(&exporter->out, exporter->options->use_internal_logger ? write_log : write_outputs, exporter);
+	show_heading(exporter, batch_resources(batch), batch_samples(batch));
+	if (profile)
+		show_text(exporter, profile);
 	r = textout_end(&exporter->out);
 	funlockfile(stdout);
 	return r;
@@ -142,14 +150,8 @@ static int show(struct exporter *exporter, const struct profile *profile, u64 sa
 static void send_text(void *self, struct batch *batch, struct send_result *ret_result)
 {
 	struct exporter *exporter = self;
-	const struct profile *profile;
-	int r = 0;
+	int r = is_shown(exporter) ? show(exporter, batch) : 0;
 
-	if (is_shown(exporter)) {
-		r = batch_profile(batch, &profile);
-		if (r == 0)
-			r = show(exporter, profile, batch_samples(batch));
-	}
 	ret_result->outcome = r < 0 ? SEND_PERMANENT : SEND_OK;
 	if (r < 0)
 		(void)snprintf(ret_result->reason, sizeof(ret_result->reason), "cannot show a profile: %s",

@@ -8,6 +8,10 @@
 #include "base/buf.h"
 #include "profile/profile.h"
 #include "wire/otlp.h"
+#include "wire/pb.h"
+
+/* Of ProfilesData. */
+#define OTLP_RESOURCE_PROFILES 1
 
 struct batch {
 	_Atomic u32 references;
@@ -110,6 +114,23 @@ void batch_unref(struct batch *batch)
 u64 batch_samples(const struct batch *batch)
 {
 	return batch->samples;
+}
+
+u32 batch_resources(struct batch *batch)
+{
+	struct pb_field field;
+	struct pb reader;
+	u32 count = 0;
+
+	pthread_mutex_lock(&batch->lock);
+	reader = pb_from(batch->bytes.data, batch->bytes.len);
+	if (batch->profile)
+		count = batch->profile->resources.count;
+	else
+		while (pb_next(&reader, &field))
+			count += field.number == OTLP_RESOURCE_PROFILES;
+	pthread_mutex_unlock(&batch->lock);
+	return count;
 }
 
 size_t batch_weight(struct batch *batch)

@@ -37,6 +37,9 @@ DEFINE_CLEANUP(struct batch *, batch_unref)
 
 u64 batch_samples(const struct batch *batch);
 
+/* How many resources it holds, counted in the form that is there. Any thread. */
+u32 batch_resources(struct batch *batch);
+
 /*
  * What it holds in memory, about; what queues bounded in bytes count. It grows
  * when the other form is made: who adds it up remembers what it added. Any thread.

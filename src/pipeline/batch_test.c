@@ -41,6 +41,9 @@ TEST(batch_has_both_forms)
 
 	EQ(batch_samples(a), batch_samples(b));
 	OK(batch_samples(a) > 0);
+	OK(batch_resources(a) > 0);
+	EQ(batch_resources(a), batch_resources(b));
+	EQ(batch_weight(a), light);
 	STREQ(dump(a), dump(b));
 	OK(batch_weight(a) > light);
 	EQ(batch_bytes(a, &a_at, &a_len), 0);
