@@ -29,12 +29,14 @@ FILTER = {"profile_conditions": ['resource.attributes["process.executable.name"]
 
 # name, protocol, compression, processors, at least so many samples per CPU second, so many times otelcol; at most MB
 SCENARIOS = [
-    ("HTTP, no compression", "http", "none", False, 1_700_000, None, 90),
-    ("gRPC, no compression", "grpc", "none", False, 1_700_000, None, 90),
-    ("HTTP, batch + resource + filter", "http", "none", True, None, 4, None),
-    ("gRPC, batch + resource + filter", "grpc", "none", True, None, 4, None),
-    ("HTTP, gzip in and out", "http", "gzip", False, None, 1.5, None),
-    ("gRPC, gzip in and out", "grpc", "gzip", False, None, 1.5, None),
+    ("HTTP, no compression", "http", "none", "", 1_700_000, None, 90),
+    ("gRPC, no compression", "grpc", "none", "", 1_700_000, None, 90),
+    ("HTTP, batch + resource + filter", "http", "none", "batch", None, 4, None),
+    ("gRPC, batch + resource + filter", "grpc", "none", "batch", None, 4, None),
+    ("HTTP, the same, otelcol without batch", "http", "none", "other", None, None, None),
+    ("gRPC, the same, otelcol without batch", "grpc", "none", "other", None, None, None),
+    ("HTTP, gzip in and out", "http", "gzip", "", None, 1.5, None),
+    ("gRPC, gzip in and out", "grpc", "gzip", "", None, 1.5, None),
 ]
 
 
@@ -82,8 +84,10 @@ def configuration(protocol, compression, processed, ours, sink):
         exporter["endpoint"] = f"http://127.0.0.1:{sink.port}"
     name = "otlp_grpc" if protocol == "grpc" else "otlp_http"
     processors = {"resource": RESOURCE, "filter": FILTER} if processed else {}
-    if processed and ours:      # the other's batch processor takes no profiles: it has less to do
+    if processed and ours:
         processors["batch"] = {"send_batch_size": 8192, "timeout": "200ms"}
+    elif processed == "batch":  # the other's batch processor takes no profiles
+        exporter["sending_queue"] = {"batch": {"min_size": 8192, "flush_timeout": "200ms", "sizer": "items"}}
     return {"receivers": {"otlp": {"protocols": {protocol: {"endpoint": f"127.0.0.1:{port}"}}}}, "processors": processors,
             "exporters": {name: exporter},
             "service": {"pipelines": {"profiles": {"receivers": ["otlp"], "processors": list(processors),
