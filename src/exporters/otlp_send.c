@@ -148,6 +148,13 @@ static void set_prefix(const struct otlp_send *self, struct client_call *call)
 	call->prefix_bytes = 5;
 }
 
+static const char *authorization_name(const struct otlp_send *self)
+{
+	const struct authenticator_ops *ops = self->authenticator;
+
+	return ops->header_name ? ops->header_name(self->authenticator_self) : "authorization";
+}
+
 static int begin_call(struct request *request, const void *body, size_t bytes)
 {
 	struct otlp_send *self = request->self;
@@ -168,7 +175,8 @@ static int begin_call(struct request *request, const void *body, size_t bytes)
 		buf_add(&authorization, "", 1);
 		if (buf_err(&authorization) < 0)
 			return buf_err(&authorization);
-		self->headers[call.header_count++] = (struct http_header){ "authorization", authorization.data };
+		self->headers[call.header_count++] = (struct http_header){ authorization_name(self),
+									   authorization.data };
 	}
 	if (self->options.grpc)
 		set_prefix(self, &call);
