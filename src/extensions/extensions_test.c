@@ -197,7 +197,8 @@ TEST(health_check_answers_with_texts_of_ones_own)
 {
 	int port = free_port();
 
-	must_run(yaml_for("extensions: {health_check: {endpoint: \"127.0.0.1:%d\", path: /up, response_body: "
+	must_run(yaml_for("extensions: {health_check: {endpoint: \"127.0.0.1:%d\", path: /up, read_header_timeout: 5s, "
+			  "write_timeout: 5s, keep_alives_enabled: false, response_body: "
 			  "{healthy: fine, unhealthy: ill}}}\n" PIPELINES
 			  "extensions: [health_check], telemetry: {metrics: {level: none}}}\n", port));
 	OK(strstr(get(port, "/up"), "\r\n\r\nfine"));

@@ -34,7 +34,7 @@ struct health_check {
 };
 
 static const struct options defaults = {
-	.http = { .endpoint = "localhost:13133" }, .path = "/", .body = { "", "" },
+	.http = HTTP_ENDPOINT_DEFAULTS("localhost:13133"), .path = "/", .body = { "", "" },
 };
 
 static const struct config_field body_fields[] = {

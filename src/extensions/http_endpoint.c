@@ -16,7 +16,10 @@ int http_endpoint_open(struct http_endpoint *endpoint, struct service *service,
 		.endpoint = options->endpoint,
 		.tls = options->has_tls ? &options->tls : NULL,
 		.request_timeout_ns = options->read_timeout_ns,
+		.head_timeout_ns = options->read_header_timeout_ns,
+		.write_timeout_ns = options->write_timeout_ns,
 		.idle_timeout_ns = options->idle_timeout_ns,
+		.close_after_request = !options->keep_alives,
 	};
 
 	endpoint->arg = arg;

@@ -16,17 +16,25 @@ struct http_endpoint_options {
 	const char *endpoint;
 	bool has_tls;
 	struct tls_server_options tls;
-	s64 read_timeout_ns, idle_timeout_ns;	/* 0: the server's own */
+	s64 read_timeout_ns, read_header_timeout_ns, write_timeout_ns, idle_timeout_ns;	/* 0: the server's own */
+	bool keep_alives;
 };
 
 /* Entries of a table for the Collector's HTTP server settings. */
+#define HTTP_ENDPOINT_DEFAULTS(address) { .endpoint = (address), .keep_alives = true }
 #define HTTP_ENDPOINT_FIELDS(type, member) \
 	{ "endpoint", CONFIG_TEXT, FIELD(type, member.endpoint), .required = true, \
 	  .help = "address and port to listen on" }, \
 	{ "tls", CONFIG_SECTION, FIELD(type, member.tls), .fields = tls_server_fields, \
 	  .present = FIELD_PRESENT(type, member.has_tls), .help = "serve by TLS" }, \
 	{ "read_timeout", CONFIG_DURATION, FIELD(type, member.read_timeout_ns), \
-	  .help = "to send a whole request; 0: 60s" }, \
+	  .help = "to send a whole request; 0: the default" }, \
+	{ "read_header_timeout", CONFIG_DURATION, FIELD(type, member.read_header_timeout_ns), \
+	  .help = "to send its headers; 0: the default" }, \
+	{ "write_timeout", CONFIG_DURATION, FIELD(type, member.write_timeout_ns), \
+	  .help = "to take a part of an answer; 0: the default" }, \
+	{ "keep_alives_enabled", CONFIG_BOOL, FIELD(type, member.keep_alives), \
+	  .help = "let a connection be used for more than one request" }, \
 	{ "idle_timeout", CONFIG_DURATION, FIELD(type, member.idle_timeout_ns), \
 	  .help = "of a connection without requests; 0: the default" }, \
 	{ "transport", CONFIG_REFUSED, .help = "only tcp is served here; remove it" }, \
@@ -37,9 +45,6 @@ struct http_endpoint_options {
 	{ "include_metadata", CONFIG_REFUSED, .help = "nothing is passed on from these requests; remove it" }, \
 	{ "response_headers", CONFIG_REFUSED, .help = "headers cannot be added to these pages; remove it" }, \
 	{ "compression_algorithms", CONFIG_REFUSED, .help = "requests have no body here; remove it" }, \
-	{ "read_header_timeout", CONFIG_REFUSED, .help = "use read_timeout, which covers the whole request" }, \
-	{ "write_timeout", CONFIG_REFUSED, .help = "the server has a limit of its own; remove it" }, \
-	{ "keep_alives_enabled", CONFIG_REFUSED, .help = "connections are kept; use idle_timeout" }, \
 	{ "middlewares", CONFIG_REFUSED, .help = "there are no middlewares; remove it" }
 
 /* Embedded by its owner, zeroed before. */

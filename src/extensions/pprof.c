@@ -278,7 +278,7 @@ static int pprof_start(void *arg, struct buf *why)
 		{ "/debug/pprof", serve_index }, { "/debug/pprof/", serve_rest },
 	};
 	struct pprof *self = arg;
-	struct http_endpoint_options where = { .endpoint = self->options->endpoint };
+	struct http_endpoint_options where = HTTP_ENDPOINT_DEFAULTS(self->options->endpoint);
 	int r = http_endpoint_open(&self->endpoint, self->service, &where, self, why);
 
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]) && r == 0; i++)

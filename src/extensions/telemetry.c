@@ -152,7 +152,7 @@ static int open_reader(struct telemetry *t, const struct telemetry_reader *optio
 	const char *host = options->prometheus.host;
 	bool is_ipv6 = strchr(host, ':') && *host != '[';
 	char address[ENDPOINT_MAX];
-	struct http_endpoint_options where = { .endpoint = address };
+	struct http_endpoint_options where = HTTP_ENDPOINT_DEFAULTS(address);
 	int r;
 
 	buf_init(&reader->labels, LABELS_MAX);

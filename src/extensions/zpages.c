@@ -31,7 +31,7 @@ struct zpages {
 	u64 started_unix_ns;
 };
 
-static const struct options defaults = { .http = { .endpoint = "localhost:55679" } };
+static const struct options defaults = { .http = HTTP_ENDPOINT_DEFAULTS("localhost:55679") };
 
 static const struct config_field expvar_fields[] = {
 	{ "enabled", CONFIG_BOOL, FIELD(struct options, expvar), .help = "serve metrics as JSON at /debug/expvarz" },
