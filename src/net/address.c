@@ -83,6 +83,11 @@ static void tell_owner(unsigned port, struct buf *why)
 
 		if (!isdigit((unsigned char)entry->d_name[0]) || !has_descriptor(entry->d_name, want))
 			continue;
+		if (strtol(entry->d_name, NULL, 10) == getpid()) {
+			buf_addf(why, " by another endpoint of this configuration; choose another port, or write both "
+				 "endpoints alike to share it");
+			break;
+		}
 		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
 		file = fopen(path, "re");
 		if (file) {
@@ -109,9 +114,14 @@ void address_text(const struct sockaddr_storage *address, socklen_t bytes, char 
 		snprintf(text, text_bytes, "%s:%u", host, ntohs(in->sin_port));
 	} else if (address->ss_family == AF_INET6) {
 		const struct sockaddr_in6 *in6 = (const void *)address;
+		bool mapped = IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr);
 
-		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
-		snprintf(text, text_bytes, "[%s]:%u", host, ntohs(in6->sin6_port));
+		/* An IPv4 peer of a socket for both. */
+		if (mapped)
+			inet_ntop(AF_INET, &in6->sin6_addr.s6_addr[12], host, sizeof(host));
+		else
+			inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+		snprintf(text, text_bytes, mapped ? "%s:%u" : "[%s]:%u", host, ntohs(in6->sin6_port));
 	} else if (address->ss_family == AF_UNIX && bytes > offsetof(struct sockaddr_un, sun_path)) {
 		const struct sockaddr_un *un = (const void *)address;
 

@@ -61,9 +61,10 @@ TEST(address_says_what_is_wrong)
 	      "cannot listen on /no/such/folder/x: No such file or directory");
 }
 
-TEST(address_tells_who_has_a_port)
+/* Another process's port is in test/server.sh. */
+TEST(address_tells_that_we_have_a_port_ourselves)
 {
-	char endpoint[64], want[200], name[64];
+	char endpoint[64], want[300];
 	struct sockaddr_storage address = { 0 };
 	socklen_t bytes = sizeof(address);
 	int fds[ADDRESS_SOCKETS_MAX], count;
@@ -73,11 +74,25 @@ TEST(address_tells_who_has_a_port)
 	EQ(address_listen("127.0.0.1:0", false, fds, &why), 1);
 	EQ(getsockname(fds[0], (void *)&address, &bytes), 0);
 	address_text(&address, bytes, endpoint, sizeof(endpoint));
-	snprintf(name, sizeof(name), "%s", program_invocation_short_name);
-	snprintf(want, sizeof(want), "cannot listen on %s: the address is in use: process %d (%.15s) has it; "
-		 "stop it, or choose another port", endpoint, getpid(), name);
+	snprintf(want, sizeof(want), "cannot listen on %s: the address is in use by another endpoint of this "
+		 "configuration; choose another port, or write both endpoints alike to share it", endpoint);
 	STREQ(listen_on(endpoint, false, &count), want);
 	EQ(count, -EADDRINUSE);
 	close(fds[0]);
 	buf_done(&why);
+}
+
+TEST(address_shows_mapped_ipv4_as_ipv4)
+{
+	struct sockaddr_storage address = { 0 };
+	struct sockaddr_in6 *in6 = (void *)&address;
+	char text[100];
+
+	*in6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(80) };
+	memcpy(&in6->sin6_addr, "\0\0\0\0\0\0\0\0\0\0\377\377\1\2\3\4", 16);
+	address_text(&address, sizeof(*in6), text, sizeof(text));
+	STREQ(text, "1.2.3.4:80");
+	in6->sin6_addr = in6addr_loopback;
+	address_text(&address, sizeof(*in6), text, sizeof(text));
+	STREQ(text, "[::1]:80");
 }

@@ -10,6 +10,9 @@
 #include "net/exchange.h"
 #include "net/http1_parse.h"
 
+#define SMALL_BODY 4096			/* is copied, so that many answers go out at once */
+#define GATHER_BYTES ((size_t)64 << 10)
+
 enum http1_state { STATE_HEAD, STATE_LENGTH, STATE_CHUNKS, STATE_BUSY };
 
 struct http1 {
@@ -80,7 +83,9 @@ static void http1_reply(struct connection *connection, struct exchange *exchange
 			  !connection->ended;
 
 	add_head(&connection->out, &exchange->reply, keep_alive);
-	if (!http1->head_only) {
+	if (!http1->head_only && exchange->reply.body.len <= SMALL_BODY) {
+		buf_add(&connection->out, exchange->reply.body.data, exchange->reply.body.len);
+	} else if (!http1->head_only) {
 		buf_done(&connection->tail);
 		connection->tail = exchange->reply.body;
 		connection->tail_sent = 0;
@@ -291,6 +296,12 @@ static size_t chunks_input(struct connection *connection, char *data, size_t byt
 	return bytes - left;
 }
 
+/* Answers are sent before more requests are read. */
+static bool is_full(const struct connection *connection)
+{
+	return connection->tail.len || connection->out.len >= GATHER_BYTES;
+}
+
 static int http1_input(struct connection *connection, char *at, size_t bytes)
 {
 	struct http1 *http1 = connection->http1;
@@ -298,7 +309,7 @@ static int http1_input(struct connection *connection, char *at, size_t bytes)
 	while (bytes && !connection->closing && !connection->broken) {
 		size_t taken = 0;
 
-		if (http1->state == STATE_BUSY || (http1->state == STATE_HEAD && connection->out.len)) {
+		if (http1->state == STATE_BUSY || (http1->state == STATE_HEAD && is_full(connection))) {
 			http1->early = true;
 			buf_add(&http1->in, at, bytes);
 			return buf_err(&http1->in);

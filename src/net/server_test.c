@@ -98,6 +98,31 @@ TEST(server_answers_requests_of_one_connection_in_order)
 	end();
 }
 
+TEST(server_answers_many_requests_that_come_at_once)
+{
+	static const char request[] = "GET /none HTTP/1.1\r\nhost: x\r\n\r\n";
+	static const char last[] = "POST /tell?end HTTP/1.1\r\nhost: x\r\n\r\n";
+	struct listener *listener;
+	struct buf text;
+	int fd;
+
+	serve();
+	listener = listen_any();
+	add_route(listener, "POST", "/tell", tell, NULL);
+	buf_init(&text, 1 << 20);
+	for (int i = 0; i < 400; i++)
+		buf_add(&text, request, sizeof(request) - 1);
+	buf_add(&text, last, sizeof(last) - 1);
+	fd = dial(listener);
+	say_bytes(fd, text.data, text.len);
+	CONTAINS(hear(fd, "/tell end"), "200 OK");
+	EQ(counted("wick_server_refused_total", "reason", "path"), 400);
+	close(fd);
+	buf_done(&text);
+	listener_leave(listener, NULL, monotonic_ns());
+	end();
+}
+
 /* ---- Leaving --------------------------------------------------------------------------------- */
 
 TEST(server_answers_in_the_place_of_who_left)

@@ -356,6 +356,8 @@ static int make_context(const struct tls_server_options *options, SSL_CTX **ret_
 				  SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF |
 				     SSL_OP_CIPHER_SERVER_PREFERENCE);
+	/* Sessions are resumed by tickets, which clients keep. */
+	SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_session_id_context(context, (const unsigned char *)"wick", 4);
 	SSL_CTX_set_alpn_select_cb(context, choose_alpn, NULL);
 	ERR_clear_error();
