@@ -49,7 +49,7 @@ const struct command command_convert = {
 	.examples = "  wick convert out.pb.gz out.folded\n"
 		    "  perf script | stackcollapse-perf.pl | wick convert --from=folded - out.otlp\n"
 		    "  wick convert out.otlp - --format=folded | sort -rnk2\n",
-	.options = { convert_options, false },
+	.options = { .entries = convert_options },
 	.values_bytes = sizeof(struct convert_values),
 	.run = convert_run,
 };

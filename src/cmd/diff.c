@@ -93,7 +93,7 @@ const struct command command_diff = {
 	.examples = "  wick diff before.pb.gz after.pb.gz\n"
 		    "  wick diff --total -n 20 before.otlp after.otlp\n"
 		    "  wick diff --json a.folded b.folded | jq '.rows[0]'\n",
-	.options = { diff_options, false },
+	.options = { .entries = diff_options },
 	.values_bytes = sizeof(struct diff_values),
 	.run = diff_run,
 };

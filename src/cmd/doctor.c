@@ -192,7 +192,7 @@ const struct command command_doctor = {
 		 "record cannot run here.\n",
 	.examples = "  sudo wick doctor\n"
 		    "  sudo wick doctor --json | jq '.findings[] | select(.status != \"ok\")'\n",
-	.options = { doctor_options, false },
+	.options = { .entries = doctor_options },
 	.values_bytes = sizeof(struct doctor_values),
 	.run = doctor_run,
 };

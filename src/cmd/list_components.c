@@ -169,7 +169,7 @@ const struct command command_list_components = {
 	.about = "Without --options it prints YAML, as the Collector's command of that name does.\n",
 	.examples = "  wick components\n"
 		    "  wick components --options otlp_grpc\n",
-	.options = { components_options },
+	.options = { .entries = components_options },
 	.values_bytes = sizeof(struct components_values),
 	.run = run,
 };

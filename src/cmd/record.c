@@ -313,7 +313,7 @@ const struct command command_record = {
 		    "  sudo wick record -p 1234,1235 --children -o out.otlp\n"
 		    "  sudo wick record --cgroup /sys/fs/cgroup/system.slice -o - --format=folded | flamegraph.pl > "
 		    "out.svg\n",
-	.options = { record_options, true },
+	.options = { .entries = record_options, .stop_at_operand = true },
 	.values_bytes = sizeof(struct record_values),
 	.run = record_run,
 };

@@ -112,7 +112,7 @@ const struct command command_report = {
 		    "  wick report --tree --min-percent=2 out.pb.gz\n"
 		    "  wick report --by=process -n 10 out.otlp\n"
 		    "  wick report --json out.pb.gz | jq -r '.rows[0].name'\n",
-	.options = { report_options, false },
+	.options = { .entries = report_options },
 	.values_bytes = sizeof(struct report_values),
 	.run = report_run,
 };

@@ -362,7 +362,7 @@ const struct command command_top = {
 		    "  sudo wick top --by=process -d 5\n"
 		    "  sudo wick top -b -n 1 > now.txt\n"
 		    "  wick top out.pb.gz\n",
-	.options = { top_options, false },
+	.options = { .entries = top_options },
 	.values_bytes = sizeof(struct top_values),
 	.run = top_run,
 };
