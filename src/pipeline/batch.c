@@ -143,6 +143,16 @@ size_t batch_weight(struct batch *batch)
 	return weight;
 }
 
+bool batch_is_encoded(struct batch *batch)
+{
+	bool encoded;
+
+	pthread_mutex_lock(&batch->lock);
+	encoded = batch->has_bytes && !batch->profile;
+	pthread_mutex_unlock(&batch->lock);
+	return encoded;
+}
+
 static int make_profile(struct batch *batch)
 {
 	return batch->profile ? 0 : otlp_decode(batch->bytes.data, batch->bytes.len, NULL, &batch->profile);

@@ -46,6 +46,9 @@ u32 batch_resources(struct batch *batch);
  */
 size_t batch_weight(struct batch *batch);
 
+/* Whether it is bytes that nobody has decoded yet: who can work on those saves time. Any thread. */
+bool batch_is_encoded(struct batch *batch);
+
 /* Borrowed until the reference is given up. -ENOMEM, -E2BIG, -EBADMSG. Any thread. */
 int batch_profile(struct batch *batch, const struct profile **ret_profile);
 int batch_bytes(struct batch *batch, const void **ret_at, size_t *ret_bytes);

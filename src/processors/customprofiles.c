@@ -35,7 +35,7 @@ static int marker_consume(void *self, struct batch *batch)
 {
 	struct marker *marker = self;
 
-	return processor_edit(marker->setup, batch, change, marker);
+	return processor_edit_resources(marker->setup, batch, change, marker);
 }
 
 static int marker_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)

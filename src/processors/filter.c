@@ -220,9 +220,8 @@ static int sample_goes(void *arg, const struct profile_resource *resource, const
 								  (void *)set, (void *)sample });
 }
 
-static int filter_consume(void *self, struct batch *batch)
+static int consume_whole(struct filter *f, struct batch *batch)
 {
-	struct filter *f = self;
 	struct prune_ops ops = {
 		.resource = f->of[OTTL_RESOURCE].count ? resource_goes : NULL,
 		.scope = f->of[OTTL_SCOPE].count ? scope_goes : NULL,
@@ -248,6 +247,34 @@ static int filter_consume(void *self, struct batch *batch)
 	prune_done(&prune);
 	ottl_run_done(&view.run);
 	return r;
+}
+
+static int only_resource_goes(void *arg, struct profile *profile, struct profile_resource *resource)
+{
+	struct view *view = arg;
+
+	view->profile = profile;
+	return resource_goes(view, resource);
+}
+
+/* Conditions about resources alone need nothing else of what came. */
+static int consume_by_resource(struct filter *f, struct batch *batch)
+{
+	struct view view = { .filter = f };
+	int r;
+
+	ottl_run_init(&view.run);
+	r = processor_drop_resources(f->setup, batch, only_resource_goes, &view, f->dropped);
+	ottl_run_done(&view.run);
+	return r;
+}
+
+static int filter_consume(void *self, struct batch *batch)
+{
+	struct filter *f = self;
+	bool by_resource = !f->of[OTTL_SCOPE].count && !f->of[OTTL_PROFILE].count && !f->of[OTTL_SAMPLE].count;
+
+	return by_resource ? consume_by_resource(f, batch) : consume_whole(f, batch);
 }
 
 /* ---- Life and options ------------------------------------------------------------------------------ */

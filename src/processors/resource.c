@@ -35,7 +35,7 @@ static int editor_consume(void *self, struct batch *batch)
 {
 	struct editor *editor = self;
 
-	return processor_edit(editor->setup, batch, change, editor);
+	return processor_edit_resources(editor->setup, batch, change, editor);
 }
 
 static void editor_free(void *self)

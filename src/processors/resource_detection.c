@@ -216,7 +216,7 @@ static int detector_consume(void *arg, struct batch *batch)
 	int r;
 
 	if (known && known->detection.count)
-		r = processor_edit(self->setup, batch, change, &view);
+		r = processor_edit_resources(self->setup, batch, change, &view);
 	else
 		r = consumers_send(self->setup->next, batch);
 	known_unref(known);
