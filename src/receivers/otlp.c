@@ -112,6 +112,8 @@ static int start_grpc(struct otlp *o, struct buf *why)
 		.connection_age_grace_ns = options->keepalive.server_parameters.max_connection_age_grace_ns,
 		.ping_interval_ns = options->keepalive.server_parameters.time_ns,
 		.ping_timeout_ns = options->keepalive.server_parameters.timeout_ns,
+		.ping_min_interval_ns = options->keepalive.enforcement_policy.min_time_ns,
+		.idle_pings = options->keepalive.enforcement_policy.permit_without_stream,
 	};
 	int r = otlp_listen(o, &o->grpc, &listen, "gRPC", why);
 
@@ -125,13 +127,15 @@ static int start_grpc(struct otlp *o, struct buf *why)
 static int start_http(struct otlp *o, struct buf *why)
 {
 	const struct otlp_http_options *options = &o->options->protocols.http;
-	s64 whole = options->read_timeout_ns, head = options->read_header_timeout_ns;
 	const struct listen_options listen = {
 		.endpoint = options->endpoint,
 		.unix_socket = options->transport == 1,
 		.tls = options->has_tls ? &options->tls : NULL,
 		.idle_timeout_ns = options->idle_timeout_ns,
-		.request_timeout_ns = whole && head && head < whole ? head : whole ? whole : head,
+		.request_timeout_ns = options->read_timeout_ns,
+		.head_timeout_ns = options->read_header_timeout_ns,
+		.write_timeout_ns = options->write_timeout_ns,
+		.close_after_request = !options->keep_alives_enabled,
 	};
 	int r = otlp_listen(o, &o->http, &listen, "HTTP", why);
 

@@ -35,9 +35,12 @@ static const struct config_field server_parameters_fields[] = {
 	{ 0 },
 };
 
+#define ENFORCE(member) FIELD(struct otlp_grpc_options, keepalive.enforcement_policy.member)
 static const struct config_field enforcement_fields[] = {
-	{ "min_time", CONFIG_LATER, .help = "how often clients may ping is a fixed limit" },
-	{ "permit_without_stream", CONFIG_LATER, .help = "clients may ping without requests" },
+	{ "min_time", CONFIG_DURATION, ENFORCE(min_time_ns), .min = 1, .max = DURATION_MAX,
+	  .help = "close connections of clients that ping more often; 5m unless given" },
+	{ "permit_without_stream", CONFIG_BOOL, ENFORCE(permit_without_stream),
+	  .help = "clients may ping without requests" },
 	{ 0 },
 };
 
@@ -76,7 +79,7 @@ static const struct config_field http_keepalive_fields[] = {
 	{ "idle_timeout", CONFIG_DURATION, FIELD(struct otlp_http_options, idle_timeout_ns), .max = DURATION_MAX,
 	  .help = "close connections that have had no requests for so long" },
 	{ "enabled", CONFIG_BOOL, FIELD(struct otlp_http_options, keep_alives_enabled),
-	  .help = "must be true: connections are kept for further requests" },
+	  .help = "keep connections for further requests" },
 	{ 0 },
 };
 
@@ -101,13 +104,13 @@ static const struct config_field http_fields[] = {
 	{ "read_timeout", CONFIG_DURATION, HTTP(read_timeout_ns), .max = DURATION_MAX,
 	  .help = "how long a request may take to arrive" },
 	{ "read_header_timeout", CONFIG_DURATION, HTTP(read_header_timeout_ns), .max = DURATION_MAX,
-	  .help = "the same; the shorter one holds" },
-	{ "write_timeout", CONFIG_LATER,
-	  .help = "answers are a few bytes; the idle timeout ends what does not take them" },
+	  .help = "how long its headers may take" },
+	{ "write_timeout", CONFIG_DURATION, HTTP(write_timeout_ns), .max = DURATION_MAX,
+	  .help = "how long a client may take to read an answer" },
 	{ "idle_timeout", CONFIG_DURATION, HTTP(idle_timeout_ns), .max = DURATION_MAX,
 	  .help = "close connections that have had no requests for so long" },
 	{ "keep_alives_enabled", CONFIG_BOOL, HTTP(keep_alives_enabled),
-	  .help = "must be true: connections are kept for further requests" },
+	  .help = "keep connections for further requests" },
 	{ "keepalive", CONFIG_SECTION, 0, .fields = http_keepalive_fields, .help = "the age of connections" },
 	{ "traces_url_path", CONFIG_LATER, .help = "only profiles are received, at /v1development/profiles" },
 	{ "metrics_url_path", CONFIG_LATER, .help = "only profiles are received, at /v1development/profiles" },
@@ -135,7 +138,8 @@ const struct config_field otlp_fields[] = {
 
 const struct otlp_options otlp_defaults = {
 	.protocols = {
-		.grpc = { .endpoint = "localhost:4317", .tls = NO_TLS, .auth.authenticator = "" },
+		.grpc = { .endpoint = "localhost:4317", .tls = NO_TLS, .auth.authenticator = "",
+			  .keepalive.enforcement_policy.min_time_ns = 300000000000 },
 		.http = { .endpoint = "localhost:4318", .tls = NO_TLS, .auth.authenticator = "",
 			  .keep_alives_enabled = true },
 	},
@@ -164,9 +168,6 @@ void otlp_options_check(const void *options, struct config_place place, const ch
 		config_error(errors, place, path, "protocols needs at least one of grpc, http");
 	if (!*o->protocols.grpc.endpoint || !*o->protocols.http.endpoint)
 		config_error(errors, place, path, "endpoint must not be empty: write host:port, localhost:4317 say");
-	if (!o->protocols.http.keep_alives_enabled)
-		config_error(errors, place, path,
-			     "connections of HTTP are always kept for further requests; remove keep_alives_enabled");
 	if (o->protocols.grpc.max_recv_msg_size_mib > LIMIT_MIB)
 		config_warning(errors, place, path, "requests over gRPC larger than %u MiB are refused in any case",
 			       LIMIT_MIB);

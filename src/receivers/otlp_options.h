@@ -26,6 +26,10 @@ struct otlp_grpc_options {
 			s64 max_connection_idle_ns, max_connection_age_ns, max_connection_age_grace_ns;
 			s64 time_ns, timeout_ns;
 		} server_parameters;
+		struct {
+			s64 min_time_ns;
+			bool permit_without_stream;
+		} enforcement_policy;
 	} keepalive;
 };
 
@@ -40,7 +44,7 @@ struct otlp_http_options {
 	bool include_metadata;
 	struct config_pairs response_headers;
 	struct config_texts compression_algorithms;
-	s64 read_timeout_ns, read_header_timeout_ns, idle_timeout_ns;
+	s64 read_timeout_ns, read_header_timeout_ns, write_timeout_ns, idle_timeout_ns;
 	bool keep_alives_enabled;
 };
 
