@@ -9,6 +9,7 @@ import tempfile
 import harness
 import backend
 import canonical
+import clients
 import relay
 
 TAP = harness.TAP
@@ -31,17 +32,32 @@ class Next:
         self.grpc_port, self.http_port = ports
 
 
+def add_tls(folder, receiving, sending):
+    """Certificates on both sides of the hop between two configurations."""
+    def files(name, authority):
+        return {"cert_file": os.path.join(folder, f"{name}.pem"), "key_file": os.path.join(folder, f"{name}.key"),
+                authority: os.path.join(folder, "ca.pem")}
+
+    for protocol in receiving["receivers"]["otlp"]["protocols"].values():
+        protocol["tls"] = files("server", "client_ca_file")
+    for exporter in sending["exporters"].values():
+        exporter["tls"] = files("client", "ca_file")
+        exporter["endpoint"] = exporter["endpoint"].replace("http://", "https://").replace("127.0.0.1", "localhost")
+
+
 @contextlib.contextmanager
-def chain(binary, ours_first, between, compression):
-    """client -> first -> second -> backend, one of the two being the Collector."""
+def chain(binary, ours_first, between, compression, folder=None):
+    """client -> first -> second -> backend, one of the two being the Collector; with TLS if there are certificates."""
     with backend.Backend() as behind, contextlib.ExitStack() as stack:
         def run(config, ports, ours):
             return stack.enter_context(harness.Wick(config, ports) if ours else harness.Otelcol(binary, config, ports))
 
-        config, *ports = relay.configuration(behind, "grpc")
-        second = run(config, ports, not ours_first)
-        config, *ports = relay.configuration(Next(ports), between, compression)
-        yield run(config, ports, ours_first), second, behind, ports
+        receiving, *inner = relay.configuration(behind, "grpc")
+        sending, *ports = relay.configuration(Next(inner), between, compression)
+        if folder:
+            add_tls(folder, receiving, sending)
+        second = run(receiving, inner, not ours_first)
+        yield run(sending, ports, ours_first), second, behind, ports
 
 
 def ways():
@@ -51,9 +67,18 @@ def ways():
             yield between, compression, ours_first
 
 
-def one_way(binary, name, between, compression, ours_first):
-    with chain(binary, ours_first, between, compression) as (first, second, behind, ports):
+def one_way(binary, name, between, compression, ours_first, folder=None):
+    with chain(binary, ours_first, between, compression, folder) as (first, second, behind, ports):
         check_through(name, first, second, behind, ports, "http" if between == "grpc" else "grpc")
+
+
+def with_tls(binary):
+    with tempfile.TemporaryDirectory(prefix="wick-test-") as folder:
+        clients.make_certificates(folder)
+        for between in ("grpc", "http"):
+            for ours_first in (False, True):
+                name = f"{'ours into its' if ours_first else 'its into ours'}, {between}, mTLS"
+                relay.guarded(name, one_way, binary, name, between, "gzip", ours_first, folder)
 
 
 def its_file(binary):
@@ -77,6 +102,7 @@ def main():
         for between, compression, ours_first in ways():
             name = f"{'ours into its' if ours_first else 'its into ours'}, {between}, {compression}"
             relay.guarded(name, one_way, binary, name, between, compression, ours_first)
+        with_tls(binary)
         relay.guarded("its file", its_file, binary)
     TAP.end()
 
