@@ -17,7 +17,7 @@
 #include "pipeline/service.h"
 #include "test.h"
 
-extern const struct component_ops extension_health_check, extension_zpages;
+extern const struct component_ops extension_bearertokenauth, extension_health_check, extension_zpages;
 
 /* ---- A service with a receiver and an exporter that do nothing ---------------------------- */
 
@@ -54,7 +54,8 @@ static const struct component_ops nothing = {
 	.consume = nothing_consume, .free = nothing_free,
 };
 static const struct component_ops *const nothings[] = { &nothing, NULL }, *const none[] = { NULL };
-static const struct component_ops *const extensions[] = { &extension_health_check, &extension_zpages, NULL };
+static const struct component_ops *const extensions[] = { &extension_bearertokenauth, &extension_health_check,
+							   &extension_zpages, NULL };
 static const struct component_registry registry = { {
 	[COMPONENT_RECEIVER] = nothings, [COMPONENT_PROCESSOR] = none, [COMPONENT_EXPORTER] = nothings,
 	[COMPONENT_CONNECTOR] = none, [COMPONENT_EXTENSION] = extensions,
@@ -131,8 +132,8 @@ static int free_port(void)
 	return ntohs(address.sin_port);
 }
 
-/* The whole answer to GET path. */
-static const char *get(int port, const char *path)
+/* The whole answer to GET path; more: headers, each ended by a line end. */
+static const char *get_with(int port, const char *path, const char *more)
 {
 	static char answer[1 << 20];
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((u16)port),
@@ -143,13 +144,18 @@ static const char *get(int port, const char *path)
 	ssize_t n;
 
 	EQ(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", path);
+	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", path, more);
 	EQ(write(fd, request, strlen(request)), strlen(request));
 	while ((n = read(fd, answer + len, sizeof(answer) - 1 - len)) > 0)
 		len += (size_t)n;
 	close(fd);
 	answer[len] = '\0';
 	return answer;
+}
+
+static const char *get(int port, const char *path)
+{
+	return get_with(port, path, "");
 }
 
 static char yaml[2048];
@@ -224,6 +230,19 @@ TEST(zpages_are_served)
 	OK(strstr(get(port, "/debug/expvarz"), "\"wick_metrics_dropped\": 0"));
 	OK(strstr(get(port, "/debug/tracez"), "HTTP/1.1 404"));
 	OK(strstr(get(port, "/debug"), "/debug/servicez"));
+	end();
+}
+
+TEST(zpages_ask_who_it_is_if_told_so)
+{
+	int port = free_port();
+
+	must_run(yaml_for("extensions: {bearertokenauth: {token: secret}, zpages: {endpoint: \"127.0.0.1:%d\", "
+			  "transport: tcp, auth: {authenticator: bearertokenauth}}}\n" PIPELINES
+			  "extensions: [zpages, bearertokenauth], telemetry: {metrics: {level: none}}}\n", port));
+	OK(strstr(get(port, "/debug/servicez"), "HTTP/1.1 401"));
+	OK(strstr(get_with(port, "/debug/servicez", "Authorization: Bearer wrong\r\n"), "HTTP/1.1 401"));
+	OK(strstr(get_with(port, "/debug/servicez", "Authorization: Bearer secret\r\n"), "HTTP/1.1 200"));
 	end();
 }
 

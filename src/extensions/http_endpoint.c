@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extensions/http_endpoint.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -8,6 +9,28 @@
 #include "pipeline/service.h"
 
 #define TEXT_MAX 4096
+
+const char *const http_endpoint_transports[] = { "tcp", NULL };
+
+const struct config_field http_endpoint_auth_fields[] = {
+	{ "authenticator", CONFIG_TEXT, FIELD(struct http_endpoint_options, authenticator), .required = true,
+	  .extension = true, .help = "id of an extension (bearertokenauth, basicauth) that requests must satisfy" },
+	{ "request_params", CONFIG_REFUSED,
+	  .help = "no authenticator here looks at parameters of the request; remove it" },
+	{ 0 },
+};
+
+static int find_authenticator(struct http_endpoint *endpoint, struct service *service, const char *id, struct buf *why)
+{
+	const struct component_ops *ops = service_extension(service, id, &endpoint->authenticator_self);
+
+	if (!ops || !ops->authenticator || !ops->authenticator->accept) {
+		buf_addf(why, "%s is no extension of service::extensions that tells who may ask", id);
+		return -EINVAL;
+	}
+	endpoint->authenticator = ops->authenticator;
+	return 0;
+}
 
 int http_endpoint_open(struct http_endpoint *endpoint, struct service *service,
 		       const struct http_endpoint_options *options, void *arg, struct buf *why)
@@ -21,28 +44,73 @@ int http_endpoint_open(struct http_endpoint *endpoint, struct service *service,
 		.idle_timeout_ns = options->idle_timeout_ns,
 		.close_after_request = !options->keep_alives,
 	};
+	int r = 0;
 
 	endpoint->arg = arg;
-	return server_listen(service_server(service), &listen, &endpoint->listener, why);
+	if (*options->authenticator)
+		r = find_authenticator(endpoint, service, options->authenticator, why);
+	return r < 0 ? r : server_listen(service_server(service), &listen, &endpoint->listener, why);
+}
+
+static bool is_authorized(const struct http_endpoint *endpoint, const struct exchange *exchange)
+{
+	const struct authenticator_ops *ops = endpoint->authenticator;
+	const char *name = "authorization";
+
+	if (!ops)
+		return true;
+	if (ops->header_name)
+		name = ops->header_name(endpoint->authenticator_self);
+	return exchange_header_count(exchange, name) <= 1 &&
+	       ops->accept(endpoint->authenticator_self, exchange_header(exchange, name));
+}
+
+static void reply_unauthorized(struct exchange *exchange)
+{
+	static const struct http_header headers[] = { { "www-authenticate", "Basic, Bearer" } };
+	struct buf body;
+
+	buf_init(&body, TEXT_MAX);
+	buf_addf(&body, "missing or wrong credentials\n");
+	exchange_reply(exchange, 401, CONTENT_TEXT, headers, 1, &body);
+}
+
+static void serve(void *arg, struct exchange *exchange)
+{
+	const struct http_endpoint_route *route = arg;
+
+	if (is_authorized(route->endpoint, exchange))
+		route->handle(route->endpoint->arg, exchange);
+	else
+		reply_unauthorized(exchange);
 }
 
 int http_endpoint_route(struct http_endpoint *endpoint, const char *method, const char *path,
 			void (*handle)(void *arg, struct exchange *exchange), struct buf *why)
 {
-	const struct route route = { .method = method, .path = path, .handle = handle, .arg = endpoint->arg };
-	int r = listener_route(endpoint->listener, &route);
+	struct http_endpoint_route *at = &endpoint->routes[endpoint->route_count];
+	const struct route route = { .method = method, .path = path, .handle = serve, .arg = at };
+	int r;
 
+	assert(endpoint->route_count < HTTP_ENDPOINT_ROUTES_MAX);
+	*at = (struct http_endpoint_route){ endpoint, handle };
+	r = listener_route(endpoint->listener, &route);
 	if (r == -EEXIST)
 		buf_addf(why, "somebody else serves %s on %s already; choose another endpoint", path,
 			 listener_address(endpoint->listener));
+	endpoint->route_count += r == 0;
 	return r;
 }
 
+/* The listener is gone with its last route; one that has none goes when anybody leaves. */
 void http_endpoint_close(struct http_endpoint *endpoint, u64 deadline_ns)
 {
-	if (endpoint->listener)
-		listener_leave(endpoint->listener, endpoint->arg, deadline_ns);
+	for (u32 i = 0; i < endpoint->route_count; i++)
+		listener_leave(endpoint->listener, &endpoint->routes[i], deadline_ns);
+	if (endpoint->listener && !endpoint->route_count)
+		listener_leave(endpoint->listener, endpoint, deadline_ns);
 	endpoint->listener = NULL;
+	endpoint->route_count = 0;
 }
 
 void http_reply(struct exchange *exchange, int status, const char *content_type, struct buf *body)

@@ -8,6 +8,7 @@
 #include "abi.h"
 #include "config/fields.h"
 #include "net/server.h"
+#include "pipeline/component.h"
 
 struct buf;
 struct service;
@@ -18,10 +19,18 @@ struct http_endpoint_options {
 	struct tls_server_options tls;
 	s64 read_timeout_ns, read_header_timeout_ns, write_timeout_ns, idle_timeout_ns;	/* 0: the server's own */
 	bool keep_alives;
+	int transport;				/* 0: tcp, all there is */
+	const char *authenticator;		/* id of an extension that requests must satisfy; "" none */
 };
 
-/* Entries of a table for the Collector's HTTP server settings. */
-#define HTTP_ENDPOINT_DEFAULTS(address) { .endpoint = (address), .keep_alives = true }
+extern const struct config_field http_endpoint_auth_fields[];
+extern const char *const http_endpoint_transports[];
+
+/* Entries of a table for the Collector's HTTP server settings, and their defaults. */
+#define HTTP_ENDPOINT_DEFAULTS(address) { \
+	.endpoint = (address), .keep_alives = true, .authenticator = "", \
+	.tls = { .cert_file = "", .key_file = "", .cert_pem = "", .key_pem = "", .client_ca_file = "", \
+		 .min_version = "", .max_version = "" } }
 #define HTTP_ENDPOINT_FIELDS(type, member) \
 	{ "endpoint", CONFIG_TEXT, FIELD(type, member.endpoint), .required = true, \
 	  .help = "address and port to listen on" }, \
@@ -37,9 +46,10 @@ struct http_endpoint_options {
 	  .help = "let a connection be used for more than one request" }, \
 	{ "idle_timeout", CONFIG_DURATION, FIELD(type, member.idle_timeout_ns), \
 	  .help = "of a connection without requests; 0: the default" }, \
-	{ "transport", CONFIG_REFUSED, .help = "only tcp is served here; remove it" }, \
-	{ "auth", CONFIG_REFUSED, \
-	  .help = "this page asks nobody who they are; listen on localhost, or set tls::client_ca_file" }, \
+	{ "transport", CONFIG_CHOICE, FIELD(type, member.transport), .choices = http_endpoint_transports, \
+	  .help = "tcp" }, \
+	{ "auth", CONFIG_SECTION, FIELD(type, member), .fields = http_endpoint_auth_fields, \
+	  .help = "who may ask" }, \
 	{ "cors", CONFIG_REFUSED, .help = "this page is not for scripts of other sites; remove it" }, \
 	{ "max_request_body_size", CONFIG_REFUSED, .help = "requests have no body here; remove it" }, \
 	{ "include_metadata", CONFIG_REFUSED, .help = "nothing is passed on from these requests; remove it" }, \
@@ -47,10 +57,21 @@ struct http_endpoint_options {
 	{ "compression_algorithms", CONFIG_REFUSED, .help = "requests have no body here; remove it" }, \
 	{ "middlewares", CONFIG_REFUSED, .help = "there are no middlewares; remove it" }
 
-/* Embedded by its owner, zeroed before. */
+#define HTTP_ENDPOINT_ROUTES_MAX 16
+
+struct http_endpoint_route {
+	const struct http_endpoint *endpoint;
+	void (*handle)(void *arg, struct exchange *exchange);
+};
+
+/* Embedded by its owner, zeroed before; stays where it is while it is open. */
 struct http_endpoint {
 	struct listener *listener;
 	void *arg;
+	const struct authenticator_ops *authenticator;	/* or NULL */
+	void *authenticator_self;
+	struct http_endpoint_route routes[HTTP_ENDPOINT_ROUTES_MAX];
+	u32 route_count;
 };
 
 /* Begins to listen; arg is given to the handlers. `why` gets a sentence. */
