@@ -143,7 +143,7 @@ static bool has_room(const struct queue *queue, const struct queue_item *item)
 }
 
 /* Claims the item's place, waiting for it if that is asked for. */
-static int claim(struct queue *queue, struct queue_item *item)
+static int claim(struct queue *queue, struct queue_item *item, bool may_wait)
 {
 	struct timespec end = wait_end();
 	int r = 0;
@@ -151,7 +151,7 @@ static int claim(struct queue *queue, struct queue_item *item)
 	if (item->size > queue->limits.size_max)
 		return -E2BIG;
 	while (!queue->closed && !has_room(queue, item)) {
-		if (!queue->limits.block_on_overflow || r == ETIMEDOUT)
+		if (!may_wait || r == ETIMEDOUT)
 			return -ENOBUFS;
 		r = pthread_cond_timedwait(&queue->room, &queue->lock, &end);
 	}
@@ -209,9 +209,9 @@ static int wait_for_result(struct queue *queue, struct queue_item *item, struct 
 	return -EAGAIN;
 }
 
-static int enqueue(struct queue *queue, struct queue_item *item, struct queue_waiter *waiter, bool *ret_wake)
+static int enqueue(struct queue *queue, struct queue_item *item, bool may_wait, bool *ret_wake)
 {
-	int r = claim(queue, item);
+	int r = claim(queue, item, may_wait);
 
 	if (r < 0)
 		return r;
@@ -226,18 +226,17 @@ static int enqueue(struct queue *queue, struct queue_item *item, struct queue_wa
 		}
 		let_go(queue, item);
 	}
-	if (queue->limits.wait_for_result)
-		item->waiter = waiter;
 	push(queue, item);
 	*ret_wake = queue->asleep;
 	queue->asleep = false;
 	return 0;
 }
 
-int queue_put(struct queue *queue, struct batch *batch, void (*wake)(void *arg), void *arg)
+/* *ret_item: the item, for who waits for its result; the taking thread has it. */
+static int put(struct queue *queue, struct batch *batch, bool may_wait, struct queue_waiter *waiter,
+	       queue_wake_fn *wake, void *arg, struct queue_item **ret_item)
 {
 	_cleanup_(item_freep) struct queue_item *item = calloc(1, sizeof(*item));
-	struct queue_waiter waiter = { 0 };
 	bool wakes = false;
 	int r;
 
@@ -249,21 +248,39 @@ int queue_put(struct queue *queue, struct batch *batch, void (*wake)(void *arg),
 	item->samples = batch_samples(batch);
 	item->weight = batch_weight(batch);
 	item->size = size_of(queue, item->samples, item->weight);
+	item->waiter = waiter;
 	pthread_mutex_lock(&queue->lock);
-	r = enqueue(queue, item, &waiter, &wakes);
+	r = enqueue(queue, item, may_wait, &wakes);
 	pthread_mutex_unlock(&queue->lock);
 	if (r < 0)
 		return r;
+	*ret_item = TAKE(item);
 	if (wakes)
 		wake(arg);
-	if (!queue->limits.wait_for_result) {
-		item = NULL;	/* the taking thread has it */
-		return 0;
-	}
+	return 0;
+}
+
+int queue_put(struct queue *queue, struct batch *batch, queue_wake_fn *wake, void *arg)
+{
+	const struct queue_limits *limits = &queue->limits;
+	struct queue_waiter waiter = { 0 };
+	struct queue_item *item;
+	int r;
+
+	r = put(queue, batch, limits->block_on_overflow, limits->wait_for_result ? &waiter : NULL, wake, arg, &item);
+	if (r < 0 || !limits->wait_for_result)
+		return r;
 	pthread_mutex_lock(&queue->lock);
-	r = wait_for_result(queue, TAKE(item), &waiter);
+	r = wait_for_result(queue, item, &waiter);
 	pthread_mutex_unlock(&queue->lock);
 	return r;
+}
+
+int queue_offer(struct queue *queue, struct batch *batch, queue_wake_fn *wake, void *arg)
+{
+	struct queue_item *item;
+
+	return put(queue, batch, false, NULL, wake, arg, &item);
 }
 
 /* ---- Taking ------------------------------------------------------------------------------- */

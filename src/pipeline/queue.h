@@ -66,7 +66,11 @@ DEFINE_CLEANUP(struct queue *, queue_free)
  * or on disk, or closed; -E2BIG: it never fits. With wait_for_result, -EBADMSG or -EAGAIN: it was not sent, or is not
  * yet.
  */
-int queue_put(struct queue *queue, struct batch *batch, void (*wake)(void *arg), void *arg);
+typedef void queue_wake_fn(void *arg);
+int queue_put(struct queue *queue, struct batch *batch, queue_wake_fn *wake, void *arg);
+
+/* The same, but nobody waits for room or for the result, whatever the limits say. */
+int queue_offer(struct queue *queue, struct batch *batch, queue_wake_fn *wake, void *arg);
 
 /* The oldest, or NULL. Once it is closed, what is on disk stays there. */
 struct queue_item *queue_take(struct queue *queue);

@@ -36,6 +36,7 @@ struct send {
 };
 
 struct sender {
+	struct sender *next_running;
 	struct sender_parts parts;
 	struct sender_options options;
 	const struct sender_ops *ops;
@@ -56,6 +57,13 @@ struct sender {
 	u32 active;			/* in flight, or waiting for the next attempt: at most num_consumers */
 	bool is_failing, drains;
 };
+
+/*
+ * All that run. One of an old configuration leaves what it has not sent to that of the new one with the same id, if
+ * there is one: on a reload, nothing is lost because a backend is away.
+ */
+static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sender *running;
 
 struct batch *send_batch(struct send *send)
 {
@@ -100,12 +108,45 @@ static void drop(struct send *send, int result, const char *why, const char *rea
 	release(send, result, false);
 }
 
+static void wake(void *arg)
+{
+	struct sender *sender = arg;
+
+	if (sender->ops->wake) {
+		sender->ops->wake(sender->self);
+		return;
+	}
+	pthread_mutex_lock(&sender->lock);
+	sender->woken = true;
+	pthread_cond_signal(&sender->changed);
+	pthread_mutex_unlock(&sender->lock);
+}
+
+/* Gives it to the one that runs under the same id now; false if there is none, or it has no room. */
+static bool hand_over(struct send *send)
+{
+	struct sender *heir;
+	int r = -ENOENT;
+
+	if (send->sender->parts.storage)
+		return false;
+	pthread_mutex_lock(&running_lock);
+	for (heir = running; heir && strcmp(heir->parts.id, send->sender->parts.id);)
+		heir = heir->next_running;
+	if (heir)
+		r = queue_offer(heir->queue, batch_ref(send->what.batch), wake, heir);
+	pthread_mutex_unlock(&running_lock);
+	if (r == 0)
+		release(send, 0, false);
+	return r == 0;
+}
+
 /* The end of the process is near: what is on disk waits for the next, the rest is lost. */
 static void abandon(struct send *send)
 {
 	if (send->sender->parts.storage)
 		release(send, -EAGAIN, true);
-	else
+	else if (!hand_over(send))
 		drop(send, -EAGAIN, "wick stops before they could be sent", "");
 }
 
@@ -140,6 +181,8 @@ static void try_later(struct send *send, const struct send_result *result)
 		release(send, -EAGAIN, true);
 		return;
 	}
+	if (sender->drains && hand_over(send))
+		return;
 	if (!retry_again(&send->retry, &sender->options.retry, now, result->delay_ns, random_unit(), &delay)) {
 		drop(send, -EAGAIN, sender->options.retry.enabled ? "no more retries left" : "retry_on_failure is off",
 		     result->reason);
@@ -219,6 +262,16 @@ static struct send *new_send(struct sender *sender)
 	return send;
 }
 
+/* One that is there already, or the next of the queue. */
+static struct send *next_send(struct sender *sender)
+{
+	struct send *send = sender->sends;
+
+	while (send && send->state != SEND_READY)
+		send = send->next;
+	return send ? send : new_send(sender);
+}
+
 /* What failed before goes first, as it is older. */
 static void begin_all(struct sender *sender)
 {
@@ -231,25 +284,11 @@ static void begin_all(struct sender *sender)
 		if (send->state == SEND_WAITING && send->due_ns <= now)
 			begin(send, now);
 	}
-	while (sender->active < max && (next = new_send(sender)))
+	while (sender->active < max && (next = next_send(sender)))
 		begin(next, now);
 }
 
 /* ---- The thread ---------------------------------------------------------------------------- */
-
-static void wake(void *arg)
-{
-	struct sender *sender = arg;
-
-	if (sender->ops->wake) {
-		sender->ops->wake(sender->self);
-		return;
-	}
-	pthread_mutex_lock(&sender->lock);
-	sender->woken = true;
-	pthread_cond_signal(&sender->changed);
-	pthread_mutex_unlock(&sender->lock);
-}
 
 static u64 next_time(const struct sender *sender)
 {
@@ -295,19 +334,26 @@ static void wait_for_news(struct sender *sender)
 	sender->ops->wait(sender->self, timeout_ms);
 }
 
-/* From now on nothing new comes; what is on disk and not in flight stays there. */
+/*
+ * From now on nothing new comes. What is not in flight goes to the heir, or stays on disk; what neither takes is sent
+ * as long as there is time.
+ */
 static void begin_draining(struct sender *sender)
 {
-	struct send *next;
+	struct send *send, *next;
 
 	sender->drains = true;
-	for (struct send *send = sender->sends; send; send = next) {
+	for (send = sender->sends; send; send = next) {
 		next = send->next;
-		if (send->state != SEND_IN_FLIGHT && sender->parts.storage)
+		if (send->state == SEND_IN_FLIGHT)
+			continue;
+		if (sender->parts.storage)
 			release(send, -EAGAIN, true);
-		else
+		else if (!hand_over(send))
 			send->due_ns = 0;
 	}
+	while ((send = new_send(sender)) && hand_over(send))
+		;
 }
 
 /* The deadline has come, or there is nothing left. */
@@ -475,6 +521,10 @@ int sender_start(struct sender *sender, struct buf *why)
 		return r;
 	}
 	sender->is_running = true;
+	pthread_mutex_lock(&running_lock);
+	sender->next_running = running;
+	running = sender;
+	pthread_mutex_unlock(&running_lock);
 	(void)pthread_setname_np(sender->thread, "wick: sender");
 	return 0;
 }
@@ -499,10 +549,22 @@ int sender_consume(struct sender *sender, struct batch *batch)
 	return r == -E2BIG ? r : -EAGAIN;
 }
 
+static void forget(struct sender *sender)
+{
+	struct sender **link = &running;
+
+	pthread_mutex_lock(&running_lock);
+	while (*link != sender)
+		link = &(*link)->next_running;
+	*link = sender->next_running;
+	pthread_mutex_unlock(&running_lock);
+}
+
 void sender_stop(struct sender *sender, u64 deadline_ns)
 {
 	if (!sender->is_running)
 		return;
+	forget(sender);
 	queue_close(sender->queue);
 	pthread_mutex_lock(&sender->lock);
 	sender->stopping = true;

@@ -502,6 +502,57 @@ TEST(sender_sends_a_small_batch_when_it_has_waited_long_enough)
 	fake_done(&fake);
 }
 
+TEST(sender_leaves_what_it_has_to_the_next_of_the_same_id)
+{
+	struct fake old, new;
+
+	fake_init(&old);
+	fake_init(&new);
+	old.options.queue.num_consumers = 2;
+	old.options.retry.initial_interval_ns = 3600 * SECOND;
+	old.options.retry.max_elapsed_time_ns = 0;
+	old.results[0].outcome = SEND_RETRY;
+	fake_start(&old, &in_flight);
+	for (u32 i = 1; i <= 5; i++)
+		EQ(sender_consume(old.sender, new_batch(i)), 0);
+	wait_for_in_flight(&old, 2);
+	allow(&old, 1);				/* one fails and waits, one is in flight, three wait */
+	wait_for_attempts(&old, 1);
+	fake_start(&new, &at_once);
+	allow(&old, 1);
+	fake_stop(&old, 60 * SECOND);
+	wait_for_attempts(&new, 5);
+	fake_stop(&new, 60 * SECOND);
+	EQ(failed(&old), 0);
+	EQ(sent(&old), 0);
+	EQ(old.attempts, 2);
+	EQ(sent(&new), 15);
+	fake_done(&old);
+	fake_done(&new);
+}
+
+TEST(sender_keeps_what_the_next_has_no_room_for)
+{
+	struct fake old, new;
+
+	fake_init(&old);
+	fake_init(&new);
+	new.options.queue.queue_size = 1;
+	fake_start(&old, &in_flight);
+	fake_start(&new, &in_flight);
+	EQ(sender_consume(new.sender, new_batch(1)), 0);
+	for (u32 i = 0; i < 20; i++)
+		EQ(sender_consume(old.sender, new_batch(1)), 0);
+	allow(&old, 20);
+	fake_stop(&old, 60 * SECOND);
+	EQ(sent(&old), 20);
+	allow(&new, 1);
+	fake_stop(&new, 60 * SECOND);
+	EQ(sent(&new), 1);
+	fake_done(&old);
+	fake_done(&new);
+}
+
 TEST(sender_finds_on_disk_what_was_not_sent)
 {
 	struct fake fake;

@@ -8,6 +8,7 @@ import concurrent.futures
 import contextlib
 import http.server
 import os
+import signal
 import socket
 import ssl
 import subprocess
@@ -18,6 +19,7 @@ import harness
 import backend
 import canonical
 import clients
+import failures
 import forged
 import relay
 from backend import Answer
@@ -265,6 +267,19 @@ def kept_connections(_):
         TAP.check("otlp_grpc: each arrives once", set(behind.delivered.values()) == {1})
 
 
+def reload_while_away(_):
+    """What waits when the configuration is read again goes to the exporter of the new one."""
+    for out in ("grpc", "http"):
+        with failures.scene(out, "away") as (behind, proxy, wick, load):
+            load.send(20)
+            wick.signal(signal.SIGHUP)
+            load.send(20)
+            proxy.set("pass")
+            name = f"reload while the backend is away, {out}"
+            failures.check_delivery(name, behind, load)
+            failures.check_metric(name, wick, failures.SEND_FAILED, 0)
+
+
 # ---- What is in a request ---------------------------------------------------------------
 
 def contents(_):
@@ -337,7 +352,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         clients.make_certificates(folder)
         make_other_certificate(folder)
-        for run in (contents, json_encoding, kept_connections, refused, unix_socket, tls, mutual, reloaded, proxied):
+        for run in (contents, json_encoding, kept_connections, reload_while_away, refused, unix_socket, tls, mutual,
+                    reloaded, proxied):
             relay.guarded(run.__name__, run, folder)
     TAP.end()
 
