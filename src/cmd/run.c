@@ -96,6 +96,12 @@ static void log_errors(const struct config_errors *errors, int r)
 
 /* ---- Starting --------------------------------------------------------------------- */
 
+/* From the server's thread: TLS files that could not be read again. */
+static void log_notice(void *arg, const char *sentence)
+{
+	log_warn("server", "%s", sentence);
+}
+
 static int start_host(struct runner *r)
 {
 	int err;
@@ -108,6 +114,8 @@ static int start_host(struct runner *r)
 	if (!r->host.metrics)
 		return -ENOMEM;
 	err = server_new(r->host.metrics, &r->host.server);
+	if (err == 0)
+		server_on_notice(r->host.server, log_notice, NULL);
 	return err;
 }
 
