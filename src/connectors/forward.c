@@ -27,6 +27,7 @@ const struct component_ops connector_forward = {
 	.help = "hands profiles from pipelines on to other pipelines",
 	.fields = fields,
 	.create = forward_create,
+	.looks = LOOKS_AT_NOTHING,
 	.consume = forward_consume,
 	.free = forward_free,
 };

@@ -49,6 +49,7 @@ struct component_setup {
 	const char *id;				/* "otlp/backend" */
 	enum component_kind kind;
 	const struct consumers *next;		/* where to send; NULL for exporters and extensions */
+	bool next_reads_profiles;		/* bytes may as well be decoded at once, instead of checked */
 	struct service *service;		/* what all components share: pipeline/service.h */
 	struct component_status *status;	/* where to report health */
 };
@@ -62,6 +63,9 @@ struct authenticator_ops {
 	/* The name of that header, in lower case, if it is another one. Optional. */
 	const char *(*header_name)(void *self);
 };
+
+/* What a component does with each batch it is given. */
+enum component_look { LOOKS_AT_BYTES, LOOKS_AT_PROFILE, LOOKS_AT_NOTHING };
 
 struct component_ops {
 	const char *type;			/* "otlp_grpc" */
@@ -81,6 +85,9 @@ struct component_ops {
 	int (*consume)(void *self, struct batch *batch);	/* processors, exporters, connectors */
 	void (*stop)(void *self, u64 deadline_ns);		/* optional */
 	void (*free)(void *self);				/* accepts NULL */
+
+	/* Processors, exporters, connectors. NOTHING: it depends on what comes next. */
+	enum component_look looks;
 
 	/*
 	 * Exporters: two of it cannot run at once (it owns a file, a route), so that on a reload the old one is

@@ -63,7 +63,7 @@ static int fake_create(const struct component_setup *setup, const void *options,
 	if (!fake)
 		return -ENOMEM;
 	*fake = (struct fake){ setup, options };
-	note("create %s", setup->id);
+	note("create %s%s", setup->id, setup->next_reads_profiles ? " before a reader" : "");
 	for (int i = 0; setup->kind == COMPONENT_RECEIVER && i < 32; i++) {
 		if (!receivers[i]) {
 			receivers[i] = fake;
@@ -153,11 +153,14 @@ struct storage_ops {
 static const struct storage_ops storage_ops;
 static const struct component_ops fake = FAKE("fake"), alone = FAKE("alone", .alone = true),
 				  storage = FAKE("storage", .storage = &storage_ops);
+static const struct component_ops reader = FAKE("reader", .looks = LOOKS_AT_PROFILE),
+				  passer = FAKE("passer", .looks = LOOKS_AT_NOTHING);
+static const struct component_ops *const processors[] = { &fake, &reader, &passer, NULL };
 static const struct component_ops *const some[] = { &fake, NULL }, *const exporters[] = { &fake, &alone, NULL },
 				  *const extensions[] = { &fake, &storage, NULL };
 
 const struct component_registry fakes = {
-	.of_kind = { some, some, exporters, some, extensions },
+	.of_kind = { some, processors, exporters, some, extensions },
 };
 
 struct config *fakes_config(const char *yaml, struct config_errors *errors)

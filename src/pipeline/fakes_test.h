@@ -11,7 +11,8 @@
 
 struct batch;
 
-/* Receivers, processors, exporters, connectors and extensions, all of type fake, and storage among the extensions. */
+/* Receivers, processors, exporters, connectors and extensions, all of type fake; of other types are
+ * the extension storage, the exporter alone, and the processors reader and passer, by what they look at. */
 extern const struct component_registry fakes;
 
 /* What happened since the last call. */

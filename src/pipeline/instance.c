@@ -66,6 +66,13 @@ struct consumer instance_consumer(struct instance *instance)
 	return (struct consumer){ instance->ops->consume, instance->self };
 }
 
+bool instance_reads_profiles(const struct instance *instance)
+{
+	if (instance->ops->looks == LOOKS_AT_NOTHING)
+		return instance->target_reads_profiles;
+	return instance->ops->looks == LOOKS_AT_PROFILE;
+}
+
 /* ---- Life ------------------------------------------------------------------------ */
 
 /* What the component said goes behind its path; if it said nothing, the errno's text. */
@@ -92,6 +99,7 @@ int instance_make(struct instance *instance, struct service *service, struct met
 		.status = &instance->status,
 		.next = instance->kind == COMPONENT_PROCESSOR ? &instance->counted :
 			instance->targets.count ? &instance->targets : NULL,
+		.next_reads_profiles = instance->target_reads_profiles,
 	};
 	buf_init(&said, why->max);
 	r = instance->ops->create(&instance->setup, instance->options, &instance->self, &said);

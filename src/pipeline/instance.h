@@ -23,6 +23,7 @@ struct instance {
 	const void *options;
 
 	struct consumers targets;	/* what comes next; empty for exporters and extensions */
+	bool target_reads_profiles;	/* there is one, and it looks into every profile */
 	struct consumer counter;	/* of a processor: counts, and sends on to targets */
 	struct consumers counted;	/* just that */
 	struct metric *incoming, *outgoing;	/* of a processor */
@@ -46,6 +47,9 @@ int instance_start(struct instance *instance, struct buf *why);
 
 /* Nothing happens if it was not started. */
 void instance_stop(struct instance *instance, u64 deadline_ns);
+
+/* Does it look into every profile that it gets, by itself or by what comes next? */
+bool instance_reads_profiles(const struct instance *instance);
 
 /* Where to send to it: good until it is done. */
 struct consumer instance_consumer(struct instance *instance);

@@ -125,45 +125,53 @@ static int add_all(struct service *service)
 
 /* ---- Wires ----------------------------------------------------------------------- */
 
-static void wire(struct consumer *at, u32 *count, struct instance *to)
+/* What is wired; at is NULL to count first. */
+struct wiring {
+	struct consumer *at;
+	u32 count;
+	bool read_profiles;
+};
+
+static void wire(struct wiring *w, struct instance *to)
 {
-	if (at)
-		at[*count] = instance_consumer(to);
-	++*count;
+	if (w->at)
+		w->at[w->count] = instance_consumer(to);
+	w->read_profiles &= instance_reads_profiles(to);
+	w->count++;
 }
 
-/* All that a pipeline's last processor leads to; at may be NULL, to count. */
-static void wire_tail(struct service *service, const struct lane *lane, struct consumer *at, u32 *count)
+/* All that a pipeline's last processor leads to. */
+static void wire_tail(struct service *service, const struct lane *lane, struct wiring *w)
 {
 	for (u32 i = 0; i < lane->pipeline->exporters.count; i++) {
 		const struct plan_component *component = lane->pipeline->exporters.at[i];
 
-		wire(at, count, find(service, component->kind, component->id));
+		wire(w, find(service, component->kind, component->id));
 	}
 }
 
-static void wire_head(struct service *service, const struct lane *lane, struct consumer *at, u32 *count)
+static void wire_head(struct service *service, const struct lane *lane, struct wiring *w)
 {
 	if (lane->pipeline->processors.count)
-		wire(at, count, lane->processors[0]);
+		wire(w, lane->processors[0]);
 	else
-		wire_tail(service, lane, at, count);
+		wire_tail(service, lane, w);
 }
 
 /* What a receiver or connector leads to: the heads of all pipelines that name it. */
-static void wire_heads(struct service *service, const struct instance *from, struct consumer *at, u32 *count)
+static void wire_heads(struct service *service, const struct instance *from, struct wiring *w)
 {
 	for (u32 i = 0; i < service->plan->pipeline_count; i++) {
 		const struct plan_list *receivers = &service->plan->pipelines[i].receivers;
 
 		for (u32 k = 0; k < receivers->count; k++) {
 			if (receivers->at[k]->kind == from->kind && !strcmp(receivers->at[k]->id, from->id))
-				wire_head(service, &service->lanes[i], at, count);
+				wire_head(service, &service->lanes[i], w);
 		}
 	}
 }
 
-static void wire_processor(struct service *service, const struct instance *from, struct consumer *at, u32 *count)
+static void wire_processor(struct service *service, const struct instance *from, struct wiring *w)
 {
 	for (u32 i = 0; i < service->plan->pipeline_count; i++) {
 		const struct lane *lane = &service->lanes[i];
@@ -172,37 +180,38 @@ static void wire_processor(struct service *service, const struct instance *from,
 			if (lane->processors[k] != from)
 				continue;
 			if (k + 1 < lane->pipeline->processors.count)
-				wire(at, count, lane->processors[k + 1]);
+				wire(w, lane->processors[k + 1]);
 			else
-				wire_tail(service, lane, at, count);
+				wire_tail(service, lane, w);
 		}
 	}
 }
 
-static void wire_targets(struct service *service, struct instance *from, struct consumer *at, u32 *count)
+static void wire_targets(struct service *service, struct instance *from, struct wiring *w)
 {
 	if (from->kind == COMPONENT_RECEIVER || from->kind == COMPONENT_CONNECTOR)
-		wire_heads(service, from, at, count);
+		wire_heads(service, from, w);
 	else if (from->kind == COMPONENT_PROCESSOR)
-		wire_processor(service, from, at, count);
+		wire_processor(service, from, w);
 }
 
 /* ---- Starting -------------------------------------------------------------------- */
 
 static int make(struct service *service, struct instance *instance, struct buf *why)
 {
-	struct consumer *at;
-	u32 count = 0;
+	struct wiring w = { .read_profiles = true };
 	int r;
 
-	wire_targets(service, instance, NULL, &count);
-	if (count) {
-		at = arena_alloc(&service->plan->arena, count * sizeof(*at));
-		if (!at)
+	wire_targets(service, instance, &w);
+	if (w.count) {
+		w.at = arena_alloc(&service->plan->arena, w.count * sizeof(*w.at));
+		if (!w.at)
 			return arena_err(&service->plan->arena);
-		count = 0;
-		wire_targets(service, instance, at, &count);
-		instance->targets = (struct consumers){ at, count };
+		w.count = 0;
+		wire_targets(service, instance, &w);
+		instance->targets = (struct consumers){ w.at, w.count };
+		/* Where several edit, all but one need a copy, which is made of the bytes. */
+		instance->target_reads_profiles = w.read_profiles && w.count == 1;
 	}
 	service->making = instance;
 	r = instance_make(instance, service, service->host.metrics, why);

@@ -118,6 +118,24 @@ TEST(service_shares_receivers_and_exporters_between_pipelines)
 	end(&run);
 }
 
+TEST(service_tells_receivers_who_reads_profiles)
+{
+	struct running run = start("receivers: {fake/r: , fake/s: }\nprocessors: {passer: , reader: }\n"
+				   "exporters: {fake/e: }\nservice:\n  pipelines:\n"
+				   "    profiles: {receivers: [fake/r, fake/s], processors: [passer, reader], "
+				   "exporters: "
+				   "[fake/e]}\n"
+				   "    profiles/2: {receivers: [fake/s], processors: [passer], exporters: "
+				   "[fake/e]}\n");
+	const char *log = fakes_log();
+
+	EQ(run.result, 0);
+	OK(strstr(log, "create fake/r before a reader"));
+	OK(strstr(log, "create fake/s, "));
+	service_stop(run.service, UINT64_MAX);
+	end(&run);
+}
+
 TEST(service_unwinds_when_something_cannot_be_made_or_started)
 {
 	struct running run = start("receivers: {fake/r: {fail_create: true}}\nexporters: {fake/e: }\n"

@@ -155,6 +155,7 @@ const struct component_ops processor_attributes = {
 	.defaults = &defaults,
 	.check = editor_check,
 	.create = editor_create,
+	.looks = LOOKS_AT_PROFILE,
 	.consume = editor_consume,
 	.free = editor_free,
 };

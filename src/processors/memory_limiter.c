@@ -226,6 +226,7 @@ const struct component_ops processor_memory_limiter = {
 	.defaults = &defaults,
 	.check = limiter_check,
 	.create = limiter_create,
+	.looks = LOOKS_AT_NOTHING,
 	.consume = limiter_consume,
 	.free = limiter_free,
 };

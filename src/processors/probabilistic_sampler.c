@@ -203,6 +203,7 @@ const struct component_ops processor_probabilistic_sampler = {
 	.options_bytes = sizeof(struct options),
 	.defaults = &defaults,
 	.create = sampler_create,
+	.looks = LOOKS_AT_PROFILE,
 	.consume = sampler_consume,
 	.free = free,
 };

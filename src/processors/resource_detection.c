@@ -373,6 +373,7 @@ const struct component_ops processor_resource_detection = {
 	.check = detector_check,
 	.create = detector_create,
 	.start = detector_start,
+	.looks = LOOKS_AT_PROFILE,
 	.consume = detector_consume,
 	.stop = detector_stop,
 	.free = detector_free,

@@ -328,6 +328,7 @@ const struct component_ops processor_symbolize = {
 	.defaults = &defaults,
 	.create = symbolize_create,
 	.start = symbolize_start,
+	.looks = LOOKS_AT_PROFILE,
 	.consume = symbolize_consume,
 	.stop = symbolize_stop,
 	.free = symbolize_free,

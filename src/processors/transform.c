@@ -366,6 +366,7 @@ const struct component_ops processor_transform = {
 	.options_bytes = sizeof(struct options),
 	.check = transform_check,
 	.create = transform_create,
+	.looks = LOOKS_AT_PROFILE,
 	.consume = transform_consume,
 	.free = transform_free,
 };

@@ -17,6 +17,7 @@ void otlp_intake_init(struct otlp_intake *intake, struct metrics *metrics, const
 		      const char *transport)
 {
 	receipts_init(&intake->receipts, metrics, setup, transport);
+	intake->decodes = setup->next_reads_profiles;
 	intake->guessed = metrics_get(metrics, METRIC_COUNTER, "wick_receiver_guessed_requests",
 				      "Requests read as of OTLP 1.9 only because they make no sense as of 1.10.",
 				      &(struct metric_label){ "receiver", setup->id }, 1);
@@ -41,25 +42,33 @@ static int read_json(const struct buf *message, struct batch **ret_batch, struct
 	return r < 0 ? r : take_profile(profile, ret_batch);
 }
 
-/* Bytes that may be sent on as they are stay bytes. */
-static int read_protobuf(const struct otlp_intake *intake, struct buf *message, struct batch **ret_batch,
-			 struct buf *why)
+static int decode(const struct otlp_intake *intake, const struct buf *message, struct batch **ret_batch)
 {
 	struct profile *profile;
 	struct otlp_info info;
-	u64 samples;
-	int r = otlp_check(message->data, message->len, &samples, why);
+	int r = otlp_decode(message->data, message->len, &info, &profile);
 
-	if (r == 0) {
-		*ret_batch = batch_from_bytes(message, samples);
-		return *ret_batch ? 0 : -ENOMEM;
-	}
-	if (r == 1)
-		r = otlp_decode(message->data, message->len, &info, &profile);
 	if (r < 0)
 		return r;
 	metric_add(intake->guessed, info.guessed);
 	return take_profile(profile, ret_batch);
+}
+
+/* Bytes that may be sent on as they are stay bytes, unless what comes next would decode them anyway. */
+static int read_protobuf(const struct otlp_intake *intake, struct buf *message, struct batch **ret_batch,
+			 struct buf *why)
+{
+	u64 samples;
+	int r;
+
+	if (intake->decodes && decode(intake, message, ret_batch) == 0)
+		return 0;
+	r = otlp_check(message->data, message->len, &samples, why);
+	if (r == 0) {
+		*ret_batch = batch_from_bytes(message, samples);
+		return *ret_batch ? 0 : -ENOMEM;
+	}
+	return r < 0 ? r : decode(intake, message, ret_batch);
 }
 
 /* Why a request was not taken: by us if it could not be read, else by those who come next. */

@@ -16,6 +16,7 @@ struct metric;
 
 struct otlp_intake {
 	struct receipts receipts;
+	bool decodes;			/* at once: see component_setup.next_reads_profiles */
 	struct metric *guessed;		/* requests whose numbering nothing in them told: wire/otlp_numbering.h */
 };
 

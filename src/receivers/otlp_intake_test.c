@@ -77,6 +77,31 @@ TEST(otlp_intake_passes_requests_of_both_forms_on)
 	teardown(&f);
 }
 
+TEST(otlp_intake_decodes_at_once_for_who_reads_profiles)
+{
+	struct fixture f, checked;
+	struct buf b;
+
+	setup(&f);
+	setup(&checked);
+	f.intake.decodes = true;
+	put_request(&b, false);
+	EQ(otlp_intake_take(&f.intake, &b, false, &f.why), RPC_OK);
+	put_request(&b, false);
+	EQ(otlp_intake_take(&checked.intake, &b, false, &checked.why), RPC_OK);
+	EQ(f.samples, checked.samples);
+	for (int i = 0; i < 2; i++) {
+		struct fixture *one = i ? &f : &checked;
+
+		buf_init(&b, 64);
+		buf_add(&b, "\x0a\x02\x0a\x05", 4);
+		EQ(otlp_intake_take(&one->intake, &b, false, &one->why), RPC_INVALID_ARGUMENT);
+	}
+	STREQ(f.why.data, checked.why.data);
+	teardown(&f);
+	teardown(&checked);
+}
+
 TEST(otlp_intake_answers_what_the_pipeline_says)
 {
 	static const struct {

@@ -46,19 +46,49 @@ static void *alloc(struct decoder *d, struct pb *r, size_t count, size_t entry_b
 	return at;
 }
 
+/* pb_next(), inlined for what nearly all fields are: a tag of one byte, a number or length of one byte. */
+static inline bool next(struct pb *r, struct pb_field *ret_field)
+{
+	const u8 *at = r->at;
+
+	if (r->end - at < 2 || at[0] >= 0x80 || at[0] < 1 << 3 || at[1] >= 0x80)
+		return pb_next(r, ret_field);
+	ret_field->number = at[0] >> 3;
+	ret_field->wire = at[0] & 7;
+	if (ret_field->wire == PB_VARINT) {
+		ret_field->value = at[1];
+		r->at = at + 2;
+		return true;
+	}
+	if (ret_field->wire != PB_LEN || at[1] > r->end - at - 2)
+		return pb_next(r, ret_field);
+	ret_field->body = (struct pb){ at + 2, at + 2 + at[1], 0 };
+	r->at = ret_field->body.end;
+	return true;
+}
+
+static inline struct pb body_of(struct pb *r, const struct pb_field *f)
+{
+	return f->wire == PB_LEN ? f->body : pb_body(r, f);
+}
+
 /* ---- Repeated numbers ------------------------------------------------------ */
 
-#define COUNTED_FIELDS 8
+/* How many numbers a field holds, packed or not. */
+static inline u32 numbers_in(const struct pb_field *f)
+{
+	return f->wire == PB_LEN ? (u32)pb_count(&f->body) : 1;
+}
 
-/* How many numbers each of the first fields of a message holds, packed or not. */
-static void count_numbers(struct pb message, u32 counts[COUNTED_FIELDS])
+static u32 count_numbers(struct pb message, u32 number)
 {
 	struct pb_field f;
+	u32 count = 0;
 
-	memset(counts, 0, COUNTED_FIELDS * sizeof(*counts));
-	while (pb_next(&message, &f))
-		if (f.number < COUNTED_FIELDS)
-			counts[f.number] += f.wire == PB_LEN ? pb_count(&f.body) : 1;
+	while (next(&message, &f))
+		if (f.number == number)
+			count += numbers_in(&f);
+	return count;
 }
 
 /* Appends a field's numbers; list->at has room for all that count_numbers() found. */
@@ -113,27 +143,13 @@ static void read_times(struct pb *r, const struct pb_field *f, u64 *at, u32 *cou
 	}
 }
 
-/* How many times, packed or not: their number cannot be told from bytes as that of varints can. */
-static u32 count_times(struct pb message, u32 number)
-{
-	struct pb_field f;
-	size_t count = 0;
-
-	while (pb_next(&message, &f))
-		if (f.number == number)
-			count += f.wire == PB_LEN ? pb_left(&f.body) / sizeof(u64) : 1;
-	return (u32)count;
-}
-
 /* All numbers of one repeated field of a message. */
 static struct indices read_index_field(struct decoder *d, struct pb *r, struct pb message, u32 number)
 {
-	u32 counts[COUNTED_FIELDS], count = 0, *at;
+	u32 count = 0, *at = alloc(d, r, count_numbers(message, number), sizeof(*at));
 	struct pb_field f;
 
-	count_numbers(message, counts);
-	at = alloc(d, r, counts[number], sizeof(*at));
-	while (!r->err && pb_next(&message, &f))
+	while (!r->err && next(&message, &f))
 		if (f.number == number)
 			read_indices(&message, &f, at, &count);
 	pb_inherit(r, &message);
@@ -170,14 +186,14 @@ static struct keyvalue read_keyvalue(struct decoder *d, struct pb *r, struct pb 
 	struct pb_field f;
 	struct str key;
 
-	while (pb_next(&message, &f)) {
+	while (next(&message, &f)) {
 		switch (f.number) {
 		case 1:
 			if (f.wire != PB_LEN || pb_left(&f.body))
 				kv.key = read_string(d, &message, &f);
 			break;
 		case 2:
-			kv.value = read_any(d, &message, pb_body(&message, &f), depth);
+			kv.value = read_any(d, &message, body_of(&message, &f), depth);
 			break;
 		case 3:
 			key = read_reference(d, &message, &f);
@@ -195,7 +211,7 @@ static size_t count_fields(struct pb message, u32 number)
 	struct pb_field f;
 	size_t count = 0;
 
-	while (pb_next(&message, &f))
+	while (next(&message, &f))
 		count += f.number == number;
 	return count;
 }
@@ -271,7 +287,7 @@ static struct any read_any(struct decoder *d, struct pb *r, struct pb message, i
 
 	if (depth >= ANY_DEPTH_MAX)
 		fail(&message, -EBADMSG);
-	while (pb_next(&message, &f))
+	while (next(&message, &f))
 		read_any_field(d, &message, &f, depth, &value);
 	pb_inherit(r, &message);
 	return value;
@@ -325,17 +341,28 @@ static void read_location(struct decoder *d, struct pb *r, struct pb m)
 		[1] = PB_MEMBER(profile_location, mapping),
 		[2] = PB_MEMBER(profile_location, address),
 	};
-	struct profile_location row = { .attributes = read_index_field(d, r, m, 4) };
-	struct profile_line *lines = alloc(d, r, count_fields(m, 3), sizeof(*lines));
+	struct profile_location row = { 0 };
+	struct profile_line *lines;
+	u32 line_count = 0, attribute_count = 0, *attributes;
+	struct pb skim = m;
 	struct pb_field f;
 
-	while (pb_next(&m, &f)) {
-		if (f.number == 3 && lines)
-			lines[row.line_count++] = read_line(&m, pb_body(&m, &f));
+	while (next(&skim, &f)) {
+		line_count += f.number == 3;
+		attribute_count += f.number == 4 ? numbers_in(&f) : 0;
+	}
+	lines = alloc(d, &m, line_count, sizeof(*lines));
+	attributes = alloc(d, &m, attribute_count, sizeof(*attributes));
+	while (!m.err && next(&m, &f)) {
+		if (f.number == 3)
+			lines[row.line_count++] = read_line(&m, body_of(&m, &f));
+		else if (f.number == 4)
+			read_indices(&m, &f, attributes, &row.attributes.count);
 		else
 			PB_READ_MEMBER(&m, &f, members, &row);
 	}
 	row.lines = lines;
+	row.attributes.at = attributes;
 	pb_inherit(r, &m);
 	if (!skip_first(d, r, DICTIONARY_LOCATION, !row.mapping && !row.address && !row.line_count &&
 			!row.attributes.count))
@@ -394,9 +421,9 @@ static void read_attribute(struct decoder *d, struct pb *r, struct pb m)
 	struct profile_attribute row = { 0 };
 	struct pb_field f;
 
-	while (pb_next(&m, &f)) {
+	while (next(&m, &f)) {
 		if (f.number == 2)
-			row.value = read_any(d, &m, pb_body(&m, &f), 0);
+			row.value = read_any(d, &m, body_of(&m, &f), 0);
 		else
 			PB_READ_MEMBER(&m, &f, members, &row);
 	}
@@ -417,7 +444,7 @@ static void read_strings(struct decoder *d, struct pb *r, struct pb dictionary)
 {
 	struct pb_field f;
 
-	while (pb_next(&dictionary, &f)) {
+	while (next(&dictionary, &f)) {
 		struct str s;
 
 		if (f.number != DICTIONARY_STRING)
@@ -438,9 +465,9 @@ static void read_tables(struct decoder *d, struct pb *r, struct pb m)
 	};
 	struct pb_field f;
 
-	while (pb_next(&m, &f))
+	while (next(&m, &f))
 		if (f.number < DICTIONARY_FIELDS && readers[f.number])
-			readers[f.number](d, &m, pb_body(&m, &f));
+			readers[f.number](d, &m, body_of(&m, &f));
 	pb_inherit(r, &m);
 }
 
@@ -458,18 +485,26 @@ static void read_sample(struct decoder *d, struct pb *r, struct pb m, struct pro
 {
 	const u8 *roles = d->numbering == OTLP_1_10 ? new_roles : old_roles;
 	u32 attributes_field = d->numbering == OTLP_1_10 ? 2 : 3, values_field = d->numbering == OTLP_1_10 ? 4 : 2;
-	u32 counts[COUNTED_FIELDS];
+	u32 attribute_count = 0, value_count = 0;
+	size_t time_count = 0;
+	struct pb skim = m;
 	struct pb_field f;
 	u32 *attributes;
 	s64 *values;
 	u64 *times;
 
-	count_numbers(m, counts);
-	attributes = alloc(d, &m, counts[attributes_field], sizeof(*attributes));
-	values = alloc(d, &m, counts[values_field], sizeof(*values));
-	times = alloc(d, &m, count_times(m, 5), sizeof(*times));
+	while (next(&skim, &f)) {
+		attribute_count += f.number == attributes_field ? numbers_in(&f) : 0;
+		value_count += f.number == values_field ? numbers_in(&f) : 0;
+		/* How many times there are cannot be told from bytes as that of varints can. */
+		if (f.number == 5)
+			time_count += f.wire == PB_LEN ? pb_left(&f.body) / sizeof(u64) : 1;
+	}
+	attributes = alloc(d, &m, attribute_count, sizeof(*attributes));
+	values = alloc(d, &m, value_count, sizeof(*values));
+	times = alloc(d, &m, time_count, sizeof(*times));
 	*sample = (struct profile_sample){ .attributes.at = attributes, .values = values, .times_unix_ns = times };
-	while (pb_next(&m, &f)) {
+	while (next(&m, &f)) {
 		switch (f.number < SAMPLE_FIELDS ? roles[f.number] : SAMPLE_OTHER) {
 		case SAMPLE_STACK:
 			sample->stack = pb_u32(&m, &f);
@@ -567,12 +602,12 @@ static void read_profile(struct decoder *d, struct pb *r, struct pb m, struct pr
 	struct pb_field f;
 	struct pb skim = m;
 
-	while (pb_next(&skim, &f))
+	while (next(&skim, &f))
 		if (f.number == attributes_field)
 			count += f.wire == PB_LEN ? pb_count(&f.body) : 1;
 	attributes = alloc(d, &m, count, sizeof(*attributes));
 	set->attributes.at = attributes;
-	while (pb_next(&m, &f)) {
+	while (next(&m, &f)) {
 		if (f.number == attributes_field)
 			read_indices(&m, &f, attributes, &set->attributes.count);
 		else if (!shift || f.number < 7)
