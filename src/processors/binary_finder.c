@@ -32,6 +32,11 @@ struct entry {
 	u64 retry_ns;
 };
 
+struct named_file {
+	struct named_file *next;
+	char path[];
+};
+
 struct binary_finder {
 	const struct finder_options *options;
 	struct reader *reader;
@@ -46,7 +51,8 @@ struct binary_finder {
 	bool has_index;
 	struct arena index_arena;
 	struct interner names;			/* last parts of paths */
-	const char *paths[FINDER_FILES_MAX];	/* by number of the name: the first file of that name */
+	struct named_file *files[FINDER_FILES_MAX];	/* by number of the name: all files of that name */
+	u32 file_count;
 
 	struct finder_stats stats;
 };
@@ -239,26 +245,35 @@ static struct binary *try_processes(struct binary_finder *f, const struct finder
 
 /* ---- In the listed directories --------------------------------------------------------------------- */
 
+static void index_file(struct binary_finder *f, const char *path, const char *name)
+{
+	size_t len = strlen(path) + 1;
+	struct named_file *file = arena_alloc(&f->index_arena, sizeof(*file) + len);
+	u32 number = file ? interner_add(&f->names, name, strlen(name), NULL) : INTERNER_NONE;
+
+	if (number == INTERNER_NONE)
+		return;
+	memcpy(file->path, path, len);
+	file->next = f->files[number];
+	f->files[number] = file;
+	f->file_count++;
+}
+
 static void index_directory(struct binary_finder *f, const char *path, u32 depth)
 {
 	DIR *dir = depth <= INDEX_DEPTH_MAX ? opendir(path) : NULL;
 	struct dirent *entry;
 
-	while (dir && f->names.count < FINDER_FILES_MAX && (entry = readdir(dir))) {
+	while (dir && f->file_count < FINDER_FILES_MAX && (entry = readdir(dir))) {
 		char child[1024];
-		bool is_new;
-		u32 number;
 
 		if (entry->d_name[0] == '.' ||
 		    snprintf(child, sizeof(child), "%s/%s", path, entry->d_name) >= (int)sizeof(child))
 			continue;
 		if (entry->d_type == DT_DIR)
 			index_directory(f, child, depth + 1);
-		if (entry->d_type != DT_REG && entry->d_type != DT_LNK)
-			continue;
-		number = interner_add(&f->names, entry->d_name, strlen(entry->d_name), &is_new);
-		if (number != INTERNER_NONE && is_new)
-			f->paths[number] = arena_strndup(&f->index_arena, child, strlen(child));
+		else if (entry->d_type == DT_REG || entry->d_type == DT_LNK)
+			index_file(f, child, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
@@ -267,7 +282,8 @@ static void index_directory(struct binary_finder *f, const char *path, u32 depth
 static struct binary *try_directories(struct binary_finder *f, const struct finder_want *want)
 {
 	struct str name = str_base_name(want->name);
-	u32 number;
+	struct binary *found = NULL;
+	u32 number, tries = 0;
 
 	if (!f->has_index) {
 		for (u32 i = 0; i < f->options->directories.count; i++)
@@ -275,7 +291,11 @@ static struct binary *try_directories(struct binary_finder *f, const struct find
 		f->has_index = true;
 	}
 	number = name.len ? interner_find(&f->names, name.at, name.len) : INTERNER_NONE;
-	return number != INTERNER_NONE && f->paths[number] ? try_path(f, want, f->host_fd, f->paths[number]) : NULL;
+	if (number == INTERNER_NONE)
+		return NULL;
+	for (struct named_file *at = f->files[number]; at && !found && tries++ < FINDER_NAMES_MAX; at = at->next)
+		found = try_path(f, want, f->host_fd, at->path);
+	return found;
 }
 
 /* ---- By build id: debug files, and debuginfod -------------------------------------------------------- */

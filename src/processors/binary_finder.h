@@ -28,6 +28,7 @@ struct reader;
 #define FINDER_MISS_NS (300ull * 1000000000)
 #define FINDER_RETRY_NS (30ull * 1000000000)	/* if debuginfod said "not now" */
 #define FINDER_FILES_MAX 65536			/* names in the listed directories */
+#define FINDER_NAMES_MAX 16			/* files of one name that are looked at */
 #define FINDER_PIDS_MAX 64			/* processes that are looked at for one file */
 
 struct finder_options {

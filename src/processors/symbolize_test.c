@@ -128,6 +128,7 @@ TEST(symbolize_looks_below_roots_and_in_directories)
 	STREQ(name_of("{" NOWHERE "}", unnamed(NO_PID | FULL_PATH)), "");
 	STREQ(name_of("{local_processes: false, directories: [], debug_directories: []}", unnamed(NO_PID | FULL_PATH)),
 	      "symbolizer_run");
+	/* Next to it there may be others of its name: of other builds. */
 	*strrchr(path, '/') = 0;
 	snprintf(yaml, sizeof(yaml), "{local_processes: false, roots: [], directories: ['%s'], debug_directories: []}",
 		 path);

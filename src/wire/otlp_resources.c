@@ -46,7 +46,7 @@ int otlp_resources_read(const void *at, size_t bytes, struct profile **ret_resou
 	buf_init(&heads, bytes + 16);
 	while (r == 0 && pb_next(&request, &f))
 		if (f.number == REQUEST_RESOURCES)
-			r = put_head(&heads, f.body);
+			r = f.wire == PB_LEN ? put_head(&heads, f.body) : -EBADMSG;
 	if (r == 0)
 		r = request.err;
 	if (r == 0)
@@ -119,7 +119,7 @@ int otlp_resources_write(const void *at, size_t bytes, const struct profile *res
 	for (from = request.at; r == 0 && pb_next(&request, &f); from = request.at) {
 		struct pb head;
 
-		if (f.number != REQUEST_RESOURCES) {
+		if (f.number != REQUEST_RESOURCES || f.wire != PB_LEN) {
 			buf_add(out, from, (size_t)(request.at - from));
 			continue;
 		}
