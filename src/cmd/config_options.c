@@ -11,6 +11,7 @@
 
 #define FLAGS_BYTES_MAX 65536
 #define FLAGS_NAME "command line"
+#define BUILTIN_NAME "built-in"
 
 static const struct config_place nowhere = { .file = "" };
 
@@ -31,6 +32,25 @@ static int write_flags(const struct config_options *options, struct buf *yaml, s
 	return r;
 }
 
+/* Without any configuration there is one that is built in. */
+static int write_builtin(const struct config_options *options, bool has_other, struct buf *yaml,
+			 struct config_errors *errors)
+{
+	char error[OPTIONS_ERROR_MAX];
+	int r = 0;
+
+	if (has_other && builtin_given(&options->builtin)) {
+		config_error(errors, nowhere, "", "--listen, --store.path and --store.retention are for the built-in "
+						  "configuration; with another, use --set");
+		return -EINVAL;
+	}
+	if (!has_other)
+		r = builtin_write(&options->builtin, yaml, error);
+	if (r == -EINVAL)
+		config_error(errors, nowhere, "", "%s", error);
+	return r;
+}
+
 int config_options_read(const struct config_options *options, struct config **ret_config, struct config_errors *errors)
 {
 	_cleanup_(buf_done) struct buf yaml;
@@ -42,6 +62,7 @@ int config_options_read(const struct config_options *options, struct config **re
 		.sets = options->sets.at,
 		.set_count = options->sets.count,
 	};
+	bool is_builtin;
 	int r = 0;
 
 	buf_init(&yaml, FLAGS_BYTES_MAX);
@@ -49,15 +70,14 @@ int config_options_read(const struct config_options *options, struct config **re
 		r = feature_gates_read(options->feature_gates.at[i], &gates, errors);
 	if (r == 0)
 		r = write_flags(options, &yaml, errors);
+	is_builtin = !request.source_count && !yaml.len;
+	if (r == 0)
+		r = write_builtin(options, !is_builtin, &yaml, errors);
 	if (r < 0)
 		return r;
-	flags = (struct config_text){ FLAGS_NAME, yaml.data };
+	flags = (struct config_text){ is_builtin ? BUILTIN_NAME : FLAGS_NAME, yaml.data };
 	if (yaml.len)
 		request.text = &flags;
-	if (!request.source_count && !request.text) {
-		config_error(errors, nowhere, "", "there is no configuration; give one with --config=FILE");
-		return -EINVAL;
-	}
 	request.append_lists = gates.append_lists;
 	return config_load(&request, ret_config, errors);
 }

@@ -7,6 +7,7 @@
 #define CMD_CONFIG_OPTIONS_H
 
 #include "cmd/agent_flags.h"
+#include "cmd/builtin.h"
 #include "cmd/command.h"
 #include "config/config.h"
 
@@ -14,6 +15,7 @@ struct config_options {
 	struct option_texts configs, sets;
 	struct option_texts feature_gates;
 	struct agent_flags agent;
+	struct builtin_options builtin;
 };
 
 /* Entries of a command's table. */
@@ -23,7 +25,8 @@ struct config_options {
 	{ "set", 0, OPTION_TEXTS, offsetof(type, member.sets), "KEY=VALUE", NULL, 0, 0, NULL, \
 	  "set one value, as in exporters.debug.verbosity=detailed" }, \
 	{ "feature-gates", 0, OPTION_TEXTS, offsetof(type, member.feature_gates), "GATES", NULL, 0, 0, NULL, \
-	  "as the Collector has them; profiles need none here" }
+	  "as the Collector has them; profiles need none here" }, \
+	BUILTIN_OPTIONS(type, member.builtin)
 
 /* All of the command's struct options: its table, and the agents' flags. */
 #define CONFIG_OPTIONS_TABLE(type, member, table) \

@@ -103,10 +103,8 @@ static int dispatch(int argc, char **argv)
 {
 	const struct command *c;
 
-	if (argc < 2) {
-		usage(stderr);
-		return 1;
-	}
+	if (argc < 2)
+		return run_command(&command_run, 0, argv + 1);
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-version") || !strcmp(argv[1], "-V")) {
 		puts("wick " WICK_VERSION);
 		return 0;

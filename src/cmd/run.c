@@ -22,7 +22,6 @@
 #include "cmd/components.h"
 #include "cmd/config_options.h"
 #include "extensions/telemetry.h"
-#include "extensions/telemetry.h"
 #include "net/server.h"
 #include "pipeline/service.h"
 
@@ -107,7 +106,6 @@ static int start_host(struct runner *r)
 	int err;
 
 	r->host.registry = &components;
-	r->host.telemetry = &telemetry_component;
 	r->host.telemetry = &telemetry_component;
 	r->host.log_fd = &r->log_fd;
 	r->host.metrics = metrics_new();
@@ -315,8 +313,11 @@ const struct command command_run = {
 	.help = "run the pipelines of a configuration",
 	.operands = "",
 	.about = "Receives, processes and sends profiles as an OpenTelemetry Collector does, by the same\n"
-		 "configuration. The word run may be left out. SIGHUP loads the configuration again.\n",
-	.examples = "  wick --config=agent.yaml\n"
+		 "configuration. The word run may be left out. SIGHUP loads the configuration again.\n"
+		 "Without a configuration this machine is profiled, and shown at http://localhost:11000.\n",
+	.examples = "  sudo wick\n"
+		    "  sudo wick --store.retention=30d,10GB\n"
+		    "  wick --config=agent.yaml\n"
 		    "  wick --config=agent.yaml --set=service.telemetry.logs.level=debug\n"
 		    "  wick run --config=file:base.yaml --config=yaml:exporters::debug::verbosity:detailed\n",
 	.options = CONFIG_OPTIONS_TABLE(struct run_values, config, run_options),

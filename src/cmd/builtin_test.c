@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/builtin.h"
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "cmd/config_options.h"
+#include "test.h"
+
+static int write_it(const struct builtin_options *options, struct buf *yaml, char *error)
+{
+	buf_init(yaml, 65536);
+	return builtin_write(options, yaml, error);
+}
+
+TEST(builtin_configuration_is_a_good_one)
+{
+	struct config_options options = { .builtin = { "[::1]:12345", "/a \"b\" $c", "2w,3GiB" } };
+	struct config_errors errors;
+	struct config *config = NULL;
+
+	config_errors_init(&errors);
+	EQ(config_options_load(&options, &config, &errors), 0);
+	STREQ(config_get(config_get(config_get(config->root, "exporters"), "store"), "path")->text, "/a \"b\" $c");
+	STREQ(config_get(config_get(config_get(config->root, "exporters"), "store"), "max_age")->text, "336h");
+	EQ(config_get(config_get(config_get(config->root, "exporters"), "store"), "max_size_mib")->integer, 3072);
+	config_free(config);
+	config_errors_done(&errors);
+}
+
+TEST(builtin_options_that_make_no_sense_are_refused)
+{
+	static const struct builtin_options bad[] = {
+		{ .listen = "localhost" }, { .listen = ":11000" },	{ .listen = "localhost:http" },
+		{ .retention = "" },	   { .retention = "7" },	{ .retention = "7y" },
+		{ .retention = "-7d" },	   { .retention = "0d" },	{ .retention = "7d,2GB,x" },
+		{ .retention = "99999999999d" },
+	};
+	char error[OPTIONS_ERROR_MAX];
+	struct buf yaml;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		EQ(write_it(&bad[i], &yaml, error), -EINVAL);
+		OK(strstr(error, bad[i].listen ? "--listen" : "--store.retention"));
+		buf_done(&yaml);
+	}
+}
