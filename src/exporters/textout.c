@@ -85,16 +85,21 @@ void textout_name(struct textout *out, struct str name)
 	u32 plain = 0;	/* where what may pass as it is begins */
 
 	for (u32 i = 0; i < name.len;) {
-		size_t step = utf8_next(name.at + i, name.len - i);
-		u32 code = step ? code_point(name.at + i, step) : (unsigned char)name.at[i];
+		size_t step;
+		u32 code;
 
-		if (step && !is_unsafe(code)) {
-			i += (u32)step;
+		/* Most are plain ASCII. */
+		if (name.at[i] >= 0x20 && name.at[i] < 0x7f) {
+			i++;
 			continue;
 		}
-		textout_add(out, name.at + plain, i - plain);
-		textout_addf(out, step > 1 ? "\\u{%04x}" : "\\x%02x", code);
+		step = utf8_next(name.at + i, name.len - i);
+		code = step ? code_point(name.at + i, step) : (unsigned char)name.at[i];
 		i += step ? (u32)step : 1;
+		if (step && !is_unsafe(code))
+			continue;
+		textout_add(out, name.at + plain, i - plain - (step ? (u32)step : 1));
+		textout_addf(out, step > 1 ? "\\u{%04x}" : "\\x%02x", code);
 		plain = i;
 	}
 	if (name.len > plain)
