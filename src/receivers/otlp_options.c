@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receivers/otlp_options.h"
 
+#include <string.h>
+
 #include "pipeline/batch.h"
 
 #define MIB (1u << 20)
@@ -145,6 +147,14 @@ const struct otlp_options otlp_defaults = {
 	},
 };
 
+static bool is_one_of(const char *const *names, const char *name)
+{
+	for (; *names; names++)
+		if (!strcmp(*names, name))
+			return true;
+	return false;
+}
+
 size_t otlp_grpc_message_max(const struct otlp_grpc_options *options)
 {
 	s64 mib = options->max_recv_msg_size_mib ? options->max_recv_msg_size_mib : GRPC_DEFAULT_MIB;
@@ -157,6 +167,23 @@ size_t otlp_http_body_max(const struct otlp_http_options *options)
 	s64 bytes = options->max_request_body_size ? options->max_request_body_size : HTTP_DEFAULT_BYTES;
 
 	return bytes < BATCH_BYTES_MAX ? (size_t)bytes : BATCH_BYTES_MAX;
+}
+
+/* What the Collector knows besides is accepted in the list, but not in requests. */
+static void check_algorithms(const struct config_texts *names, struct config_place place, const char *path,
+			     struct config_errors *errors)
+{
+	static const char *const known[] = { "", "gzip", "zstd", "zlib", "deflate", NULL };
+	static const char *const unknown[] = { "snappy", "x-snappy-framed", "lz4", NULL };
+
+	for (u32 i = 0; i < names->count; i++) {
+		if (is_one_of(unknown, names->at[i]))
+			config_warning(errors, place, path, "compression_algorithms: %s is not known here, requests in "
+				       "it are refused", names->at[i]);
+		else if (!is_one_of(known, names->at[i]))
+			config_error(errors, place, path, "compression_algorithms has no %.40s; it has gzip, zstd, "
+				     "zlib, deflate and \"\"", names->at[i]);
+	}
 }
 
 void otlp_options_check(const void *options, struct config_place place, const char *path,
@@ -174,6 +201,7 @@ void otlp_options_check(const void *options, struct config_place place, const ch
 	if (o->protocols.http.max_request_body_size > BATCH_BYTES_MAX)
 		config_warning(errors, place, path, "requests over HTTP larger than %u MiB are refused in any case",
 			       LIMIT_MIB);
+	check_algorithms(&o->protocols.http.compression_algorithms, place, path, errors);
 	if (o->protocols.grpc.include_metadata || o->protocols.http.include_metadata)
 		config_warning(errors, place, path, "include_metadata has no effect: nothing looks at request headers");
 }

@@ -213,5 +213,13 @@ TEST(otlp_options_want_a_protocol)
 	EQ(errors.warning_count, 1);
 	EQ(otlp_grpc_message_max(&options.protocols.grpc), 64 << 20);
 	EQ(otlp_http_body_max(&options.protocols.http), 20 << 20);
+	options.protocols.grpc.max_recv_msg_size_mib = 0;
+	options.protocols.http.compression_algorithms =
+		(struct config_texts){ 4, (const char *const[]){ "", "gzip", "snappy", "brotli" } };
+	otlp_options_check(&options, (struct config_place){ "", 0, 0 }, "receivers::otlp", &errors);
+	EQ(errors.error_count, 2);
+	OK(strstr(errors.errors[1], "has no brotli"));
+	EQ(errors.warning_count, 2);
+	OK(strstr(errors.warnings[1], "snappy"));
 	config_errors_done(&errors);
 }

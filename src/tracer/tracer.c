@@ -2,6 +2,7 @@
 #include "tracer/tracer.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #define SETTLE_NS 2000000ull		/* process events of so long ago have all arrived */
 #define SWEEP_NS 30000000000ull
 #define CPUS_NS 1000000000ull
+#define CLOCK_TRIES 3
 #define WAITING_MS 3			/* while samples wait for earlier events */
 
 struct tracer {
@@ -211,13 +213,29 @@ void tracer_wake(struct tracer *t)
 	(void)!write(t->wake_fd, &one, sizeof(one));
 }
 
+/* From the one clock to the other. We may be interrupted between reading them: the quickest of a few tries counts. */
+static s64 unix_offset_ns(void)
+{
+	u64 quickest = UINT64_MAX;
+	s64 offset = 0;
+
+	for (int i = 0; i < CLOCK_TRIES; i++) {
+		u64 before = monotonic_ns(), unix_ns = clock_ns(CLOCK_REALTIME), took = monotonic_ns() - before;
+
+		if (took >= quickest)
+			continue;
+		quickest = took;
+		offset = (s64)(unix_ns - before - took / 2);
+	}
+	return offset;
+}
+
 struct window *tracer_take_window(struct tracer *t)
 {
-	u64 mono = monotonic_ns();
-	struct window *w = ingest_take_window(t->ingest, mono);
+	struct window *w = ingest_take_window(t->ingest, monotonic_ns());
 
 	if (w)
-		w->unix_offset_ns = (s64)(clock_ns(CLOCK_REALTIME) - mono);
+		w->unix_offset_ns = unix_offset_ns();
 	return w;
 }
 
