@@ -269,7 +269,8 @@ static int find_route(struct exchange *exchange, struct route_entry **ret_entry)
 	buf_init(&allow, 256);
 	r = routes_find(exchange->connection->endpoint->routes, exchange_method(exchange), exchange_path(exchange),
 			ret_entry, &allow);
-	if (r == -ENOENT && exchange->server->held)
+	/* A sender must not take the end of a receiver for "there is no such thing", and drop what it has. */
+	if (r == -ENOENT && (exchange->server->held || exchange->connection->endpoint->left))
 		exchange_refuse(exchange, COUNT_CLOSING, 503, "the server is being reconfigured, try again later");
 	else if (r == -ENOENT)
 		refuse_path(exchange);

@@ -386,6 +386,8 @@ static void add_route(void *arg)
 	struct endpoint *endpoint = add->listener->endpoint;
 
 	add->result = routes_add(&endpoint->routes, add->listener, add->route);
+	if (add->result == 0)
+		endpoint->left = false;
 	if (add->result == 0 && !endpoint->accept_at_ns)
 		set_accepting(endpoint, true);
 }
@@ -435,6 +437,7 @@ static void take_routes(void *arg)
 	struct endpoint *endpoint = leave->listener->endpoint;
 
 	routes_take(&endpoint->routes, leave->listener, leave->arg, &leave->taken);
+	endpoint->left |= leave->taken != NULL;
 	for (struct route_entry *entry = endpoint->routes; entry; entry = entry->next)
 		if (entry->listener == leave->listener)
 			return;
@@ -464,6 +467,7 @@ static void release(void *arg)
 	server->held = false;
 	for (endpoint = server->endpoints; endpoint; endpoint = next) {
 		next = endpoint->next;
+		endpoint->left = !endpoint->listeners;
 		if (!endpoint->listeners)
 			close_endpoint(endpoint);
 	}

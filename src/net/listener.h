@@ -45,6 +45,7 @@ struct endpoint {
 	struct connection *connections;
 	struct loop_timer timer;	/* to accept again; to look at TLS files */
 	u64 accept_at_ns, reload_at_ns;
+	bool left;			/* somebody has: what no route takes may have been theirs */
 	u32 pins;			/* held in memory while its connections are walked */
 };
 

@@ -91,7 +91,8 @@ int listener_route(struct listener *listener, const struct route *route);
  * and no exchange of theirs is open, or at the
  * deadline (CLOCK_MONOTONIC), when those that are open are answered with 503; a handler that runs is waited for in any
  * case, since it uses arg, but whoever holds an exchange may reply to it later, for nobody. A listener is gone when it
- * has no routes left. The last one of an endpoint closes it: connections get GOAWAY.
+ * has no routes left. The last one of an endpoint closes it: connections get GOAWAY. Requests that no route takes get
+ * 503 from then on, not 404, until the next route is added: senders shall try again.
  */
 void listener_leave(struct listener *listener, const void *arg, u64 deadline_ns);
 

@@ -144,6 +144,26 @@ TEST(server_answers_in_the_place_of_who_left)
 	end();
 }
 
+TEST(server_tells_senders_to_try_again_when_their_receiver_left)
+{
+	static char stays[] = "stays", goes[] = "goes";
+	struct listener *listener;
+
+	serve();
+	listener = listen_any();
+	add_route(listener, "GET", "/stays", tell_arg, stays);
+	add_route(listener, "GET", "/goes", tell_arg, goes);
+	CONTAINS(ask(listener, "GET /goes HTTP/1.1\r\nhost: x\r\n\r\n"), "200 OK");
+	listener_leave(listener, goes, monotonic_ns());
+	CONTAINS(ask(listener, "GET /goes HTTP/1.1\r\nhost: x\r\n\r\n"), "HTTP/1.1 503 ");
+	CONTAINS(ask(listener, "GET /stays HTTP/1.1\r\nhost: x\r\n\r\n"), "200 OK");
+	add_route(listener, "GET", "/new", tell_arg, goes);
+	CONTAINS(ask(listener, "GET /goes HTTP/1.1\r\nhost: x\r\n\r\n"), "HTTP/1.1 404 ");
+	listener_leave(listener, goes, monotonic_ns());
+	listener_leave(listener, stays, monotonic_ns());
+	end();
+}
+
 TEST(server_keeps_connections_while_it_is_held)
 {
 	static char first[] = "first", second[] = "second";
