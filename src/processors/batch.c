@@ -269,6 +269,7 @@ const struct component_ops processor_batch = {
 	.check = batcher_check,
 	.create = batcher_create,
 	.start = batcher_start,
+	.looks = LOOKS_AT_PROFILE,
 	.consume = batcher_consume,
 	.stop = batcher_stop,
 	.free = batcher_free,

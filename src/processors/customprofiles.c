@@ -64,7 +64,7 @@ const struct component_ops processor_customprofilesprocessor = {
 	.options_bytes = sizeof(struct options),
 	.defaults = &defaults,
 	.create = marker_create,
-	.looks = LOOKS_AT_PROFILE,
+	.looks = LOOKS_AT_NOTHING,	/* of resources, as they come */
 	.consume = marker_consume,
 	.free = free,
 };

@@ -364,7 +364,7 @@ const struct component_ops processor_filter = {
 	.options_bytes = sizeof(struct options),
 	.check = filter_check,
 	.create = filter_create,
-	.looks = LOOKS_AT_PROFILE,
+	.looks = LOOKS_AT_NOTHING,	/* of resources, as they come */
 	.consume = filter_consume,
 	.free = filter_free,
 };

@@ -89,7 +89,7 @@ const struct component_ops processor_resource = {
 	.options_bytes = sizeof(struct options),
 	.check = editor_check,
 	.create = editor_create,
-	.looks = LOOKS_AT_PROFILE,
+	.looks = LOOKS_AT_NOTHING,	/* of resources, as they come */
 	.consume = editor_consume,
 	.free = editor_free,
 };
