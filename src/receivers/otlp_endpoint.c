@@ -40,8 +40,7 @@ enum rpc_code otlp_endpoint_admit(const struct otlp_endpoint *endpoint, const st
 	return RPC_OK;
 }
 
-enum rpc_code otlp_endpoint_take(const struct otlp_endpoint *endpoint, struct exchange *exchange, bool json,
-				 struct buf *why)
+enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json, struct buf *why)
 {
 	struct buf message;
 	int r;

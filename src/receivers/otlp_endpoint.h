@@ -34,8 +34,7 @@ enum rpc_code otlp_endpoint_admit(const struct otlp_endpoint *endpoint, const st
 				  struct buf *why);
 
 /* Reads the message and takes it in. */
-enum rpc_code otlp_endpoint_take(const struct otlp_endpoint *endpoint, struct exchange *exchange, bool json,
-				 struct buf *why);
+enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json, struct buf *why);
 
 /* Handlers: arg is the endpoint. */
 void otlp_http_handle(void *arg, struct exchange *exchange);

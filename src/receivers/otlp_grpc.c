@@ -6,7 +6,7 @@
 
 void otlp_grpc_handle(void *arg, struct exchange *exchange)
 {
-	const struct otlp_endpoint *endpoint = arg;
+	struct otlp_endpoint *endpoint = arg;
 	struct buf why, message;
 	enum rpc_code code;
 

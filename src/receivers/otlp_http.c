@@ -101,7 +101,7 @@ static bool encoding_allowed(const struct otlp_http_options *options, const stru
 
 void otlp_http_handle(void *arg, struct exchange *exchange)
 {
-	const struct otlp_endpoint *endpoint = arg;
+	struct otlp_endpoint *endpoint = arg;
 	enum body body = body_of(exchange_header(exchange, "content-type"));
 	struct answer a;
 	struct buf why;

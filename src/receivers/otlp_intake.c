@@ -21,6 +21,10 @@ void otlp_intake_init(struct otlp_intake *intake, struct metrics *metrics, const
 	intake->guessed = metrics_get(metrics, METRIC_COUNTER, "wick_receiver_guessed_requests",
 				      "Requests read as of OTLP 1.9 only because they make no sense as of 1.10.",
 				      &(struct metric_label){ "receiver", setup->id }, 1);
+	intake->json_busy = metrics_get(metrics, METRIC_COUNTER, "wick_receiver_json_busy_requests",
+					"Requests in JSON that were told to come again: too much of it at once.",
+					&(struct metric_label){ "receiver", setup->id }, 1);
+	atomic_init(&intake->json_bytes, 0);
 }
 
 static int take_profile(struct profile *profile, struct batch **ret_batch)
@@ -32,11 +36,29 @@ static int take_profile(struct profile *profile, struct batch **ret_batch)
 	return -ENOMEM;
 }
 
-static int read_json(const struct buf *message, struct batch **ret_batch, struct buf *why)
+/* The first one always may. */
+static bool json_begin(struct otlp_intake *intake, size_t bytes)
+{
+	size_t before = atomic_fetch_add(&intake->json_bytes, bytes);
+
+	if (!before || before + bytes <= OTLP_INTAKE_JSON_MAX)
+		return true;
+	atomic_fetch_sub(&intake->json_bytes, bytes);
+	metric_add(intake->json_busy, 1);
+	return false;
+}
+
+static int read_json(struct otlp_intake *intake, const struct buf *message, struct batch **ret_batch, struct buf *why)
 {
 	struct profile *profile;
-	int r = otlp_json_decode(message->data, message->len, &profile);
+	int r;
 
+	if (!json_begin(intake, message->len)) {
+		buf_addf(why, "too much JSON at once, try again later; protobuf needs far less memory");
+		return -EAGAIN;
+	}
+	r = otlp_json_decode(message->data, message->len, &profile);
+	atomic_fetch_sub(&intake->json_bytes, message->len);
 	if (r == -EBADMSG)
 		buf_addf(why, "not OTLP profiles in JSON, or an index in them is out of range");
 	return r < 0 ? r : take_profile(profile, ret_batch);
@@ -102,10 +124,10 @@ static enum rpc_code pass_on(const struct otlp_intake *intake, struct batch *bat
 	return RPC_INTERNAL;
 }
 
-enum rpc_code otlp_intake_take(const struct otlp_intake *intake, struct buf *message, bool json, struct buf *why)
+enum rpc_code otlp_intake_take(struct otlp_intake *intake, struct buf *message, bool json, struct buf *why)
 {
 	struct batch *batch = NULL;
-	int r = json ? read_json(message, &batch, why) : read_protobuf(intake, message, &batch, why);
+	int r = json ? read_json(intake, message, &batch, why) : read_protobuf(intake, message, &batch, why);
 
 	buf_done(message);
 	if (r < 0) {

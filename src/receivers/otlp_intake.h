@@ -6,6 +6,7 @@
 #ifndef RECEIVERS_OTLP_INTAKE_H
 #define RECEIVERS_OTLP_INTAKE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "receivers/receipts.h"
@@ -14,16 +15,21 @@
 struct buf;
 struct metric;
 
+/* Of JSON text that is read at once: its tree takes some twenty times the room. A larger request is read alone. */
+#define OTLP_INTAKE_JSON_MAX (16u << 20)
+
 struct otlp_intake {
 	struct receipts receipts;
 	bool decodes;			/* at once: see component_setup.next_reads_profiles */
 	struct metric *guessed;		/* requests whose numbering nothing in them told: wire/otlp_numbering.h */
+	struct metric *json_busy;	/* requests that have to come again: OTLP_INTAKE_JSON_MAX */
+	atomic_size_t json_bytes;	/* that are being read */
 };
 
 void otlp_intake_init(struct otlp_intake *intake, struct metrics *metrics, const struct component_setup *setup,
 		      const char *transport);
 
 /* Takes over what is in message. `why` gets a sentence unless it is RPC_OK. */
-enum rpc_code otlp_intake_take(const struct otlp_intake *intake, struct buf *message, bool json, struct buf *why);
+enum rpc_code otlp_intake_take(struct otlp_intake *intake, struct buf *message, bool json, struct buf *why);
 
 #endif

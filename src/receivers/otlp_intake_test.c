@@ -161,6 +161,26 @@ TEST(otlp_intake_says_what_is_wrong)
 	teardown(&f);
 }
 
+TEST(otlp_intake_reads_only_so_much_json_at_once)
+{
+	struct fixture f;
+	struct buf b;
+
+	setup(&f);
+	/* As if another thread were reading that much. */
+	atomic_store(&f.intake.json_bytes, OTLP_INTAKE_JSON_MAX);
+	put_request(&b, true);
+	EQ(otlp_intake_take(&f.intake, &b, true, &f.why), RPC_UNAVAILABLE);
+	OK(strstr(f.why.data, "try again later"));
+	EQ(metric_value(f.intake.json_busy), 1);
+	EQ(atomic_load(&f.intake.json_bytes), OTLP_INTAKE_JSON_MAX);
+	atomic_store(&f.intake.json_bytes, 0);
+	put_request(&b, true);
+	EQ(otlp_intake_take(&f.intake, &b, true, &f.why), RPC_OK);
+	EQ(atomic_load(&f.intake.json_bytes), 0);
+	teardown(&f);
+}
+
 /* A sample whose field 2, read as of 1.10, points outside attribute_table. */
 TEST(otlp_intake_counts_guesses)
 {
