@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/nearest.h"
 
@@ -222,7 +223,8 @@ static void decode_choice(struct decode *d, const struct item *item, int *value)
 		const char *choice = item->field->choices[i];
 		size_t used = strlen(list);
 
-		if (is_scalar(item->node) && !strcmp(choice, word)) {
+		/* In any letter case, as levels are read there: INFO, Normal. */
+		if (is_scalar(item->node) && !strcasecmp(choice, word)) {
 			*value = i;
 			return;
 		}
@@ -375,6 +377,12 @@ static void decode_sections(struct decode *d, const struct item *item, struct co
 	*value = (struct config_sections){ item->node->count, at };
 }
 
+/* As good as not there, even for an option that is refused. {} is not: it may turn something on. */
+static bool says_nothing(const struct config_node *node)
+{
+	return (node->kind == NODE_LIST && !node->count) || (node->text && !*node->text);
+}
+
 static void decode_item(struct decode *d, const struct item *item, void *options)
 {
 	const struct config_field *field = item->field;
@@ -412,7 +420,8 @@ static void decode_item(struct decode *d, const struct item *item, void *options
 		*(const struct config_node **)value = item->node;
 		return;
 	case CONFIG_REFUSED:
-		refuse(d, item->place, &item->path, "%s", field->help);
+		if (!says_nothing(item->node))
+			refuse(d, item->place, &item->path, "%s", field->help);
 		return;
 	case CONFIG_LATER:
 		warn(d, item->place, &item->path, "%s", field->help);

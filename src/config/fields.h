@@ -20,7 +20,7 @@
  *	CONFIG_DURATION		s64 (nanoseconds)	"1m30s", or a number of nanoseconds; min..max
  *	CONFIG_TEXT		const char *		string; other scalars as they were written
  *	CONFIG_SECRET		const char *		the same, printed as [REDACTED]
- *	CONFIG_CHOICE		int			one of choices; the member is its index
+ *	CONFIG_CHOICE		int			one of choices, in any letter case; the member is its index
  *	CONFIG_TEXTS		struct config_texts	list of strings, or one string with commas between them
  *	CONFIG_PAIRS		struct config_pairs	map of strings, or list of {name, value}
  *	CONFIG_SECTION		the struct itself	map; null and {} are its defaults

@@ -144,7 +144,7 @@ TEST(fields_read_every_scalar_type)
 	decodes(&f, "ratio", (struct config_node)DOUBLE(0.25));
 	decodes(&f, "endpoint", (struct config_node)INT(4317));
 	decodes(&f, "token", (struct config_node)STRING("s3cret"));
-	decodes(&f, "format", (struct config_node)STRING("proto"));
+	decodes(&f, "format", (struct config_node)STRING("Proto"));
 	EQ(f.options.enabled, false);
 	EQ(f.options.size, 1000);
 	EQ(f.options.timeout_ns, 90000000000);
@@ -201,6 +201,19 @@ TEST(fields_say_what_was_expected)
 	refuses("format", (struct config_node)STRING("jsn"),
 		"f.yaml:1:9: exporters::otlp::format: \"jsn\" is not one of json, proto; did you mean json?");
 	refuses("balancer_name", (struct config_node)STRING("x"),
+		"f.yaml:1:2: exporters::otlp::balancer_name: one address only; remove it");
+}
+
+TEST(fields_refuse_nothing_that_is_empty)
+{
+	struct fixture f;
+
+	setup(&f);
+	decodes(&f, "balancer_name", (struct config_node)STRING(""));
+	decodes(&f, "balancer_name", (struct config_node){ .kind = NODE_LIST });
+	decodes(&f, "balancer_name", (struct config_node)NOTHING);
+	done(&f);
+	refuses("balancer_name", (struct config_node){ .kind = NODE_MAP, .place = AT(1, 9) },
 		"f.yaml:1:2: exporters::otlp::balancer_name: one address only; remove it");
 }
 

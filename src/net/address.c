@@ -220,6 +220,14 @@ static int split(const char *endpoint, char *host, size_t host_bytes, const char
 	return 0;
 }
 
+bool address_is_valid(const char *endpoint)
+{
+	const char *port;
+	char host[256];
+
+	return split(endpoint, host, sizeof(host), &port) == 0;
+}
+
 static int tell_failure(const char *endpoint, const char *port, int error, struct buf *why)
 {
 	buf_addf(why, "cannot listen on %s: %s", endpoint, error == -EADDRINUSE ? "the address is in use" :

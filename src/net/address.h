@@ -19,6 +19,9 @@
  */
 int address_listen(const char *endpoint, bool unix_socket, int fds[ADDRESS_SOCKETS_MAX], struct buf *why);
 
+/* Whether it has the form of one, other than a path. */
+bool address_is_valid(const char *endpoint);
+
 /* "127.0.0.1:4317", "[::1]:80"; "unix" of a client without a name. */
 void address_text(const struct sockaddr_storage *address, socklen_t bytes, char *text, size_t text_bytes);
 

@@ -162,7 +162,7 @@ TEST(plan_refuses_circles)
 TEST(plan_checks_telemetry)
 {
 	STREQ(judge(ENDS "service:\n  pipelines: {profiles: {receivers: [fake], exporters: [fake]}}\n  telemetry:\n"
-		    "    logs: {level: loud, output_paths: [a, b], processors: []}\n"
+		    "    logs: {level: loud, output_paths: [a, b], processors: [x]}\n"
 		    "    traces: {processors: []}\n"
 		    "    metrics: {readers: [{periodic: {}}, {pull: {exporter: {prometheus: {port: 70000}}}}]}\n"),
 	      "yaml::6:19: service::telemetry::logs::level: \"loud\" is not one of debug, info, warn, error, dpanic, "

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "net/address.h"
 #include "pipeline/batch.h"
 
 #define MIB (1u << 20)
@@ -186,6 +187,14 @@ static void check_algorithms(const struct config_texts *names, struct config_pla
 	}
 }
 
+static void check_endpoint(const char *endpoint, int transport, const char *protocol, struct config_place place,
+			   const char *path, struct config_errors *errors)
+{
+	if (transport == 0 ? !address_is_valid(endpoint) : !*endpoint)
+		config_error(errors, place, path, "protocols::%s::endpoint: \"%s\" is no endpoint; write %s", protocol,
+			     endpoint, transport == 0 ? "host:port, such as localhost:4317" : "the path of a socket");
+}
+
 void otlp_options_check(const void *options, struct config_place place, const char *path,
 			struct config_errors *errors)
 {
@@ -193,8 +202,10 @@ void otlp_options_check(const void *options, struct config_place place, const ch
 
 	if (!o->protocols.has_grpc && !o->protocols.has_http)
 		config_error(errors, place, path, "protocols needs at least one of grpc, http");
-	if (!*o->protocols.grpc.endpoint || !*o->protocols.http.endpoint)
-		config_error(errors, place, path, "endpoint must not be empty: write host:port, localhost:4317 say");
+	if (o->protocols.has_grpc)
+		check_endpoint(o->protocols.grpc.endpoint, o->protocols.grpc.transport, "grpc", place, path, errors);
+	if (o->protocols.has_http)
+		check_endpoint(o->protocols.http.endpoint, o->protocols.http.transport, "http", place, path, errors);
 	if (o->protocols.grpc.max_recv_msg_size_mib > LIMIT_MIB)
 		config_warning(errors, place, path, "requests over gRPC larger than %u MiB are refused in any case",
 			       LIMIT_MIB);

@@ -68,6 +68,30 @@ MERGES = {
 }
 
 
+# With every section that is not there by default, so that all options of it are printed.
+EVERYTHING = """
+receivers:
+  otlp:
+    protocols:
+      grpc: {tls: {}, auth: {authenticator: x}, keepalive: {server_parameters: {}, enforcement_policy: {}}}
+      http: {tls: {}, auth: {authenticator: x}, cors: {}}
+processors:
+  batch:
+  memory_limiter: {check_interval: 1s, limit_mib: 100}
+  resource: {attributes: [{key: a, value: b, action: insert}]}
+  filter: {profile_conditions: ['profile.duration == 1']}
+exporters:
+  otlp_grpc: {endpoint: "a:1", tls: {}, auth: {authenticator: x}, keepalive: {}, sending_queue: {batch: {}}}
+  otlp_http: {endpoint: "http://a:1", tls: {}, auth: {authenticator: x}, cookies: {}, sending_queue: {batch: {}}}
+  debug: {sending_queue: {}}
+  file: {path: /tmp/x, rotation: {}, group_by: {}}
+  nop:
+service:
+  pipelines:
+    profiles: {receivers: [otlp], exporters: [otlp_grpc, otlp_http, debug, file]}
+"""
+
+
 def printed(binary, gates, arguments):
     """(configuration, "") or (None, why)."""
     p = subprocess.run([binary, "print-config", gates, "--format=json", "--validate=false", *arguments],
@@ -135,6 +159,21 @@ def check_merges(otelcol):
             TAP.check(f"{name}: {where[-1]}", same, "" if same else f"{theirs_part} and {ours_part}")
 
 
+def check_options(otelcol):
+    """Every option that the Collector prints is known here: it works, it is refused with a reason, or a warning."""
+    with open("everything.yaml", "w", encoding="utf-8") as out:
+        out.write(EVERYTHING)
+    theirs, why = printed(otelcol, "--feature-gates=service.profilesSupport", ["--config=everything.yaml"])
+    if not TAP.check("the Collector prints all options", theirs is not None, why):
+        return
+    with open("everything.json", "w", encoding="utf-8") as out:
+        json.dump(theirs, out)
+    ours = subprocess.run([common.WICK, "validate", "--config=everything.json"], capture_output=True, text=True,
+                          timeout=60)
+    unknown = [line for line in ours.stderr.splitlines() if "unknown key" in line]
+    TAP.check("none of them is unknown", ours.stderr and not unknown, " ".join(unknown))
+
+
 def main():
     got = subprocess.run([GET, "1000"], capture_output=True, text=True)
     if got.returncode:
@@ -147,6 +186,7 @@ def main():
                 out.write(text)
         check_values(got.stdout.strip())
         check_merges(got.stdout.strip())
+        check_options(got.stdout.strip())
         os.chdir("/")
     TAP.end()
 
