@@ -10,6 +10,10 @@
  *  - Results: sent, to be retried (with the delay the other side asked for),
  *    permanent. Retries follow retry_on_failure; what runs out of time is
  *    dropped, counted (otelcol_exporter_send_failed_profile_samples) and logged.
+ *  - Without sending_queue nobody waits for the network either: num_consumers requests may be under way (of the kind
+ *    that sends at once, 1000 may wait), the next one is refused.
+ *  - sender_stop() leaves what is not in flight to a sender that runs under the same id, the next configuration's, or
+ *    on disk; else it is sent until the deadline, and dropped then.
  *
  * The exporter is one of two kinds:
  *	send()				does it at once, in the sender's thread (files, text)
