@@ -36,7 +36,11 @@ struct page {
 	struct guard guard;
 };
 
-static const struct options defaults = { .http = { .endpoint = "localhost:11000" }, .token = "", .store = "" };
+static const struct options defaults = {
+	.http = HTTP_ENDPOINT_DEFAULTS("localhost:11000"),
+	.token = "",
+	.store = "",
+};
 
 static const struct config_field fields[] = {
 	HTTP_ENDPOINT_FIELDS(struct options, http),
