@@ -303,6 +303,11 @@ def try_symbolize():
     TAP.check("symbolize: a debug file by build id, the kernel's frame left alone", frames(read(lines[0])[1]) == named,
               str(frames(read(lines[0])[1])))
 
+    beside = {**nothing, "directories": [WORK], "debug_directories": [os.path.dirname(by_id)]}
+    lines, _ = through({"symbolize": beside}, [body])
+    TAP.check("symbolize: the debug file of a stripped program that is there too", frames(read(lines[0])[1]) == named,
+              str(frames(read(lines[0])[1])))
+
     lines, _ = through({"symbolize": nothing}, [body])
     TAP.check("symbolize: what is nowhere passes as it came", frames(read(lines[0])[1]) == bare)
 
@@ -326,9 +331,9 @@ def try_symbolize():
     server.shutdown()
     lines, _ = through(both, [body])
     TAP.check("symbolize: from the cache once the server is gone", frames(read(lines[0])[1]) == named)
-    lines, _ = through({"symbolize": {**both["symbolize"], "directories": [WORK]}}, [body] * 20)
+    lines, _ = through({"symbolize": {**both["symbolize"], "directories": [WORK]}}, [body] * 12)
     TAP.check("symbolize: the stripped program and its debug file; batches in order",
-              [frames(read(line)[1]) for line in lines] == [named] * 20)
+              [frames(read(line)[1]) for line in lines] == [named] * 12)
 
 
 def try_symbolize_payload():

@@ -337,6 +337,23 @@ static struct binary *try_debuginfod(struct binary_finder *f, const struct finde
 
 /* ---- Asking -------------------------------------------------------------------------------------------- */
 
+/*
+ * The debug file instead, if there is none, or if it was stripped: the symbolizer looks for debug files only where
+ * they usually are, not in the directories of the configuration.
+ */
+static struct binary *with_symbols(struct binary_finder *f, const struct finder_want *want, struct binary *found)
+{
+	struct binary *debug;
+
+	if (found && (found->info.has_symtab || found->info.has_debug_info))
+		return found;
+	debug = try_debug_directories(f, want);
+	if (!debug)
+		return found;
+	binary_unref(found);
+	return debug;
+}
+
 static void find(struct binary_finder *f, const struct finder_want *want, struct entry *entry)
 {
 	bool later = false;
@@ -346,8 +363,7 @@ static void find(struct binary_finder *f, const struct finder_want *want, struct
 		found = try_profile_paths(f, want);
 	if (!found)
 		found = try_directories(f, want);
-	if (!found)
-		found = try_debug_directories(f, want);
+	found = with_symbols(f, want, found);
 	if (!found)
 		found = try_debuginfod(f, want, &later);
 	entry->binary = found;

@@ -5,7 +5,8 @@
  * has none: its backends are expected to know all binaries.
  *
  *  - Names may take seconds: a thread of its own gives them, batch after batch, in the order they came.
- *  - Bounded: queue_size batches and queue_bytes wait; what comes past that is sent on at once without names, counted.
+ *  - Bounded: queue_size batches and queue_mib wait; what comes past that is sent on at once without names, counted,
+ *    ahead of what waits.
  *  - Foreign files are read by the reader process (exe/reader.h).
  */
 #include <errno.h>
