@@ -27,14 +27,17 @@ FILES = [os.path.join(process.PAYLOADS, f"ebpf-profiler-{load}.bin") for load in
 RESOURCE = {"attributes": [{"key": "deployment.environment.name", "value": "bench", "action": "upsert"}]}
 FILTER = {"profile_conditions": ['resource.attributes["process.executable.name"] == "of nobody"']}
 
-# name, protocol, compression, processors, at least so many samples per CPU second, so many times otelcol; at most MB
+# name, protocol, compression, processors ("": none; else resource and filter, and who batches), at least so many samples
+# per CPU second, at least so many times otelcol, at most so many MB
 SCENARIOS = [
     ("HTTP, no compression", "http", "none", "", 1_700_000, None, 90),
     ("gRPC, no compression", "grpc", "none", "", 1_700_000, None, 90),
     ("HTTP, batch + resource + filter", "http", "none", "batch", None, 4, None),
     ("gRPC, batch + resource + filter", "grpc", "none", "batch", None, 4, None),
-    ("HTTP, the same, otelcol without batch", "http", "none", "other", None, None, None),
-    ("gRPC, the same, otelcol without batch", "grpc", "none", "other", None, None, None),
+    ("HTTP, the same, otelcol without batch", "http", "none", "ours", None, None, None),
+    ("gRPC, the same, otelcol without batch", "grpc", "none", "ours", None, None, None),
+    ("HTTP, resource + filter", "http", "none", "neither", None, None, None),
+    ("gRPC, resource + filter", "grpc", "none", "neither", None, None, None),
     ("HTTP, gzip in and out", "http", "gzip", "", None, 1.5, None),
     ("gRPC, gzip in and out", "grpc", "gzip", "", None, 1.5, None),
 ]
@@ -84,7 +87,7 @@ def configuration(protocol, compression, processed, ours, sink):
         exporter["endpoint"] = f"http://127.0.0.1:{sink.port}"
     name = "otlp_grpc" if protocol == "grpc" else "otlp_http"
     processors = {"resource": RESOURCE, "filter": FILTER} if processed else {}
-    if processed and ours:
+    if processed in ("batch", "ours") and ours:
         processors["batch"] = {"send_batch_size": 8192, "timeout": "200ms"}
     elif processed == "batch":  # the other's batch processor takes no profiles
         exporter["sending_queue"] = {"batch": {"min_size": 8192, "flush_timeout": "200ms", "sizer": "items"}}
