@@ -62,7 +62,6 @@ for file in good/*.yaml; do
 done
 check 'at least 40 broken configurations' test "$(find bad -name '*.yaml' | wc -l)" -ge 40
 
-golden no-config 1 validate
 golden no-file 1 validate --config=nowhere.yaml
 golden http-source 1 validate --config=https://config.example/agent.yaml
 golden unset-source 1 validate --config=env:WICK_TEST_NOT_SET
