@@ -25,6 +25,7 @@ START_SECONDS = 60 if SANITIZED else 20
 STOP_SECONDS = 30
 for variable in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "grpc_proxy", "all_proxy", "ALL_PROXY"):
     os.environ.pop(variable, None)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))   # at a time limit, so that what was started ends with us
 
 given_ports = set()
 
