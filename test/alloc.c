@@ -52,3 +52,18 @@ void *__wrap_reallocarray(void *at, size_t count, size_t bytes)
 {
 	return alloc_fails() ? NULL : __real_reallocarray(at, count, bytes);
 }
+
+#define KEPT_MAX (1u << 20)
+
+/* Where leak checkers see it; not static, or the compiler sees that nobody reads it. */
+void *test_kept[KEPT_MAX];
+
+void *test_keep(void *at)
+{
+	static unsigned int count;
+
+	if (count == KEPT_MAX)
+		FAIL("more is kept than there is room for");
+	test_kept[count++] = at;
+	return at;
+}

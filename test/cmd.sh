@@ -40,7 +40,6 @@ golden help 0 --help
 golden help-report 0 help report
 golden help-convert 0 convert --help
 check 'the version is that of the file VERSION' test "$("$WICK" --version)" = "wick $(cat "$ROOT/VERSION")"
-golden no-command 1
 golden unknown-command 1 reprot
 golden unknown-option 1 report --tre before.json
 golden bad-value 1 report --min-percent 101 before.json

@@ -60,4 +60,7 @@ _Noreturn void test_skip(const char *why, ...) __attribute__((format(printf, 1, 
 void test_alloc_fail(long after);
 long test_alloc_reset(void);
 
+/* For what a test needs until its process ends: it is not a leak. */
+void *test_keep(void *at);
+
 #endif

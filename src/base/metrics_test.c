@@ -14,7 +14,7 @@ static char *render(struct metrics *metrics)
 	buf_init(&out, 1 << 20);
 	metrics_render(metrics, &out);
 	EQ(buf_err(&out), 0);
-	return out.data;
+	return test_keep(out.data);
 }
 
 #define DROPPED "# HELP wick_metrics_dropped Times a number about wick itself had no room and is shown nowhere\n" \

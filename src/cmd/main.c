@@ -19,7 +19,9 @@ static void usage(FILE *out)
 {
 	fputs("wick finds where the time goes on this machine: in every process, in every language, with nothing to\n"
 	      "install or restart in what is watched.\n\n"
-	      "Usage: wick COMMAND [OPTIONS] [OPERANDS]\n       wick --config=FILE\n\nCommands:\n",
+	      "Usage: wick                   profile this machine, show it at http://localhost:11000\n"
+	      "       wick --config=FILE     run the pipelines of a configuration\n"
+	      "       wick COMMAND [OPTIONS] [OPERANDS]\n\nCommands:\n",
 	      out);
 	for (const struct command *const *c = commands; *c; c++)
 		fprintf(out, "  %-14s%s\n", (*c)->name, (*c)->help);

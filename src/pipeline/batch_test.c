@@ -30,7 +30,7 @@ static char *dump(struct batch *batch)
 	const struct profile *profile;
 
 	EQ(batch_profile(batch, &profile), 0);
-	return profile_dump(profile);
+	return test_keep(profile_dump(profile));
 }
 
 TEST(batch_has_both_forms)

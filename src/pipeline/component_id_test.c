@@ -12,6 +12,7 @@ static int parse(const char *text, struct component_id *ret_id)
 	const char *why;
 	int r;
 
+	arena_done(&arena);
 	arena_init(&arena, 1 << 20);
 	r = component_id_parse(&arena, text, ret_id, &why);
 	OK((r == -EINVAL) == (why != NULL));

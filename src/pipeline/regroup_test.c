@@ -23,7 +23,7 @@ static int see(void *arg, struct batch *batch)
 	struct seen *seen = arg;
 
 	OK(seen->count < SEEN_MAX);
-	seen->at[seen->count++] = batch;
+	seen->at[seen->count++] = test_keep(batch);
 	seen->samples += batch_samples(batch);
 	return seen->result;
 }
@@ -34,13 +34,13 @@ static char *totals(struct batch *const *batches, u32 count)
 
 	for (u32 i = 0; i < count; i++)
 		EQ(batch_profile(batches[i], &profiles[i]), 0);
-	return profile_totals(profiles, count);
+	return test_keep(profile_totals(profiles, count));
 }
 
 static void make(struct batch **batches, u32 count)
 {
 	for (u32 i = 0; i < count; i++)
-		batches[i] = batch_from_profile(profile_random(i, 0));
+		batches[i] = test_keep(batch_from_profile(profile_random(i, 0)));
 }
 
 TEST(regroup_joins_batches)
@@ -95,7 +95,7 @@ TEST(regroup_goes_on_after_errors)
 	make(in, 3);
 	buf_init(&bytes, 10);
 	buf_add(&bytes, "\xff\xff", 2);
-	in[1] = batch_from_bytes(&bytes, 17);
+	in[1] = test_keep(batch_from_bytes(&bytes, 17));
 	EQ(batches_regroup(in, 3, 0, see, &seen, &lost), -EBADMSG);
 	EQ(lost, 17);
 	EQ(seen.samples, batch_samples(in[0]) + batch_samples(in[2]));

@@ -96,6 +96,7 @@ TEST(service_leads_batches_through_pipelines)
 		       "otelcol_processor_outgoing_items{processor=\"fake/q\",otel_signal=\"profiles\"} "
 		       "%llu\n", (unsigned long long)samples);
 	OK(strstr(text.data, want));
+	buf_done(&text);
 	service_stop(run.service, UINT64_MAX);
 	end(&run);
 }
@@ -236,4 +237,7 @@ TEST(service_survives_without_memory)
 		service_free(service);
 		buf_done(&why);
 	}
+	config_free(config);
+	config_errors_done(&errors);
+	metrics_free(metrics);
 }

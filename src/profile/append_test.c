@@ -18,7 +18,7 @@ TEST(append_copies_a_profile_as_it_is)
 		EQ(appender_next(appender, into, UINT64_MAX, &count), 0);
 		OK(appender_done(appender));
 		EQ(profile_check(into), 0);
-		STREQ(profile_dump(into), profile_dump(from));
+		STREQ(test_keep(profile_dump(into)), test_keep(profile_dump(from)));
 		EQ(appender_next(appender, into, 1, &count), 0);
 		EQ(count, 0);
 		appender_free(appender);
@@ -36,15 +36,16 @@ TEST(append_cuts_a_profile_into_pieces_that_hold_all_of_it)
 
 	for (; !appender_done(appender); piece_count++) {
 		OK(piece_count < 4096);
-		pieces[piece_count] = profile_new();
+		pieces[piece_count] = test_keep(profile_new());
 		EQ(appender_next(appender, pieces[piece_count], 3, &count), 0);
 		OK(count == 3 || appender_done(appender));
 		EQ(profile_check(pieces[piece_count]), 0);
 		OK(pieces[piece_count]->strings.count < from->strings.count);
 	}
 	OK(piece_count > 3);
-	STREQ(profile_totals((const struct profile *const *)pieces, piece_count),
-	      profile_totals((const struct profile *const *)&from, 1));
+	STREQ(test_keep(profile_totals((const struct profile *const *)pieces, piece_count)),
+	      test_keep(profile_totals((const struct profile *const *)&from, 1)));
+	profile_free(from);
 	appender_free(appender);
 }
 
@@ -63,8 +64,11 @@ TEST(append_joins_profiles_and_shares_their_tables)
 	EQ(profile_check(into), 0);
 	EQ(into->resources.count, from[0]->resources.count * 2 + from[2]->resources.count);
 	OK(into->stacks.count < from[0]->stacks.count + from[2]->stacks.count);
-	STREQ(profile_totals((const struct profile *const *)&into, 1),
-	      profile_totals((const struct profile *const *)from, 3));
+	STREQ(test_keep(profile_totals((const struct profile *const *)&into, 1)),
+	      test_keep(profile_totals((const struct profile *const *)from, 3)));
+	for (int i = 0; i < 3; i++)
+		profile_free(from[i]);
+	profile_free(into);
 }
 
 TEST(append_survives_without_memory)
