@@ -26,6 +26,7 @@ config() {
 
 # run ARGUMENTS...: starts wick in the background as $pid, and waits until it is ready.
 run() {
+	: >log		# here: in the background it might still be the last one's when it is looked at
 	"$WICK" "$@" 2>log &
 	pid=$!
 	pids="$pids $pid"
