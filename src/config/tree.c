@@ -198,6 +198,10 @@ static int put_path(struct tree *tree, struct config_node *map, struct config_en
 	const char *first;
 	int r;
 
+	if (!*entry.key || colons == entry.key) {
+		config_error(tree->errors, entry.place, "", "a key is missing before or behind ::");
+		return -EINVAL;
+	}
 	if (!colons)
 		return put(tree, map, &entry);
 	if (depth > CONFIG_DEPTH_MAX) {
