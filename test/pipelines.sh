@@ -117,7 +117,6 @@ check 'not configured' fails 'references exporter "debug/x" which is not configu
 	--set='service.pipelines.profiles.exporters=[debug/x]'
 check 'another signal' fails 'wick carries profiles only' --config=a.yaml \
 	--set='service.pipelines.traces.receivers=[otlp]'
-check 'no configuration' fails 'give one with --config=FILE' run
 check 'an option that is none' fails 'there is no option --cofig; did you mean --config?' --cofig=a.yaml
 check 'a file that cannot be written' fails 'exporters::file/a:' --config=a.yaml --set=exporters.file/a.path=/none/x
 
