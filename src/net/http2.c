@@ -189,9 +189,10 @@ static void count_ping(struct connection *connection)
 	const struct connection_limits *limits = &connection->limits;
 	u64 least_ns = connection->exchange_count || limits->idle_pings ? limits->ping_min_ns : IDLE_PING_MIN_NS;
 	u64 now_ns = loop_now(connection->server->loop), since_ns = now_ns - http2->pinged_ns;
+	bool is_first = !http2->pinged_ns;	/* the clock began when the machine did, which may be a moment ago */
 
 	http2->pinged_ns = now_ns;
-	if (!limits->ping_min_ns || since_ns >= least_ns || ++http2->ping_strikes <= PING_STRIKES_MAX)
+	if (!limits->ping_min_ns || is_first || since_ns >= least_ns || ++http2->ping_strikes <= PING_STRIKES_MAX)
 		return;
 	nghttp2_submit_goaway(http2->session, NGHTTP2_FLAG_NONE,
 			      nghttp2_session_get_last_proc_stream_id(http2->session), NGHTTP2_ENHANCE_YOUR_CALM,

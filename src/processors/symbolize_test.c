@@ -128,6 +128,8 @@ TEST(symbolize_looks_below_roots_and_in_directories)
 	STREQ(name_of("{" NOWHERE "}", unnamed(NO_PID | FULL_PATH)), "");
 	STREQ(name_of("{local_processes: false, directories: [], debug_directories: []}", unnamed(NO_PID | FULL_PATH)),
 	      "symbolizer_run");
+	if (strrchr(path, '/') == path)
+		SKIP("this program lies in the root directory, and so does everything");
 	/* Next to it there may be others of its name: of other builds. */
 	*strrchr(path, '/') = 0;
 	snprintf(yaml, sizeof(yaml), "{local_processes: false, roots: [], directories: ['%s'], debug_directories: []}",
