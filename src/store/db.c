@@ -33,8 +33,6 @@
 		       "ORDER BY start_ns LIMIT ?)")                                                                   \
 	X(DROP_CHUNKS, "DELETE FROM chunk WHERE epoch != ?1 AND epoch NOT IN (SELECT epoch FROM block)")               \
 	X(DROP_EPOCHS, "DELETE FROM epoch WHERE id != ?1 AND id NOT IN (SELECT epoch FROM block)")                     \
-	X(ADD_SYMBOL, "INSERT OR REPLACE INTO symbol(build_id, address, name, file) VALUES(?, ?, ?, ?)")               \
-	X(SYMBOLS, "SELECT address, name, file FROM symbol WHERE build_id = ? ORDER BY address")                       \
 	X(SET, "INSERT OR REPLACE INTO fact(key, value) VALUES(?, ?)")                                                 \
 	X(GET, "SELECT value FROM fact WHERE key = ?")                                                                 \
 	X(PAGES, "SELECT page_count - freelist_count, page_size FROM pragma_page_count, pragma_freelist_count, "       \
@@ -62,8 +60,6 @@ static const char *const upgrades[DB_VERSION] = {
 	" start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, rows INTEGER NOT NULL, data BLOB NOT NULL);"
 	"CREATE INDEX block_by_time ON block(level, start_ns);"
 	"CREATE INDEX block_by_epoch ON block(epoch);"
-	"CREATE TABLE symbol(build_id TEXT NOT NULL, address INTEGER NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL,"
-	" PRIMARY KEY(build_id, address)) WITHOUT ROWID;"
 	"CREATE TABLE fact(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;",
 };
 
@@ -332,20 +328,6 @@ int db_drop_epochs(struct db *db, s64 except)
 	return r < 0 ? r : sqlite3_changes(db->handle);
 }
 
-int db_add_symbol(struct db *db, const char *build_id, u64 address, const char *name, const char *file)
-{
-	int r;
-	sqlite3_stmt *s = statement(db, SQL_ADD_SYMBOL, &r);
-
-	if (!s)
-		return r;
-	sqlite3_bind_text(s, 1, build_id, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(s, 2, (s64)address);
-	sqlite3_bind_text(s, 3, name, -1, SQLITE_STATIC);
-	sqlite3_bind_text(s, 4, file, -1, SQLITE_STATIC);
-	return finish(s);
-}
-
 int db_set(struct db *db, const char *key, s64 value)
 {
 	int r;
@@ -448,21 +430,6 @@ int db_each_block(struct db *db, u32 level, u64 from_ns, u64 to_ns, bool with_da
 		}
 		r = fn(arg, &block);
 	}
-	sqlite3_reset(s);
-	return r < 0 ? r : errno_of(code);
-}
-
-int db_each_symbol(struct db *db, const char *build_id, db_symbol_fn *fn, void *arg)
-{
-	int r, code = SQLITE_ROW;
-	sqlite3_stmt *s = statement(db, SQL_SYMBOLS, &r);
-
-	if (!s)
-		return r;
-	sqlite3_bind_text(s, 1, build_id, -1, SQLITE_STATIC);
-	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
-		r = fn(arg, (u64)sqlite3_column_int64(s, 0), (const char *)sqlite3_column_text(s, 1),
-		       (const char *)sqlite3_column_text(s, 2));
 	sqlite3_reset(s);
 	return r < 0 ? r : errno_of(code);
 }

@@ -6,7 +6,6 @@
  *	epoch	the dictionaries that blocks refer to
  *	chunk	their parts, in order
  *	block	level 0: windows; 1, 2, 3: roll-ups
- *	symbol	names that were found after their frames came
  *
  * The layout has a version (user_version); a file of a newer one is refused, an
  * older one is brought up to date. One thread uses a struct db; readers open
@@ -79,11 +78,6 @@ int db_drop_epochs(struct db *db, s64 except);
 /* What is in use in the file, without free pages; and gives back a few free pages to the file system. */
 int db_bytes(struct db *db, u64 *ret_bytes);
 int db_shrink(struct db *db, u32 pages);
-
-/* Names found late: by build id and address. 0 and true if there is one; strings are copied into the buffers. */
-int db_add_symbol(struct db *db, const char *build_id, u64 address, const char *name, const char *file);
-typedef int db_symbol_fn(void *arg, u64 address, const char *name, const char *file);
-int db_each_symbol(struct db *db, const char *build_id, db_symbol_fn *fn, void *arg);
 
 /* A small fact by name. */
 int db_set(struct db *db, const char *key, s64 value);

@@ -88,7 +88,7 @@ static u32 exe_of(struct ingest *in, u32 mapping)
 	return in->exes[mapping];
 }
 
-/* Frames are functions; where there is no name the address stands for one, until a symbol is found for it. */
+/* Frames are functions; where there is no name the address stands for one. */
 static u32 add_frame(struct ingest *in, const struct profile_location *location, const struct profile_line *line,
 		     bool is_inline)
 {
