@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <time.h>
 
+#define SECOND_NS 1000000000ull
+
 static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t = { 0 };
 
 	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 }
 
 static inline uint64_t monotonic_ns(void)

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "abi.h"
+#include "base/clock.h"
 #include "base/metrics.h"
 #include "net/loop.h"
 #include "net/work.h"
@@ -21,7 +22,6 @@
 struct connection;
 struct endpoint;
 
-#define SECOND_NS 1000000000ull
 
 #define CONNECTIONS_MAX 4096
 #define EXCHANGES_MAX 4096			/* open at once, over all connections */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/http1_parse.h"
+#include "base/hex.h"
 
 #include <errno.h>
 #include <string.h>
@@ -230,14 +231,6 @@ int http1_parse_head(char *at, size_t bytes, http1_header_fn *header, void *arg,
 
 enum { CHUNK_SIZE, CHUNK_EXTENSION, CHUNK_SIZE_LF, CHUNK_DATA, CHUNK_DATA_CR, CHUNK_DATA_LF, CHUNK_TRAILER_START,
        CHUNK_TRAILER, CHUNK_TRAILER_LF, CHUNK_LAST_LF, CHUNK_DONE };
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static int size_byte(struct http1_chunks *chunks, char c)
 {

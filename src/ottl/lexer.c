@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/hex.h"
 #include "ottl/value.h"
 
 void lexer_init(struct lexer *lexer, struct arena *arena, const char *text, u32 len)

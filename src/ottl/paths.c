@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "ottl/expr.h"
 #include "profile/any.h"
 
@@ -168,15 +169,11 @@ static int profile_id_set(struct ottl_run *run, const struct value *value)
 
 static int profile_id_string_get(struct ottl_run *run, struct value *ret_value)
 {
-	static const char digits[] = "0123456789abcdef";
 	char *text = run_alloc(run, 32);
 
 	if (!text)
 		return run_err(run);
-	for (u32 i = 0; i < 16; i++) {
-		text[2 * i] = digits[run->at.set->profile_id[i] >> 4];
-		text[2 * i + 1] = digits[run->at.set->profile_id[i] & 15];
-	}
+	hex_write(run->at.set->profile_id, 16, text);
 	*ret_value = value_string((struct str){ text, 32 });
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hex.h"
 #include "profile/any.h"
 #include "wire/jsontext.h"
 
@@ -304,14 +305,6 @@ struct any any_copy(struct arena *arena, const struct any *value)
 }
 
 /* ---- Hexadecimal ------------------------------------------------------------------- */
-
-int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 bool hex_decode(struct str digits, char *bytes)
 {

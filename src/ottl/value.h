@@ -59,9 +59,6 @@ bool any_is_deeper(const struct any *value, u32 depth);
 struct any any_copy(struct arena *arena, const struct any *value);
 struct str str_copy(struct arena *arena, const char *at, size_t len);
 
-/* 0 to 15, or -1. */
-int hex_digit(char c);
-
 /* Two digits a byte; false if there are others. */
 bool hex_decode(struct str digits, char *bytes);
 

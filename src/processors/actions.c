@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/hex.h"
 #include "base/sha256.h"
 #include "ottl/value.h"
 #include "profile/any.h"
@@ -317,7 +318,6 @@ static bool is_picked(void *arg, struct str key, const struct any *value)
 /* As the reference: numbers by their eight bytes, the least significant first; what is no scalar becomes "". */
 static void set_hash(struct attrs *attrs, struct str key, const struct any *value)
 {
-	static const char digits[] = "0123456789abcdef";
 	u8 digest[SHA256_BYTES];
 	char text[2 * SHA256_BYTES];
 	struct any hashed = { ANY_STRING, 0, .string = { text, sizeof(text) } };
@@ -340,10 +340,7 @@ static void set_hash(struct attrs *attrs, struct str key, const struct any *valu
 		break;
 	}
 	sha256_end(&sha, digest);
-	for (u32 i = 0; i < SHA256_BYTES; i++) {
-		text[2 * i] = digits[digest[i] >> 4];
-		text[2 * i + 1] = digits[digest[i] & 15];
-	}
+	hex_write(digest, sizeof(digest), text);
 	attrs_set(attrs, key, &hashed);
 }
 

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "ottl/value.h"
 #include "processors/detect.h"
 

@@ -38,6 +38,11 @@ static bool array_equal(const struct any *a, const struct any *b)
 	return true;
 }
 
+struct str any_text(const struct any *value)
+{
+	return value && value->kind == ANY_STRING ? value->string : (struct str){ 0 };
+}
+
 bool any_equal(const struct any *a, const struct any *b)
 {
 	if (a->kind != b->kind)

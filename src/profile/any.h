@@ -15,6 +15,9 @@ bool str_equal(struct str a, struct str b);
 /* What follows the last slash; all of it if there is none, or nothing follows. */
 struct str str_base_name(struct str path);
 
+/* Of a string; empty if there is no value, or one of another kind. */
+struct str any_text(const struct any *value);
+
 bool any_equal(const struct any *a, const struct any *b);
 bool keyvalues_equal(const struct keyvalue *a, u32 a_count, const struct keyvalue *b, u32 b_count);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/hex.h"
 #include "base/interner.h"
 #include "proc/binary.h"
 #include "profile/profile.h"
@@ -110,11 +111,9 @@ static u32 add_location(struct build_locations *b, u32 mapping, u64 address, con
 static void add_hex_attribute(struct profile *profile, const char *key, const u8 *bytes, u32 count, u32 *attributes,
 			      u32 *attribute_count)
 {
-	static const char digits[] = "0123456789abcdef";
 	char hex[2 * BUILD_ID_MAX + 1] = "";
 
-	for (u32 i = 0; i < count && i < BUILD_ID_MAX; i++)
-		memcpy(hex + 2 * i, (char[]){ digits[bytes[i] >> 4], digits[bytes[i] & 15] }, 2);
+	hex_write(bytes, count < BUILD_ID_MAX ? count : BUILD_ID_MAX, hex);
 	attributes[(*attribute_count)++] = profile_add_attribute_string(profile, key, hex);
 }
 

@@ -101,16 +101,11 @@ static s64 number_of(const struct any *value)
 	return n;
 }
 
-static struct str text_of(const struct any *value)
-{
-	return value && value->kind == ANY_STRING ? value->string : (struct str){ 0 };
-}
-
 static struct str process_name(const struct owner *owner)
 {
-	struct str name = text_of(owner->at[ROLE_PROCESS]);
+	struct str name = any_text(owner->at[ROLE_PROCESS]);
 
-	return name.len ? name : str_base_name(text_of(owner->at[ROLE_PROCESS_PATH]));
+	return name.len ? name : str_base_name(any_text(owner->at[ROLE_PROCESS_PATH]));
 }
 
 u32 owner_finder_row(struct owner_finder *finder, const struct profile_sample *sample)
@@ -125,7 +120,7 @@ u32 owner_finder_row(struct owner_finder *finder, const struct profile_sample *s
 
 		owner.at[finder->role_of[attribute]] = &finder->profile->attributes.at[attribute].value;
 	}
-	thread = text_of(owner.at[ROLE_THREAD]);
+	thread = any_text(owner.at[ROLE_THREAD]);
 	process = process_name(&owner);
 	/* Kernel threads have no executable, processes that vanished may have none: the other name will do. */
 	if (finder->by == SUMMARY_PROCESS)

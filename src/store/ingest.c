@@ -52,14 +52,9 @@ static u32 string_of(struct ingest *in, u32 number)
 	return in->strings[number];
 }
 
-static struct str text_of(const struct any *value)
-{
-	return value && value->kind == ANY_STRING ? value->string : (struct str){ 0 };
-}
-
 static u32 add_text(struct ingest *in, const struct any *value)
 {
-	struct str s = text_of(value);
+	struct str s = any_text(value);
 	char number[24];
 
 	if (value && value->kind == ANY_INT) {
@@ -216,7 +211,7 @@ static int add_sample(struct ingest *in, u32 series, const struct profile_set *s
 
 static struct str host_of(const struct profile_resource *resource, const struct ingest_options *options)
 {
-	struct str host = text_of(keyvalue_find(resource->attributes, resource->attribute_count, "host.name"));
+	struct str host = any_text(keyvalue_find(resource->attributes, resource->attribute_count, "host.name"));
 
 	return host.len ? host : (struct str){ options->host, (u32)strlen(options->host) };
 }

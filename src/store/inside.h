@@ -6,12 +6,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "store/block.h"
 #include "store/db.h"
 #include "store/dict.h"
 #include "store/store.h"
 
-#define SECOND_NS 1000000000ull
 #define EPOCHS_MAX 4096
 
 /* How long a block of each level is; blocks of level 0 lie within a minute. */

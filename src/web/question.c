@@ -8,17 +8,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/hex.h"
 
-#define SECOND_NS 1000000000ull
 #define RANGE_DEFAULT_NS (900 * SECOND_NS)
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)tolower((unsigned char)c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* In place, up to the end of the string; false for what is not %XX or hides a NUL. */
 static bool decode(char *text)

@@ -156,18 +156,13 @@ static void put_stack(struct buf *b, const struct profile *p, struct indices sta
 
 /* ---- Samples --------------------------------------------------------------- */
 
-static struct str text_of(const struct any *value)
-{
-	return value && value->kind == ANY_STRING ? value->string : (struct str){ 0 };
-}
-
 static struct str process_name(const struct profile *p, const struct profile_resource *resource,
 			       const struct profile_sample *sample)
 {
-	struct str name = text_of(keyvalue_find(resource->attributes, resource->attribute_count,
+	struct str name = any_text(keyvalue_find(resource->attributes, resource->attribute_count,
 						"process.executable.name"));
 
-	return name.len ? name : text_of(profile_attribute_find(p, sample->attributes, "thread.name"));
+	return name.len ? name : any_text(profile_attribute_find(p, sample->attributes, "thread.name"));
 }
 
 static int count_sample(struct encoder *e, const struct profile_resource *resource,

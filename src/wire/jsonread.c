@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/hex.h"
+
 static void misfit(int *err)
 {
 	if (!*err)
@@ -118,14 +120,6 @@ struct str jsonread_str(const json_t *value, int *err)
 		return (struct str){ json_string_value(value), (u32)json_string_length(value) };
 	misfit(err);
 	return (struct str){ 0 };
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 bool jsonread_hex(const json_t *value, u8 *id, size_t len, int *err)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/hex.h"
 #include "base/interner.h"
 #include "profile/any.h"
 #include "profile/profile.h"
@@ -374,14 +375,6 @@ struct label_message {
 	u32 key, text, unit;
 	s64 number;
 };
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static bool read_hex(struct str text, u8 *id, size_t len)
 {
