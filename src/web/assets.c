@@ -50,13 +50,20 @@ static void measure(void)
 	}
 }
 
-const struct asset *asset_find(const char *path)
+const struct asset *asset_at(size_t i)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	(void)pthread_once(&once, measure);
-	for (size_t i = 0; i < COUNT; i++)
-		if (!strcmp(assets[i].path, path))
-			return &assets[i];
+	return i < COUNT ? &assets[i] : NULL;
+}
+
+const struct asset *asset_find(const char *path)
+{
+	const struct asset *asset;
+
+	for (size_t i = 0; (asset = asset_at(i)); i++)
+		if (!strcmp(asset->path, path))
+			return asset;
 	return NULL;
 }

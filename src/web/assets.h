@@ -13,6 +13,9 @@ struct asset {
 	char tag[24];			/* changes with the contents */
 };
 
+/* The i-th, NULL past the last. */
+const struct asset *asset_at(size_t i);
+
 /* By path, or NULL. "/" is the page. */
 const struct asset *asset_find(const char *path);
 

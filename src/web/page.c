@@ -252,12 +252,11 @@ static bool is_loopback(const char *endpoint)
 
 static int add_routes(struct page *page, struct buf *why)
 {
-	static const char *const files[] = { "/",	   "/style.css", "/app.js",   "/flame.js",
-					     "/chart.js", "/state.js",	 "/views.js", "/icon.svg" };
 	int r = http_endpoint_route(&page->endpoint, "GET", API, serve_api, why);
+	const struct asset *asset;
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && r == 0; i++)
-		r = http_endpoint_route(&page->endpoint, "GET", files[i], serve_file, why);
+	for (size_t i = 0; r == 0 && (asset = asset_at(i)); i++)
+		r = http_endpoint_route(&page->endpoint, "GET", asset->path, serve_file, why);
 	return r;
 }
 
