@@ -250,9 +250,9 @@ onChange(changes => {
 async function poll() {
   if (state.live && !document.hidden && state.to === "now") {
     try {
-      const status = await ask("status", "", "poll");
-      if (status.generation !== generation) {
-        generation = status.generation;
+      const now = await ask("generation", "");
+      if (now.generation !== generation) {
+        generation = now.generation;
         await load();
       }
     } catch { /* said by load() */ }

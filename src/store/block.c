@@ -236,14 +236,9 @@ static void pack_tables(const struct block_rows *rows, struct buf *out)
 		buf_add(out, &rows->links[i], sizeof(rows->links[i]));
 }
 
-static void buf_donep(struct buf *b)
-{
-	buf_done(b);
-}
-
 int block_pack(const struct block_rows *rows, bool is_rollup, struct buf *out)
 {
-	_cleanup_(buf_donep) struct buf plain, column;
+	_cleanup_(buf_done) struct buf plain, column;
 
 	buf_init(&plain, BLOCK_BYTES_MAX);
 	buf_init(&column, BLOCK_BYTES_MAX);
@@ -376,7 +371,7 @@ static int unpack_plain(struct pb *r, const struct dict *dict, bool with_details
 
 int block_unpack(const void *at, size_t bytes, const struct dict *dict, bool with_details, struct block_rows *ret_rows)
 {
-	_cleanup_(buf_donep) struct buf plain;
+	_cleanup_(buf_done) struct buf plain;
 	struct block_rows rows;
 	struct pb r;
 	int result;

@@ -27,6 +27,7 @@
 		  "WHERE level = ? AND start_ns >= ? AND start_ns < ? ORDER BY start_ns")                              \
 	X(BLOCK_HEADS, "SELECT id, epoch, start_ns, end_ns, rows FROM block "                                          \
 		       "WHERE level = ? AND start_ns >= ? AND start_ns < ? ORDER BY start_ns")                         \
+	X(FIRST, "SELECT min(start_ns) FROM block WHERE level = ?")                                                    \
 	X(LEVEL, "SELECT count(*), sum(length(data)), sum(rows), min(start_ns), max(start_ns) "                        \
 		 "FROM block WHERE level = ?")                                                                         \
 	X(DROP_BLOCKS, "DELETE FROM block WHERE id IN (SELECT id FROM block WHERE level = ? AND start_ns < ? "         \
@@ -451,6 +452,21 @@ int db_level(struct db *db, u32 level, struct db_level *ret_level)
 			.first_ns = (u64)sqlite3_column_int64(s, 3),
 			.last_ns = (u64)sqlite3_column_int64(s, 4),
 		};
+	sqlite3_reset(s);
+	return errno_of(code);
+}
+
+int db_first(struct db *db, u32 level, u64 *ret_ns)
+{
+	int r, code;
+	sqlite3_stmt *s = statement(db, SQL_FIRST, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 1, level);
+	code = sqlite3_step(s);
+	if (code == SQLITE_ROW)
+		*ret_ns = sqlite3_column_type(s, 0) == SQLITE_NULL ? UINT64_MAX : (u64)sqlite3_column_int64(s, 0);
 	sqlite3_reset(s);
 	return errno_of(code);
 }

@@ -65,7 +65,9 @@ struct db_level {
 	u64 blocks, bytes, rows;
 	u64 first_ns, last_ns;		/* starts; 0 if there is none */
 };
+/* Looks at every block; db_first() only at the first one: when it starts, UINT64_MAX if there is none. */
 int db_level(struct db *db, u32 level, struct db_level *ret_level);
+int db_first(struct db *db, u32 level, u64 *ret_ns);
 
 /* Removes blocks of a level, from the oldest on, at most count, that start before a time; how many. */
 int db_drop_blocks(struct db *db, u32 level, u64 before_ns, u32 count);

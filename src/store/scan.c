@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/hex.h"
 
 /* ---- The plan ------------------------------------------------------------------------- */
 
@@ -157,8 +158,10 @@ struct str scan_label(const struct scan_row *row, enum store_label label, char s
 		id = label == STORE_TRACE ? link->trace_id : link->span_id;
 		bytes = label == STORE_TRACE ? sizeof(link->trace_id) : sizeof(link->span_id);
 	}
-	for (u32 i = 0; i < bytes; i++)
-		len += snprintf(scratch + len, SCAN_LABEL_BYTES - (size_t)len, "%02x", id[i]);
+	if (id) {
+		hex_write(id, bytes, scratch);
+		len = (int)(2 * bytes);
+	}
 	return (struct str){ scratch, (u32)len };
 }
 
@@ -253,12 +256,10 @@ static int scan_block(void *arg, const struct db_block *block)
 static int read_reach(struct store *store, struct db *db, struct scan_reach *reach)
 {
 	for (u32 i = 0; i < DB_LEVELS; i++) {
-		struct db_level level = { 0 };
-		int r = db_level(db, i, &level);
+		int r = db_first(db, i, &reach->first_ns[i]);
 
 		if (r < 0)
 			return r;
-		reach->first_ns[i] = level.blocks ? level.first_ns : UINT64_MAX;
 		reach->rolled_ns[i] = store->rolled_ns[i];
 	}
 	return 0;
@@ -288,15 +289,10 @@ static bool has_row_filters(const struct store_selection *selection)
 	return false;
 }
 
-static void buf_donep(struct buf *b)
-{
-	buf_done(b);
-}
-
 static int run(struct scanner *s, const struct scan_options *options, struct scan_plan *plan)
 {
 	_cleanup_(db_closep) struct db *db = NULL;
-	_cleanup_(buf_donep) struct buf why;
+	_cleanup_(buf_done) struct buf why;
 	struct scan_reach reach;
 	int r;
 

@@ -24,11 +24,6 @@
 
 const u64 store_period_ns[DB_LEVELS] = { 60 * SECOND_NS, 60 * SECOND_NS, 600 * SECOND_NS, 3600 * SECOND_NS };
 
-static void buf_donep(struct buf *b)
-{
-	buf_done(b);
-}
-
 const char *store_rolled_key(u32 level)
 {
 	static const char *const keys[DB_LEVELS] = { "rolled_0", "rolled_1", "rolled_2", "rolled_3" };
@@ -78,7 +73,7 @@ static int take_lock(struct store *store, struct buf *why)
 static int load_chunk(void *arg, u32 number, const void *data, size_t bytes)
 {
 	struct epoch *epoch = arg;
-	_cleanup_(buf_donep) struct buf plain;
+	_cleanup_(buf_done) struct buf plain;
 	int r;
 
 	buf_init(&plain, CHUNK_BYTES_MAX);
@@ -251,7 +246,7 @@ static struct epoch *current_epoch(struct store *store)
 
 static int write_chunk(struct store *store, struct epoch *epoch)
 {
-	_cleanup_(buf_donep) struct buf plain, packed;
+	_cleanup_(buf_done) struct buf plain, packed;
 	int r;
 
 	buf_init(&plain, CHUNK_BYTES_MAX);
@@ -265,7 +260,7 @@ static int write_chunk(struct store *store, struct epoch *epoch)
 
 int store_put_rows(struct store *store, u32 level, s64 epoch, u64 start_ns, u64 end_ns, struct block_rows *rows)
 {
-	_cleanup_(buf_donep) struct buf packed;
+	_cleanup_(buf_done) struct buf packed;
 	struct db_block block = { .level = level, .epoch = epoch, .start_ns = start_ns, .end_ns = end_ns };
 	int r;
 
@@ -423,10 +418,15 @@ int store_add(struct store *store, const struct profile *profile, u64 now_ns)
 
 /* ---- Numbers ------------------------------------------------------------------------- */
 
+u64 store_generation(struct store *store)
+{
+	return atomic_load(&store->generation);
+}
+
 void store_stats(struct store *store, struct store_stats *ret_stats)
 {
 	_cleanup_(db_closep) struct db *db = NULL;
-	_cleanup_(buf_donep) struct buf why;
+	_cleanup_(buf_done) struct buf why;
 
 	buf_init(&why, 256);
 	*ret_stats = (struct store_stats){ .bytes_max = store->bytes_max };
@@ -449,5 +449,5 @@ void store_stats(struct store *store, struct store_stats *ret_stats)
 	pthread_rwlock_unlock(&store->lock);
 	ret_stats->blocks_broken = atomic_load(&store->blocks_broken);
 	ret_stats->times_wrong = atomic_load(&store->times_wrong);
-	ret_stats->generation = atomic_load(&store->generation);
+	ret_stats->generation = store_generation(store);
 }

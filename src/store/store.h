@@ -116,6 +116,8 @@ struct store_stats {
 	u64 times_wrong;		/* samples whose time cannot be, kept under that of their arrival */
 	u64 generation;			/* grows with every change */
 };
+/* Counts every block; what only wants to know whether something changed asks for the generation. */
 void store_stats(struct store *store, struct store_stats *ret_stats);
+u64 store_generation(struct store *store);
 
 #endif

@@ -234,6 +234,17 @@ static int answer_heat(struct call *c)
 	return 0;
 }
 
+/* Asked once a second by every page that is open: it must not look at blocks. */
+static int answer_generation(struct call *c)
+{
+	struct jsontext j = { .b = c->answer->body };
+
+	jsontext_open(&j, '{');
+	put_number(&j, "generation", (double)store_generation(c->store));
+	jsontext_close(&j, '}');
+	return 0;
+}
+
 static int answer_status(struct call *c)
 {
 	static const char *const levels[DB_LEVELS] = { "windows", "1 m", "10 m", "1 h" };
@@ -322,6 +333,7 @@ static const struct {
 } calls[] = {
 	{ "callees", answer_callees }, { "callers", answer_callers }, { "chart", answer_chart },
 	{ "diff", answer_diff },       { "export", answer_export },   { "flame", answer_flame },
+	{ "generation", answer_generation },
 	{ "heat", answer_heat },       { "status", answer_status },   { "top", answer_top },
 	{ "values", answer_values },
 };
