@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh [--all] [NAME]: what `make test` does once everything is installed. Runs the steps of test/list in order, or those
 # whose name contains NAME; --all adds the long ones. Every step prints TAP; its whole output is kept in build/test-logs.
+# A `live` step that fails runs once more, since others share the machine that it watches; what failed at first is told of.
 # The last line is `N passed, M failed, K skipped`; the status is 1 if something failed or nothing ran.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -16,7 +17,7 @@ if [ "${1:-}" = --all ]; then
 fi
 only=${1:-}
 passed=0 failed=0 skipped=0
-skips=() failures=()
+skips=() failures=() repeats=()
 
 # count NAME LOG STATUS: adds one step's TAP to the totals.
 count() {
@@ -49,15 +50,22 @@ count() {
 	printf '   %d passed, %d failed, %d skipped, %d s\n' $step_passed $step_failed $step_skipped $((SECONDS - started))
 }
 
-# step NAME LIMIT COMMAND: runs it, shows what is not a plain ok.
+# step TIER NAME LIMIT COMMAND: runs it, shows what is not a plain ok.
 step() {
-	local name=$1 limit=$2 log=$logs/$1.log status
+	local tier=$1 name=$2 limit=$3 log=$logs/$2.log status
 
-	shift 2
+	shift 3
 	echo "== $name"
 	started=$SECONDS
 	timeout -k 10 "$limit" bash -c "$*" >"$log" 2>&1 </dev/null
 	status=$?
+	if [ $status != 0 ] && [ "$tier" = live ]; then
+		mv "$log" "$log.first"
+		repeats+=("$name: $(grep -m 1 '^not ok' "$log.first" || echo "status $status")")
+		echo "   failed, once more: ${repeats[-1]}"
+		timeout -k 10 "$limit" bash -c "$*" >"$log" 2>&1 </dev/null
+		status=$?
+	fi
 	if [ $status = 0 ]; then
 		grep -E '^not ok|# SKIP' "$log"
 	else
@@ -72,7 +80,7 @@ while read -r tier name limit command; do
 	all) [ -n "$all" ] || continue ;;
 	esac
 	case $name in *"$only"*) ;; *) [ "$tier" = base ] || continue ;; esac
-	step "$name" "$limit" "$command"
+	step "$tier" "$name" "$limit" "$command"
 	if [ "$tier" = base ] && [ $failed != 0 ]; then
 		echo "Without $name the rest cannot run."
 		break
@@ -81,6 +89,8 @@ done <test/list
 
 [ ${#skips[@]} = 0 ] || printf '\nSKIPPED %d:\n' ${#skips[@]}
 printf '  %s\n' ${skips+"${skips[@]}"} | sed '/^ *$/d'
+[ ${#repeats[@]} = 0 ] || printf '\nREPEATED %d (failed at first):\n' ${#repeats[@]}
+printf '  %s\n' ${repeats+"${repeats[@]}"} | sed '/^ *$/d'
 [ ${#failures[@]} = 0 ] || printf '\nFAILED %d:\n' ${#failures[@]}
 printf '  %s\n' ${failures+"${failures[@]}"} | sed '/^ *$/d'
 echo "$passed passed, $failed failed, $skipped skipped"
