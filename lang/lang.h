@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a language supplies, and what it is given. lang/README.md tells how the pieces work together.
+ *
+ * The tracer's thread calls all of it, except recognise(), which runs in the reader process.
+ */
+#ifndef LANG_LANG_H
+#define LANG_LANG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abi.h"
+#include "exe/lang_file.h"
+#include "lang/list.h"
+
+struct lang_names;
+struct maps;
+
+#define LANG_TEXT_MAX 4096	/* bytes of a name or a path; longer ones are cut */
+
+/* A process that a runtime was found in. */
+struct lang_process {
+	u32 pid;
+	u64 serial;			/* never that of another program */
+	const struct maps *maps;	/* its executable mappings, sorted */
+};
+
+/* Where in the process the runtime's file is. */
+struct lang_place {
+	u64 bias;			/* va - ea, modulo 2^64 */
+	const char *path;		/* as the process names it */
+};
+
+struct lang_ops {
+	const struct lang_file_ops *file;
+	const char *frame_type;		/* as in the semantic conventions: cpython, v8js, jvm, go ... */
+	const char *tracer;		/* what --tracers and `interpreters` call it */
+
+	/* Its BPF object: the ELF bytes of its skeleton. NULL: it has none. */
+	const void *(*object)(size_t *ret_bytes);
+	bool starts_walk;		/* its program runs from the first frame on, not from the first of its own */
+
+	/*
+	 * Takes up a process: fills the words of its slot, which its BPF program reads (bpf/walk.h), and makes a state
+	 * of its own. -EAGAIN if the runtime is still starting up: it is tried again. Any other error: left alone.
+	 */
+	int (*attach)(const struct lang_process *process, const struct lang_file *file, const struct lang_place *place,
+		      struct runtime_slot *slot, void **ret_state);
+	void (*detach)(void *state);
+
+	/* Is this anonymous executable memory code that the runtime has generated? NULL: it generates none. */
+	bool (*owns)(void *state, const struct lang_process *process, u64 start_va, u64 end_va);
+
+	/*
+	 * Names a frame that its BPF program has pushed (both words), or, with frame[0] of kind FRAME_VA, an address in
+	 * memory that it owns: lines, innermost first, or labels. 0, or -errno if the frame cannot be named (any more).
+	 */
+	int (*resolve)(void *state, const struct lang_process *process, const u64 frame[2], struct lang_names *names);
+};
+
+/* By number; NULL where there is none. */
+extern const struct lang_ops *const lang_list[LANG_MAX];
+
+/*
+ * Another process's memory is hostile, and changes while it is read. 0, or -EFAULT if not all of it is there, -ESRCH
+ * if the process is gone.
+ */
+int lang_read(const struct lang_process *process, u64 va, void *to, size_t bytes);
+
+/* One word; 0 where it cannot be read. */
+u64 lang_read_word(const struct lang_process *process, u64 va);
+
+/* The answer of resolve(): texts are copied, cut at LANG_TEXT_MAX, and made clean UTF-8. */
+void lang_names_line(struct lang_names *names, const char *function, const char *file, u32 line);
+
+/* A label of the sample, as pprof.Do() sets: the frame itself does not show. */
+void lang_names_label(struct lang_names *names, const char *key, const char *value);
+
+#endif

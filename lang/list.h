@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * THE table of languages: X(number, ID, folder). A language is its folder here, with a struct lang_ops called
+ * <folder>_ops, and one line in this table. Numbers stay as they are: rows on disk hold them.
+ */
+#ifndef LANG_LIST_H
+#define LANG_LIST_H
+
+#define LANGS(X)
+
+enum lang {
+	LANG_NONE,
+#define X(number, ID, folder) LANG_##ID = number,
+	LANGS(X)
+#undef X
+	LANG_MAX = 16,		/* numbers are below */
+};
+
+#endif
