@@ -18,6 +18,7 @@
 #include "pipeline/component.h"
 #include "pipeline/service.h"
 #include "profile/profile.h"
+#include "receivers/machine.h"
 #include "receivers/profiling.h"
 #include "receivers/profiling_options.h"
 #include "receivers/receipts.h"
@@ -32,6 +33,7 @@ struct receiver {
 	const struct profiling_config *options;
 	struct receipts receipts;
 	struct profiling *profiling;	/* the thread's, while it runs */
+	struct machine *machine;	/* the thread's too */
 	pthread_t thread;
 	bool has_thread;
 	char names[COUNTER_VALUES_MAX][96];	/* of the metrics: those of the counters with a prefix */
@@ -39,7 +41,12 @@ struct receiver {
 
 static void receiver_free(void *self)
 {
-	free(self);
+	struct receiver *r = self;
+
+	if (!r)
+		return;
+	machine_free(r->machine);
+	free(r);
 }
 
 /* A scrape keeps the names until it is over. */
@@ -61,6 +68,11 @@ static int receiver_create(const struct component_setup *setup, const void *opti
 		return -ENOMEM;
 	r->setup = setup;
 	r->options = options;
+	r->machine = machine_new("/proc");
+	if (!r->machine) {
+		receiver_free(r);
+		return -ENOMEM;
+	}
 	make_names(r);
 	receipts_init(&r->receipts, service_metrics(setup->service), setup, "");
 	*ret_self = r;
@@ -93,19 +105,30 @@ static void receiver_send(struct receiver *r, struct profile *profile)
 		log_info(r->setup->id, "sent a profile of %llu samples", (unsigned long long)samples);
 }
 
+static void receiver_note_machine(struct receiver *r)
+{
+	int result = machine_note(r->machine);
+
+	if (result < 0)
+		log_warn(r->setup->id, "what the machine did in this window is not kept: %s", strerror(-result));
+}
+
 static void *receiver_run(void *arg)
 {
 	struct receiver *r = arg;
 	int result;
 
 	(void)prctl(PR_SET_NAME, "wick: profiles");
+	receiver_note_machine(r);
 	for (;;) {
 		struct profile *profile = NULL;
 
 		result = profiling_next(r->profiling, WAIT_MS, &profile);
-		if (result == 1)
+		if (result == 1) {
+			receiver_note_machine(r);
 			receiver_send(r, profile);
-		else if (result == -ENOMEM || result == -E2BIG)
+		}
+		if (result == -ENOMEM || result == -E2BIG)
 			log_warn(r->setup->id, "a profile is left out: %s", strerror(-result));
 		else if (result < 0)
 			break;

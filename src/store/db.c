@@ -34,6 +34,15 @@
 		       "ORDER BY start_ns LIMIT ?)")                                                                   \
 	X(DROP_CHUNKS, "DELETE FROM chunk WHERE epoch != ?1 AND epoch NOT IN (SELECT epoch FROM block)")               \
 	X(DROP_EPOCHS, "DELETE FROM epoch WHERE id != ?1 AND id NOT IN (SELECT epoch FROM block)")                     \
+	X(ADD_SERIES, "INSERT OR REPLACE INTO series(host, level, start_ns, end_ns, data) VALUES(?, ?, ?, ?, ?)")      \
+	X(SERIES, "SELECT start_ns, end_ns, data FROM series "                                                         \
+		  "WHERE host = ? AND level = ? AND start_ns >= ? AND start_ns < ? ORDER BY start_ns")                 \
+	X(SERIES_FIRST, "SELECT min(start_ns) FROM series WHERE host = ? AND level = ?")                               \
+	X(SERIES_LAST, "SELECT max(start_ns) FROM series WHERE host = ? AND level = ?")                                \
+	X(SERIES_NEXT, "SELECT min(start_ns) FROM series WHERE host = ? AND level = ? AND start_ns >= ?")              \
+	X(DROP_SERIES, "DELETE FROM series WHERE host = ?1 AND level = ?2 AND (start_ns < ?3 OR start_ns > ?4 OR "     \
+		       "start_ns <= (SELECT start_ns FROM series WHERE host = ?1 AND level = ?2 "                      \
+		       "ORDER BY start_ns DESC LIMIT 1 OFFSET ?5))")                                                   \
 	X(SET, "INSERT OR REPLACE INTO fact(key, value) VALUES(?, ?)")                                                 \
 	X(GET, "SELECT value FROM fact WHERE key = ?")                                                                 \
 	X(PAGES, "SELECT page_count - freelist_count, page_size FROM pragma_page_count, pragma_freelist_count, "       \
@@ -62,6 +71,8 @@ static const char *const upgrades[DB_VERSION] = {
 	"CREATE INDEX block_by_time ON block(level, start_ns);"
 	"CREATE INDEX block_by_epoch ON block(epoch);"
 	"CREATE TABLE fact(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;",
+	"CREATE TABLE series(host TEXT NOT NULL, level INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
+	" end_ns INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(host, level, start_ns)) WITHOUT ROWID;",
 };
 
 struct db {
@@ -226,8 +237,10 @@ static int prepare_file(struct db *db, const char *path, bool read_only, struct 
 			 DB_VERSION);
 		return -EPROTO;
 	}
-	if (r == 0 && version < DB_VERSION)
-		r = read_only ? -EUCLEAN : upgrade(db, version);
+	if (r == 0 && version < DB_VERSION && !read_only)
+		r = upgrade(db, version);
+	if (r == 0 && version == 0 && read_only)
+		r = -EUCLEAN;
 	if (r < 0)
 		buf_addf(why, "%s cannot be used: %s", path, db_error(db));
 	return r;
@@ -456,19 +469,26 @@ int db_level(struct db *db, u32 level, struct db_level *ret_level)
 	return errno_of(code);
 }
 
+/* The one time that a bound statement returns. */
+static int read_time(sqlite3_stmt *s, u64 otherwise, u64 *ret_ns)
+{
+	int code = sqlite3_step(s);
+
+	if (code == SQLITE_ROW)
+		*ret_ns = sqlite3_column_type(s, 0) == SQLITE_NULL ? otherwise : (u64)sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	return errno_of(code);
+}
+
 int db_first(struct db *db, u32 level, u64 *ret_ns)
 {
-	int r, code;
+	int r;
 	sqlite3_stmt *s = statement(db, SQL_FIRST, &r);
 
 	if (!s)
 		return r;
 	sqlite3_bind_int64(s, 1, level);
-	code = sqlite3_step(s);
-	if (code == SQLITE_ROW)
-		*ret_ns = sqlite3_column_type(s, 0) == SQLITE_NULL ? UINT64_MAX : (u64)sqlite3_column_int64(s, 0);
-	sqlite3_reset(s);
-	return errno_of(code);
+	return read_time(s, UINT64_MAX, ret_ns);
 }
 
 int db_bytes(struct db *db, u64 *ret_bytes)
@@ -483,4 +503,94 @@ int db_bytes(struct db *db, u64 *ret_bytes)
 		*ret_bytes = (u64)sqlite3_column_int64(s, 0) * (u64)sqlite3_column_int64(s, 1);
 	sqlite3_reset(s);
 	return errno_of(code);
+}
+
+/* ---- Series ----------------------------------------------------------------------- */
+
+/* With its first two parameters bound. */
+static sqlite3_stmt *series_statement(struct db *db, enum statement which, const char *host, u32 level, int *ret)
+{
+	sqlite3_stmt *s = statement(db, which, ret);
+
+	if (!s)
+		return NULL;
+	sqlite3_bind_text(s, 1, host, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(s, 2, level);
+	return s;
+}
+
+static s64 bounded(u64 time_ns)
+{
+	return time_ns > INT64_MAX ? INT64_MAX : (s64)time_ns;
+}
+
+int db_add_series(struct db *db, const struct db_series *series)
+{
+	int r;
+	sqlite3_stmt *s = series_statement(db, SQL_ADD_SERIES, series->host, series->level, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 3, bounded(series->start_ns));
+	sqlite3_bind_int64(s, 4, bounded(series->end_ns));
+	sqlite3_bind_blob64(s, 5, series->data, series->bytes, SQLITE_STATIC);
+	return finish(s);
+}
+
+int db_each_series(struct db *db, const char *host, u32 level, u64 from_ns, u64 to_ns, db_series_fn *fn, void *arg)
+{
+	int r, code = SQLITE_ROW;
+	sqlite3_stmt *s = series_statement(db, SQL_SERIES, host, level, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 3, bounded(from_ns));
+	sqlite3_bind_int64(s, 4, bounded(to_ns));
+	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW) {
+		struct db_series series = {
+			.host = host,
+			.level = level,
+			.start_ns = (u64)sqlite3_column_int64(s, 0),
+			.end_ns = (u64)sqlite3_column_int64(s, 1),
+			.data = sqlite3_column_blob(s, 2),
+			.bytes = (size_t)sqlite3_column_bytes(s, 2),
+		};
+
+		r = fn(arg, &series);
+	}
+	sqlite3_reset(s);
+	return r < 0 ? r : errno_of(code);
+}
+
+int db_series_end(struct db *db, const char *host, u32 level, bool last, u64 *ret_ns)
+{
+	int r;
+	sqlite3_stmt *s = series_statement(db, last ? SQL_SERIES_LAST : SQL_SERIES_FIRST, host, level, &r);
+
+	return s ? read_time(s, 0, ret_ns) : r;
+}
+
+int db_series_next(struct db *db, const char *host, u32 level, u64 from_ns, u64 *ret_ns)
+{
+	int r;
+	sqlite3_stmt *s = series_statement(db, SQL_SERIES_NEXT, host, level, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 3, bounded(from_ns));
+	return read_time(s, UINT64_MAX, ret_ns);
+}
+
+int db_drop_series(struct db *db, const char *host, u32 level, u64 before_ns, u64 after_ns, u32 keep)
+{
+	int r;
+	sqlite3_stmt *s = series_statement(db, SQL_DROP_SERIES, host, level, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 3, bounded(before_ns));
+	sqlite3_bind_int64(s, 4, bounded(after_ns));
+	sqlite3_bind_int64(s, 5, keep);
+	r = finish(s);
+	return r < 0 ? r : sqlite3_changes(db->handle);
 }

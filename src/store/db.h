@@ -6,10 +6,11 @@
  *	epoch	the dictionaries that blocks refer to
  *	chunk	their parts, in order
  *	block	level 0: windows; 1, 2, 3: roll-ups
+ *	series	rows about a machine, of the same levels
  *
  * The layout has a version (user_version); a file of a newer one is refused, an
- * older one is brought up to date. One thread uses a struct db; readers open
- * their own, read-only.
+ * older one is brought up to date when it is opened for writing, and read as it
+ * is otherwise. One thread uses a struct db; readers open their own, read-only.
  */
 #ifndef STORE_DB_H
 #define STORE_DB_H
@@ -23,7 +24,7 @@
 struct buf;
 struct db;
 
-#define DB_VERSION 1
+#define DB_VERSION 2
 #define DB_LEVELS 4
 
 struct db_block {
@@ -80,6 +81,30 @@ int db_drop_epochs(struct db *db, s64 except);
 /* What is in use in the file, without free pages; and gives back a few free pages to the file system. */
 int db_bytes(struct db *db, u64 *ret_bytes);
 int db_shrink(struct db *db, u32 pages);
+
+/* ---- Series ---------------------------------------------------------------------- */
+
+struct db_series {
+	const char *host;
+	u32 level;
+	u64 start_ns, end_ns;
+	const void *data;	/* borrowed during the call */
+	size_t bytes;
+};
+
+/* In the place of one with the same host, level and start. */
+int db_add_series(struct db *db, const struct db_series *series);
+
+/* Those of a host and level that start in [from, to), in the order of time. */
+typedef int db_series_fn(void *arg, const struct db_series *series);
+int db_each_series(struct db *db, const char *host, u32 level, u64 from_ns, u64 to_ns, db_series_fn *fn, void *arg);
+
+/* When the last, or the first, one starts: 0 if there is none. The next from a time on: UINT64_MAX if there is none. */
+int db_series_end(struct db *db, const char *host, u32 level, bool last, u64 *ret_ns);
+int db_series_next(struct db *db, const char *host, u32 level, u64 from_ns, u64 *ret_ns);
+
+/* Removes those that start before or after these times, and all but the newest `keep`; how many. */
+int db_drop_series(struct db *db, const char *host, u32 level, u64 before_ns, u64 after_ns, u32 keep);
 
 /* A small fact by name. */
 int db_set(struct db *db, const char *key, s64 value);

@@ -34,6 +34,9 @@ struct store {
 	u32 epoch_count, epoch_cap;
 	u64 rolled_ns[DB_LEVELS];	/* until when each level is complete */
 
+	pthread_mutex_t series_lock;
+	struct db *series_db;		/* of series.c; NULL until a row comes */
+
 	_Atomic u64 generation, blocks_broken, times_wrong;
 };
 

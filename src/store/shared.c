@@ -79,6 +79,34 @@ struct store *store_borrow(const char *directory)
 	return store;
 }
 
+/* The i-th one, as one more user of it. */
+static struct store *borrow_at(u32 i)
+{
+	struct store *store = NULL;
+
+	pthread_mutex_lock(&lock);
+	if (stores[i].users) {
+		stores[i].users++;
+		store = stores[i].store;
+	}
+	pthread_mutex_unlock(&lock);
+	return store;
+}
+
+int store_each(int (*fn)(void *arg, struct store *store), void *arg)
+{
+	int result = 0;
+
+	for (u32 i = 0; i < STORES_MAX; i++) {
+		struct store *store = borrow_at(i);
+		int r = store ? fn(arg, store) : 0;
+
+		store_release(store);
+		result = result < 0 ? result : r;
+	}
+	return result;
+}
+
 void store_release(struct store *store)
 {
 	pthread_mutex_lock(&lock);

@@ -14,6 +14,9 @@ int store_acquire(const struct store_options *options, struct store **ret_store,
 /* One more user of a store that is open already, "": of any; NULL if there is none. */
 struct store *store_borrow(const char *directory);
 
+/* Calls fn for each one that is open, all of them; the first error. */
+int store_each(int (*fn)(void *arg, struct store *store), void *arg);
+
 /* The last one closes it; accepts NULL. */
 void store_release(struct store *store);
 DEFINE_CLEANUP(struct store *, store_release)

@@ -176,6 +176,7 @@ int store_open(const struct store_options *options, struct store **ret_store, st
 		return -ENOMEM;
 	store->lock_fd = -1;
 	pthread_rwlock_init(&store->lock, NULL);
+	pthread_mutex_init(&store->series_lock, NULL);
 	store->bytes_max = options->bytes_max ? options->bytes_max : BYTES_DEFAULT;
 	store->age_max_ns = options->age_max_ns ? options->age_max_ns : AGE_DEFAULT_NS;
 	store->directory = strdup(options->directory);
@@ -203,7 +204,9 @@ void store_close(struct store *store)
 		return;
 	forget_epochs(store);
 	free(store->epochs);
+	db_close(store->series_db);
 	db_close(store->db);
+	pthread_mutex_destroy(&store->series_lock);
 	pthread_rwlock_destroy(&store->lock);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receivers/machine.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "proc/host.h"
+#include "store/series.h"
+#include "store/shared.h"
+
+struct machine {
+	struct host_state *host;
+	struct host_sample before;	/* monotonic_ns 0: none yet */
+};
+
+struct machine *machine_new(const char *proc)
+{
+	_cleanup_(machine_freep) struct machine *machine = calloc(1, sizeof(*machine));
+
+	if (!machine)
+		return NULL;
+	machine->host = host_new(proc);
+	return machine->host ? TAKE(machine) : NULL;
+}
+
+void machine_free(struct machine *machine)
+{
+	if (!machine)
+		return;
+	host_free(machine->host);
+	free(machine);
+}
+
+int machine_note(struct machine *machine)
+{
+	_cleanup_(store_releasep) struct store *store = store_borrow("");
+	struct host_sample now;
+	struct series_row row;
+	bool has_before = machine->before.monotonic_ns;
+	int r;
+
+	if (!store)
+		return 0;
+	r = host_sample(machine->host, &now);
+	if (r < 0)
+		return r;
+	if (has_before)
+		series_row_measure(&machine->before, &now, clock_ns(CLOCK_REALTIME), &row);
+	machine->before = now;
+	if (!has_before)
+		return 0;
+	r = series_add_all(&row);
+	return r < 0 ? r : 1;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The series of a store: a row for each window of this machine, and roll-ups of
+ * 1 m, 10 m and 1 h. Each level keeps its newest rows, as many as fit in a small
+ * part of the store's size: old ranges get coarser before they go.
+ *
+ * A connection of its own, locked here: any thread may add or read. What was added is there
+ * after kill -9.
+ */
+#ifndef STORE_SERIES_H
+#define STORE_SERIES_H
+
+#include "store/series_row.h"
+#include "store/store.h"
+
+/* Keeps a row of this machine, rolls up what is complete, drops what is too old. -ENOSPC, -EROFS, -EIO, -EBUSY. */
+int series_add(struct store *store, const struct series_row *row);
+
+/* The same for every store that this process has open; the first error. */
+int series_add_all(const struct series_row *row);
+
+struct series_rows {
+	struct series_row *at;		/* in the order of time */
+	u32 count, cap;
+	u64 broken;			/* could not be read, and are left out */
+};
+void series_rows_done(struct series_rows *rows);
+
+/*
+ * What is known of a host, "" for this one, from the finest level that needs no more than about rows_max rows for
+ * the range and reaches back to its start; what is not rolled up yet comes from finer ones.
+ */
+int series_read(struct store *store, const char *host, u64 from_ns, u64 to_ns, u32 rows_max,
+		struct series_rows *ret_rows);
+
+#endif

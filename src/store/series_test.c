@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/series.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "proc/host.h"
+#include "store/inside.h"
+#include "test.h"
+
+#define HOUR_NS (3600 * SECOND_NS)
+#define START_NS (500000 * HOUR_NS)	/* a whole hour, in 2027 */
+#define WINDOW (5 * SECOND_NS)
+
+static char directory[64];
+
+static void remove_directory(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	if (directory[0] && system(command) != 0)
+		fprintf(stderr, "%s is left\n", directory);
+}
+
+static struct store *open_store(u64 bytes_max)
+{
+	struct store *store = NULL;
+	struct buf why, notice;
+
+	if (!directory[0]) {
+		snprintf(directory, sizeof(directory), "/tmp/wick-series-XXXXXX");
+		OK(mkdtemp(directory));
+		OK(atexit(remove_directory) == 0);
+	}
+	buf_init(&why, 512);
+	buf_init(&notice, 512);
+	EQ(store_open(&(struct store_options){ directory, bytes_max, 1000 * HOUR_NS, "here" }, &store, &why, &notice),
+	   0);
+	EQ(notice.len, 0);
+	buf_done(&why);
+	buf_done(&notice);
+	return store;
+}
+
+/* Busy with as many thousandths of a CPU as windows have passed in their minute. */
+static struct series_row row_at(u64 start_ns)
+{
+	struct series_row row = { .start_ns = start_ns, .end_ns = start_ns + WINDOW };
+	u64 n = start_ns / WINDOW % 12;
+
+	row.numbers[SERIES_CPUS] = 4;
+	row.numbers[SERIES_BUSY] = row.numbers[SERIES_BUSY_PEAK] = n;
+	row.numbers[SERIES_MEMORY_TOTAL] = 1 << 30;
+	row.top[SERIES_BY_CPU].count = 1;
+	row.top[SERIES_BY_CPU].at[0] = (struct series_process){ .pid = 12, .amount = n + 1, .name = "prog" };
+	return row;
+}
+
+static void add_rows(struct store *store, u64 from_ns, u64 to_ns)
+{
+	for (u64 t = from_ns; t < to_ns; t += WINDOW) {
+		struct series_row row = row_at(t);
+
+		EQ(series_add(store, &row), 0);
+	}
+}
+
+static u64 sum_of(struct store *store, u64 from_ns, u64 to_ns, u32 rows_max, u32 *ret_rows)
+{
+	struct series_rows rows;
+	u64 sum = 0;
+
+	EQ(series_read(store, "", from_ns, to_ns, rows_max, &rows), 0);
+	EQ(rows.broken, 0);
+	for (u32 i = 0; i < rows.count; i++) {
+		OK(i == 0 || rows.at[i].start_ns >= rows.at[i - 1].end_ns);
+		sum += rows.at[i].end_ns - rows.at[i].start_ns;
+	}
+	*ret_rows = rows.count;
+	series_rows_done(&rows);
+	return sum;
+}
+
+TEST(series_row_is_what_happened_between_two_samples)
+{
+	struct host_sample before = { .monotonic_ns = SECOND_NS, .cpu_count = 2 }, now = before;
+	struct series_row row;
+
+	before.cpu_ns[HOST_CPU_USER] = 7 * SECOND_NS;
+	now.monotonic_ns += 5 * SECOND_NS;
+	now.cpu_ns[HOST_CPU_USER] = 11 * SECOND_NS;
+	now.cpu_ns[HOST_CPU_SYSTEM] = SECOND_NS;
+	now.cpu_ns[HOST_CPU_IDLE] = 4 * SECOND_NS;
+	now.cpu_ns[HOST_CPU_IOWAIT] = SECOND_NS;
+	now.memory_total_bytes = 1000;
+	now.memory_available_bytes = 300;
+	now.load[0] = 1.25;
+	now.by_cpu_count = 1;
+	now.by_cpu[0] = (struct host_process){ .pid = 9, .cpus = 0.75, .name = "a b" };
+	series_row_measure(&before, &now, START_NS, &row);
+	EQ(row.end_ns - row.start_ns, 5 * SECOND_NS);
+	EQ(row.numbers[SERIES_BUSY], 1000);
+	EQ(row.numbers[SERIES_IOWAIT], 200);
+	EQ(row.numbers[SERIES_MEMORY_USED], 700);
+	EQ(row.numbers[SERIES_LOAD], 1250);
+	EQ(row.top[SERIES_BY_CPU].count, 1);
+	EQ(row.top[SERIES_BY_CPU].at[0].amount, 750);
+	/* A CPU that went away takes its time with it. */
+	now.cpu_ns[HOST_CPU_USER] = 0;
+	series_row_measure(&before, &now, START_NS, &row);
+	EQ(row.numbers[SERIES_BUSY], 200);
+}
+
+TEST(series_rows_join_by_time)
+{
+	struct series_row rows[2] = { row_at(START_NS), row_at(START_NS + WINDOW) }, joined;
+
+	rows[0].numbers[SERIES_BUSY] = 1000;
+	rows[1].numbers[SERIES_BUSY] = rows[1].numbers[SERIES_BUSY_PEAK] = 4000;
+	rows[1].end_ns += WINDOW;
+	rows[0].top[SERIES_BY_MEMORY].count = 1;
+	rows[0].top[SERIES_BY_MEMORY].at[0] = (struct series_process){ 12, 500, "prog" };
+	rows[1].top[SERIES_BY_CPU].count = 2;
+	rows[1].top[SERIES_BY_CPU].at[0] = (struct series_process){ 13, 900, "late" };
+	rows[1].top[SERIES_BY_CPU].at[1] = (struct series_process){ 12, 4, "prog" };
+	EQ(series_row_join(rows, 2, &joined), 0);
+	EQ(joined.numbers[SERIES_BUSY], 3000);
+	EQ(joined.numbers[SERIES_BUSY_PEAK], 4000);
+	EQ(joined.numbers[SERIES_CPUS], 4);
+	EQ(joined.top[SERIES_BY_CPU].count, 2);
+	STREQ(joined.top[SERIES_BY_CPU].at[0].name, "late");
+	EQ(joined.top[SERIES_BY_CPU].at[0].amount, 600);
+	EQ(joined.top[SERIES_BY_CPU].at[1].amount, 3);
+	EQ(joined.top[SERIES_BY_MEMORY].at[0].amount, 500);
+}
+
+TEST(series_row_comes_back_from_disk)
+{
+	struct series_row row = row_at(START_NS), again = { .start_ns = row.start_ns, .end_ns = row.end_ns };
+	struct buf packed;
+
+	row.top[SERIES_BY_MEMORY].count = SERIES_TOP;
+	for (u32 i = 0; i < SERIES_TOP; i++) {
+		row.top[SERIES_BY_MEMORY].at[i] = (struct series_process){ .pid = UINT32_MAX, .amount = UINT64_MAX };
+		memset(row.top[SERIES_BY_MEMORY].at[i].name, 0xff, SERIES_NAME_BYTES - 1);
+	}
+	row.top[SERIES_BY_CPU] = row.top[SERIES_BY_MEMORY];
+	for (u32 i = 0; i < SERIES_NUMBER_COUNT; i++)
+		row.numbers[i] = UINT64_MAX;
+	buf_init(&packed, SERIES_ROW_BYTES);
+	series_row_pack(&row, &packed);
+	EQ(buf_err(&packed), 0);
+	EQ(series_row_unpack(packed.data, packed.len, &again), 0);
+	EQ(memcmp(&row, &again, sizeof(row)), 0);
+	for (size_t i = 0; i < packed.len; i++)
+		EQ(series_row_unpack(packed.data, i, &again), -EBADMSG);
+	buf_done(&packed);
+}
+
+TEST(series_are_rolled_up_without_gaps)
+{
+	_cleanup_(store_closep) struct store *store = open_store(0);
+	u64 end_ns = START_NS + 2 * HOUR_NS + 777 * SECOND_NS / 5 / WINDOW * WINDOW;
+	struct series_rows rows;
+	u32 count;
+
+	add_rows(store, START_NS, end_ns);
+	EQ(sum_of(store, START_NS, end_ns, 100000, &count), end_ns - START_NS);
+	EQ(count, (end_ns - START_NS) / WINDOW);
+	/* Minutes, and the windows of the one that is not over. */
+	EQ(sum_of(store, START_NS, end_ns, 200, &count), end_ns - START_NS);
+	OK(count < 200);
+	EQ(sum_of(store, START_NS, end_ns, 5, &count), end_ns - START_NS);
+	OK(count < 30);
+	EQ(series_read(store, "here", START_NS, START_NS + HOUR_NS, 100, &rows), 0);
+	EQ(rows.at[0].numbers[SERIES_BUSY], 6);		/* 5.5, rounded */
+	EQ(rows.at[0].numbers[SERIES_BUSY_PEAK], 11);
+	EQ(rows.at[0].top[SERIES_BY_CPU].at[0].pid, 12);
+	series_rows_done(&rows);
+	EQ(series_read(store, "elsewhere", START_NS, end_ns, 100, &rows), 0);
+	EQ(rows.count, 0);
+	series_rows_done(&rows);
+}
+
+TEST(series_get_coarser_before_they_go)
+{
+	_cleanup_(store_closep) struct store *store = open_store(1 << 20);
+	u64 end_ns = START_NS + 4 * HOUR_NS, covered_ns;
+	u32 count;
+
+	/* The least that a level keeps is 64 rows: windows of five minutes, minutes of an hour. */
+	add_rows(store, START_NS, end_ns);
+	covered_ns = sum_of(store, START_NS, end_ns, 100000, &count);
+	OK(count < 100);
+	EQ(covered_ns, 4 * HOUR_NS);
+	(void)sum_of(store, end_ns - 60 * SECOND_NS, end_ns, 100000, &count);
+	EQ(count, 12);
+}
+
+TEST(series_forget_a_clock_that_was_wrong)
+{
+	_cleanup_(store_closep) struct store *store = open_store(0);
+	u32 count;
+
+	add_rows(store, START_NS + 5000 * HOUR_NS, START_NS + 5000 * HOUR_NS + 70 * SECOND_NS);
+	add_rows(store, START_NS, START_NS + 190 * SECOND_NS);
+	EQ(sum_of(store, START_NS, START_NS + 9000 * HOUR_NS, UINT32_MAX, &count), 190 * SECOND_NS);
+	EQ(sum_of(store, START_NS, START_NS + HOUR_NS, 60, &count), 190 * SECOND_NS);
+	EQ(count, 3 + 2);
+}
+
+TEST(series_refuse_rows_without_time)
+{
+	_cleanup_(store_closep) struct store *store = open_store(0);
+	struct series_row row = row_at(START_NS);
+
+	row.end_ns = row.start_ns;
+	EQ(series_add(store, &row), -EINVAL);
+}
+
+/* ---- Layouts ----------------------------------------------------------------------------- */
+
+/* What a wick of the first layout left behind. */
+static void make_first_layout(void)
+{
+	char path[128];
+	sqlite3 *file;
+
+	snprintf(path, sizeof(path), "%s/wick.db", directory);
+	EQ(sqlite3_open(path, &file), SQLITE_OK);
+	EQ(sqlite3_exec(file, "DROP TABLE series; PRAGMA user_version = 1", NULL, NULL, NULL), SQLITE_OK);
+	EQ(sqlite3_close(file), SQLITE_OK);
+}
+
+TEST(series_come_to_a_store_of_the_first_layout)
+{
+	struct store *store = open_store(0);
+	struct db *db = NULL;
+	char path[128];
+	struct buf why;
+	u32 count;
+	s64 epoch;
+
+	EQ(db_add_epoch(store->db, START_NS, &epoch), 0);
+	EQ(db_add_block(store->db, &(struct db_block){ .level = 2, .epoch = epoch, .start_ns = START_NS,
+						       .end_ns = START_NS, .data = "x", .bytes = 1 }), 0);
+	store_close(store);
+	make_first_layout();
+	/* Who only reads leaves it as it is. */
+	buf_init(&why, 512);
+	snprintf(path, sizeof(path), "%s/wick.db", directory);
+	EQ(db_open(path, true, &db, &why), 0);
+	EQ(db_has_epoch(db, epoch), 1);
+	db_close(db);
+	buf_done(&why);
+
+	store = open_store(0);
+	EQ(db_has_epoch(store->db, epoch), 1);
+	{
+		struct db_level level;
+
+		EQ(db_level(store->db, 2, &level), 0);
+		EQ(level.blocks, 1);
+		EQ(level.first_ns, START_NS);
+	}
+	add_rows(store, START_NS, START_NS + 60 * SECOND_NS);
+	EQ(sum_of(store, START_NS, START_NS + HOUR_NS, 1000, &count), 60 * SECOND_NS);
+	store_close(store);
+}
