@@ -17,20 +17,21 @@
 /* More than this does not fit into the memory of a desktop once decoded. */
 #define FILES_BYTES_MAX ((size_t)2 << 30)
 
-static const char *format_names(char *text, size_t bytes)
+static const char *format_names(bool to_read, char *text, size_t bytes)
 {
 	size_t used = 0;
 
 	text[0] = '\0';
 	for (int i = 0; formats[i] && used < bytes; i++)
-		used += (size_t)snprintf(text + used, bytes - used, "%s%s", i ? ", " : "", formats[i]->name);
+		if (!to_read || formats[i]->decode)
+			used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", formats[i]->name);
 	return text;
 }
 
 const struct format_ops *files_format(const struct command *command, const char *option, const char *name)
 {
 	const struct format_ops *format = format_by_name(name);
-	char names[128];
+	char names[256];
 	struct nearest n;
 
 	if (format)
@@ -40,16 +41,17 @@ const struct format_ops *files_format(const struct command *command, const char 
 		nearest_try(&n, formats[i]->name);
 	if (n.best)
 		(void)command_fail(command, "--%s %s: did you mean %s? (one of %s)", option, name, n.best,
-				   format_names(names, sizeof(names)));
+				   format_names(false, names, sizeof(names)));
 	else
-		(void)command_fail(command, "--%s %s: not one of %s", option, name, format_names(names, sizeof(names)));
+		(void)command_fail(command, "--%s %s: not one of %s", option, name,
+				   format_names(false, names, sizeof(names)));
 	return NULL;
 }
 
 int files_read(const struct command *command, const char *path, const char *from, struct profile **ret_profile)
 {
 	const struct format_ops *format = from ? files_format(command, "from", from) : NULL;
-	char names[128];
+	char names[256];
 	int r;
 
 	if (from && !format)
@@ -60,16 +62,13 @@ int files_read(const struct command *command, const char *path, const char *from
 	if (r == -EBADMSG)
 		return command_fail(command, "%s is not a profile in %s%s", path,
 				    format ? "format " : "any format that wick reads: ",
-				    format ? format->name : format_names(names, sizeof(names)));
+				    format ? format->name : format_names(true, names, sizeof(names)));
+	if (r == -EOPNOTSUPP)
+		return command_fail(command, "%s: wick writes this format, but reads only %s", path,
+				    format_names(true, names, sizeof(names)));
 	if (r == -E2BIG)
 		return command_fail(command, "%s is larger than %zu MiB once unpacked", path, FILES_BYTES_MAX >> 20);
 	return command_fail(command, "%s: %s", path, strerror(-r));
-}
-
-/* Formats that a terminal would choke on. */
-static bool is_binary(const struct format_ops *format)
-{
-	return !strcmp(format->name, "otlp") || !strcmp(format->name, "pprof");
 }
 
 /* 0, or -errno of what writing the file would fail with. */
@@ -101,7 +100,7 @@ const struct format_ops *files_output(const struct command *command, const char 
 		(void)command_fail(command, "the name %s does not tell a format; choose one with --format", path);
 		return NULL;
 	}
-	if (is_stdout && isatty(STDOUT_FILENO) && is_binary(format)) {
+	if (is_stdout && isatty(STDOUT_FILENO) && format->is_binary) {
 		(void)command_fail(command, "%s is not for terminals; use -o FILE or a pipe", format->name);
 		return NULL;
 	}

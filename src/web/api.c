@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "store/flame.h"
 #include "web/flame_json.h"
@@ -285,44 +287,39 @@ static int answer_status(struct call *c)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
+static const struct format_ops *export_format(struct call *c)
+{
+	const char *name = question_text(c->question, "format", "pprof");
+	const struct format_ops *format = format_by_name(name);
+
+	if (format)
+		return format;
+	buf_addf(c->why, "format is to be one of");
+	for (u32 i = 0; formats[i]; i++)
+		buf_addf(c->why, "%s %s", i ? "," : "", formats[i]->name);
+	return NULL;
+}
+
 static int answer_export(struct call *c)
 {
-	static const struct {
-		const char *format, *content_type, *file_name;
-		enum compression compression;
-	} kinds[] = {
-		{ "pprof", "application/octet-stream", "wick.pb.gz", COMPRESSION_GZIP },
-		{ "otlp", "application/x-protobuf", "wick.otlp", COMPRESSION_NONE },
-		{ "json", "application/json", "wick.json", COMPRESSION_NONE },
-		{ "folded", "text/plain; charset=utf-8", "wick.folded", COMPRESSION_NONE },
-	};
+	const struct format_ops *format = export_format(c);
 	_cleanup_(flame_freep) struct flame *flame = NULL;
-	const char *name = question_text(c->question, "format", "pprof");
-	struct profile *profile = NULL;
-	struct buf plain;
-	u32 kind = 0;
-	int r;
+	_cleanup_(profile_freep) struct profile *profile = NULL;
+	_cleanup_(buf_done) struct buf plain;
+	int r = format ? get_flame(c, &flame) : -EINVAL;
 
-	while (kind < sizeof(kinds) / sizeof(kinds[0]) && strcmp(kinds[kind].format, name))
-		kind++;
-	if (kind == sizeof(kinds) / sizeof(kinds[0])) {
-		buf_addf(c->why, "format is to be pprof, otlp, json or folded");
-		return -EINVAL;
-	}
-	r = get_flame(c, &flame);
+	buf_init(&plain, c->answer->body->max);
 	if (r == 0)
 		r = reshape_profile(flame, &profile);
+	if (r == 0)
+		r = format->encode(profile, &plain);
 	if (r < 0)
 		return r;
-	buf_init(&plain, c->answer->body->max);
-	r = format_by_name(name)->encode(profile, &plain);
-	if (r == 0)
-		r = compression_pack(kinds[kind].compression, plain.data, plain.len, c->answer->body);
-	buf_done(&plain);
-	profile_free(profile);
-	c->answer->content_type = kinds[kind].content_type;
-	c->answer->file_name = kinds[kind].file_name;
-	return r;
+	c->answer->content_type = format->content_type;
+	snprintf(c->answer->file_name, sizeof(c->answer->file_name), "wick%s%s", format->suffixes[0],
+		 format->is_gzipped ? ".gz" : "");
+	return compression_pack(format->is_gzipped ? COMPRESSION_GZIP : COMPRESSION_NONE, plain.data, plain.len,
+				c->answer->body);
 }
 
 /* ---- All of them --------------------------------------------------------------------------------- */
@@ -345,7 +342,7 @@ static void put_error(struct api_answer *answer, int status, const char *text)
 	answer->body->len = 0;
 	answer->status = status;
 	answer->content_type = "application/json";
-	answer->file_name = NULL;
+	answer->file_name[0] = '\0';
 	jsontext_open(&j, '{');
 	jsontext_key(&j, "error");
 	jsontext_string(&j, text, strlen(text));
@@ -377,7 +374,7 @@ void api_answer(struct store *store, const char *name, const char *query, struct
 
 	answer->status = 200;
 	answer->content_type = "application/json";
-	answer->file_name = NULL;
+	answer->file_name[0] = '\0';
 	if (!question) {
 		put_error(answer, 500, "out of memory");
 		return;

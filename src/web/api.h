@@ -10,7 +10,7 @@ struct buf;
 struct api_answer {
 	int status;			/* of HTTP */
 	const char *content_type;
-	const char *file_name;		/* to be saved as; NULL: to be shown */
+	char file_name[40];		/* to be saved as; empty: to be shown */
 	struct buf *body;
 };
 

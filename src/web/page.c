@@ -195,7 +195,7 @@ static void serve_answer(struct exchange *exchange, struct store *store)
 	api_answer(store, exchange_path(exchange) + strlen(API), exchange_query(exchange), &answer);
 	reply_init(&reply);
 	reply_header(&reply, "cache-control", "no-store");
-	if (answer.file_name) {
+	if (answer.file_name[0]) {
 		snprintf(reply.disposition, sizeof(reply.disposition), "attachment; filename=\"%s\"", answer.file_name);
 		reply_header(&reply, "content-disposition", reply.disposition);
 	}

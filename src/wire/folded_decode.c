@@ -174,7 +174,8 @@ static bool folded_sniff(const void *data, size_t bytes)
 const struct format_ops format_folded = {
 	.name = "folded",
 	.help = "folded stacks, one a line, for flame graphs",
-	.suffixes = (const char *const[]){ ".folded", ".folded.gz", ".folded.zst", ".txt", NULL },
+	.content_type = "text/plain; charset=utf-8",
+	.suffixes = (const char *const[]){ ".folded", ".txt", NULL },
 	.sniff = folded_sniff,
 	.decode = folded_decode,
 	.encode = folded_encode,

@@ -9,9 +9,9 @@
 #include "profile/profile.h"
 #include "profile/table.h"
 #include "wire/folded.h"
+#include "wire/frames.h"
 
 #define SCRATCH_BYTES_MAX ((size_t)4 << 30)
-#define FRAME_TYPE "profile.frame.type"
 
 /*
  * Samples are counted by (process, stack) first, so that a stack's text is
@@ -28,15 +28,15 @@ struct encoder {
 	struct arena arena;
 	struct interner processes;
 	struct tally pairs, lines;
+	struct frames frames;
 	struct buf line;
-	int err;
 };
 
 struct pair {
 	u32 process, stack;
 };
 
-static void encoder_init(struct encoder *e, const struct profile *profile)
+static int encoder_init(struct encoder *e, const struct profile *profile)
 {
 	*e = (struct encoder){ .p = profile };
 	arena_init(&e->arena, SCRATCH_BYTES_MAX);
@@ -44,6 +44,7 @@ static void encoder_init(struct encoder *e, const struct profile *profile)
 	interner_init(&e->pairs.keys, &e->arena, PROFILE_TABLE_MAX);
 	interner_init(&e->lines.keys, &e->arena, PROFILE_TABLE_MAX);
 	buf_init(&e->line, SCRATCH_BYTES_MAX);
+	return frames_init(&e->frames, profile);
 }
 
 static void encoder_done(struct encoder *e)
@@ -54,6 +55,7 @@ static void encoder_done(struct encoder *e)
 	free(e->pairs.counts);
 	free(e->lines.counts);
 	arena_done(&e->arena);
+	frames_done(&e->frames);
 	buf_done(&e->line);
 }
 
@@ -90,68 +92,22 @@ static void put_name(struct buf *b, struct str name)
 	}
 }
 
-static bool starts_with(struct str s, const char *head)
+/* Outermost first. */
+static int put_stack(struct encoder *e, u32 stack)
 {
-	return s.len >= strlen(head) && !memcmp(s.at, head, strlen(head));
-}
+	struct indices path = { 0 };
+	int r = frames_path(&e->frames, FRAMES_NONE, stack, &path);
 
-static bool is_kernel(const struct profile *p, const struct profile_location *l)
-{
-	const struct any *type = profile_attribute_find(p, l->attributes, FRAME_TYPE);
+	for (u32 i = 0; i < path.count && r == 0; i++) {
+		const struct frame *frame = &e->frames.at[path.at[i]];
 
-	if (type && type->kind == ANY_STRING)
-		return str_equal(type->string, STR("kernel"));
-	return starts_with(p->strings.at[p->mappings.at[l->mapping].filename], "[kernel");
-}
-
-static struct str file_name(const struct profile *p, const struct profile_location *l)
-{
-	struct str path = p->strings.at[p->mappings.at[l->mapping].filename];
-	const char *slash = path.len ? memrchr(path.at, '/', path.len) : NULL;
-
-	return slash ? (struct str){ slash + 1, (u32)(path.at + path.len - slash - 1) } : path;
-}
-
-/* An address without a name: libfoo.so+0x1230. */
-static void put_address(struct buf *b, const struct profile *p, const struct profile_location *l)
-{
-	struct str file = file_name(p, l);
-
-	if (!file.len && !l->address) {
-		buf_addf(b, "[unknown]");
-		return;
+		if (e->line.len)
+			buf_add(&e->line, ";", 1);
+		put_name(&e->line, frame->name);
+		if (frame_is_kernel(frame))
+			buf_add(&e->line, "_[k]", 4);
 	}
-	put_name(b, file);
-	buf_addf(b, "%s0x%llx", file.len ? "+" : "", l->address);
-}
-
-static void put_frame(struct buf *b, const struct profile *p, const struct profile_location *l,
-		      const struct profile_line *line)
-{
-	const struct profile_function *f = &p->functions.at[line ? line->function : 0];
-	struct str name = p->strings.at[f->name ? f->name : f->system_name];
-
-	if (b->len)
-		buf_add(b, ";", 1);
-	if (name.len)
-		put_name(b, name);
-	else
-		put_address(b, p, l);
-	if (is_kernel(p, l))
-		buf_add(b, "_[k]", 4);
-}
-
-/* Outermost first: the last location, and of each its last line. */
-static void put_stack(struct buf *b, const struct profile *p, struct indices stack)
-{
-	for (u32 i = stack.count; i-- > 0;) {
-		const struct profile_location *l = &p->locations.at[stack.at[i]];
-
-		if (!l->line_count)
-			put_frame(b, p, l, NULL);
-		for (u32 k = l->line_count; k-- > 0;)
-			put_frame(b, p, l, &l->lines[k]);
-	}
+	return r;
 }
 
 /* ---- Samples --------------------------------------------------------------- */
@@ -222,10 +178,11 @@ static int join_lines(struct encoder *e)
 
 		e->line.len = 0;
 		put_name(&e->line, (struct str){ process->at, process->len });
-		put_stack(&e->line, e->p, e->p->stacks.at[pair->stack]);
+		r = put_stack(e, pair->stack);
 		if (!e->line.len)
 			buf_addf(&e->line, "[unknown]");
-		r = buf_err(&e->line);
+		if (r == 0)
+			r = buf_err(&e->line);
 		if (r == 0)
 			r = tally_add(&e->lines, e->line.data, e->line.len, e->pairs.counts[i]);
 		if (r < 0)
@@ -237,9 +194,8 @@ static int join_lines(struct encoder *e)
 int folded_encode(const struct profile *profile, struct buf *out)
 {
 	_cleanup_(encoder_done) struct encoder e;
-	int r = 0;
+	int r = encoder_init(&e, profile);
 
-	encoder_init(&e, profile);
 	for (u32 i = 0; i < profile->resources.count && r == 0; i++)
 		r = count_resource(&e, &profile->resources.at[i]);
 	if (r == 0)

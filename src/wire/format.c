@@ -48,22 +48,26 @@ static bool ends_with(const char *text, const char *end)
 const struct format_ops *format_by_path(const char *path)
 {
 	static const char *const packed[] = { "", ".gz", ".zst" };
+	const struct format_ops *best = NULL;
+	size_t longest = 0;
 	char end[32];
 
 	for (size_t i = 0; formats[i]; i++)
 		for (size_t k = 0; formats[i]->suffixes[k]; k++)
 			for (size_t n = 0; n < sizeof(packed) / sizeof(*packed); n++) {
 				snprintf(end, sizeof(end), "%s%s", formats[i]->suffixes[k], packed[n]);
-				if (ends_with(path, end))
-					return formats[i];
+				if (strlen(end) > longest && ends_with(path, end)) {
+					longest = strlen(end);
+					best = formats[i];
+				}
 			}
-	return NULL;
+	return best;
 }
 
 static const struct format_ops *format_of_plain(const void *at, size_t bytes)
 {
 	for (size_t i = 0; formats[i]; i++)
-		if (formats[i]->sniff(at, bytes))
+		if (formats[i]->sniff && formats[i]->sniff(at, bytes))
 			return formats[i];
 	return NULL;
 }
@@ -134,6 +138,14 @@ static int read_plain(const char *path, size_t max_bytes, struct buf *ret_plain)
 	return 0;
 }
 
+/* Contents decide. But JSON that is only written looks like other JSON: there the name does. */
+static const struct format_ops *by_contents_and_name(const void *at, size_t bytes, const char *path)
+{
+	const struct format_ops *named = format_by_path(path), *found = format_of_plain(at, bytes);
+
+	return found && (!named || named->decode) ? found : named;
+}
+
 int format_read_file(const char *path, const struct format_ops *format, size_t max_bytes,
 		     struct profile **ret_profile)
 {
@@ -145,12 +157,10 @@ int format_read_file(const char *path, const struct format_ops *format, size_t m
 	if (r < 0)
 		return r;
 	if (!format)
-		format = format_of_plain(plain.data, plain.len);
-	if (!format)
-		format = format_by_path(path);
+		format = by_contents_and_name(plain.data, plain.len, path);
 	if (!format)
 		return -EBADMSG;
-	return format->decode(plain.data, plain.len, ret_profile);
+	return format->decode ? format->decode(plain.data, plain.len, ret_profile) : -EOPNOTSUPP;
 }
 
 /* ---- Writing --------------------------------------------------------------- */
@@ -230,12 +240,11 @@ static int write_path(const char *path, const struct buf *bytes)
 	return fd < 0 ? -errno : write_all(fd, bytes->data, bytes->len);
 }
 
-/* pprof's readers expect gzip whatever the name. */
 static enum compression compression_for(const char *path, const struct format_ops *format)
 {
 	if (ends_with(path, ".zst"))
 		return COMPRESSION_ZSTD;
-	return ends_with(path, ".gz") || !strcmp(format->name, "pprof") ? COMPRESSION_GZIP : COMPRESSION_NONE;
+	return ends_with(path, ".gz") || format->is_gzipped ? COMPRESSION_GZIP : COMPRESSION_NONE;
 }
 
 int format_write_file(const char *path, const struct format_ops *format, const struct profile *profile)

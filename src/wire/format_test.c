@@ -42,6 +42,8 @@ TEST(format_is_known_by_name_and_by_the_end_of_a_path)
 	STREQ(format_by_path("x.pprof")->name, "pprof");
 	STREQ(format_by_path("x.json")->name, "json");
 	STREQ(format_by_path("x.folded.gz")->name, "folded");
+	STREQ(format_by_path("x.speedscope.json")->name, "speedscope");
+	STREQ(format_by_path("x.speedscope.json.gz")->name, "speedscope");
 	OK(!format_by_path("x.gz"));
 	OK(!format_by_path("x"));
 	OK(!format_by_path(".otlp"));
@@ -156,4 +158,54 @@ TEST(format_refuses_what_it_does_not_know)
 	unlink(path);
 	EQ(format_read_file(path, NULL, BYTES_MAX, &q), -ENOENT);
 	leave_folder();
+}
+
+TEST(format_that_is_only_written_is_not_read)
+{
+	_cleanup_(profile_freep) struct profile *p = profile_random(3, 0);
+	const char *path = in_folder("x.speedscope.json");
+	struct profile *q = NULL;
+
+	EQ(format_write_file(path, format_by_path(path), p), 0);
+	EQ(format_read_file(path, NULL, BYTES_MAX, &q), -EOPNOTSUPP);
+	EQ(format_read_file(path, format_by_name("speedscope"), BYTES_MAX, &q), -EOPNOTSUPP);
+	unlink(path);
+	leave_folder();
+}
+
+TEST(format_writes_even_nothing)
+{
+	_cleanup_(profile_freep) struct profile *p = profile_new();
+	struct buf b;
+
+	for (size_t i = 0; formats[i]; i++) {
+		buf_init(&b, BYTES_MAX);
+		EQ(formats[i]->encode(p, &b), 0);
+		buf_done(&b);
+	}
+}
+
+static int encode_with(const struct format_ops *format, const struct profile *p, long failing, long *ret_count)
+{
+	struct buf b;
+	int r;
+
+	buf_init(&b, BYTES_MAX);
+	test_alloc_fail(failing);
+	r = format->encode(p, &b);
+	*ret_count = test_alloc_reset();
+	buf_done(&b);
+	return r;
+}
+
+TEST(format_writers_survive_every_failed_allocation)
+{
+	_cleanup_(profile_freep) struct profile *p = profile_random(5, 0);
+	long count, ignored;
+
+	for (size_t i = 0; formats[i]; i++) {
+		EQ(encode_with(formats[i], p, -1, &count), 0);
+		for (long n = 0; n < count; n++)
+			EQ(encode_with(formats[i], p, n, &ignored), -ENOMEM);
+	}
 }

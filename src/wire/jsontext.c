@@ -196,6 +196,11 @@ void jsontext_string(struct jsontext *j, const char *at, size_t len)
 	jsontext_put_string(j->b, at, len);
 }
 
+void jsontext_text(struct jsontext *j, const char *text)
+{
+	jsontext_string(j, text, strlen(text));
+}
+
 void jsontext_base64(struct jsontext *j, const void *at, size_t len)
 {
 	jsontext_next(j);
@@ -233,6 +238,16 @@ void jsontext_u32(struct jsontext *j, u32 value)
 {
 	char text[16], *end = text + sizeof(text), *at = digits_before(end, value);
 
+	jsontext_next(j);
+	buf_add(j->b, at, (size_t)(end - at));
+}
+
+void jsontext_integer(struct jsontext *j, s64 value)
+{
+	char text[24], *end = text + sizeof(text), *at = digits_before(end, value < 0 ? -(u64)value : (u64)value);
+
+	if (value < 0)
+		*--at = '-';
 	jsontext_next(j);
 	buf_add(j->b, at, (size_t)(end - at));
 }

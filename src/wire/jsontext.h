@@ -30,11 +30,15 @@ void jsontext_key(struct jsontext *j, const char *key);
 
 /* A value: of the last key, or the next of a list. */
 void jsontext_string(struct jsontext *j, const char *at, size_t len);
+void jsontext_text(struct jsontext *j, const char *text);
 void jsontext_base64(struct jsontext *j, const void *at, size_t len);
 void jsontext_hex(struct jsontext *j, const void *at, size_t len);
 void jsontext_double(struct jsontext *j, double value);
 void jsontext_bool(struct jsontext *j, bool value);
 void jsontext_u32(struct jsontext *j, u32 value);
+
+/* A bare number: readers that have doubles alone round it beyond 2^53. */
+void jsontext_integer(struct jsontext *j, s64 value);
 
 /* In quotes, as protobuf's JSON has 64-bit numbers, which readers would round. */
 void jsontext_s64(struct jsontext *j, s64 value);

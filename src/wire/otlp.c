@@ -39,6 +39,8 @@ static int otlp_decode_file(const void *at, size_t bytes, struct profile **ret_p
 const struct format_ops format_otlp = {
 	.name = "otlp",
 	.help = "OpenTelemetry profiles, protobuf",
+	.content_type = "application/x-protobuf",
+	.is_binary = true,
 	.suffixes = (const char *const[]){ ".otlp", NULL },
 	.sniff = otlp_sniff,
 	.decode = otlp_decode_file,

@@ -458,6 +458,7 @@ static bool otlp_json_sniff(const void *at, size_t bytes)
 const struct format_ops format_json = {
 	.name = "json",
 	.help = "OpenTelemetry profiles, JSON",
+	.content_type = "application/json",
 	.suffixes = (const char *const[]){ ".json", NULL },
 	.sniff = otlp_json_sniff,
 	.decode = otlp_json_decode,

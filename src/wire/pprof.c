@@ -58,6 +58,9 @@ static bool pprof_sniff(const void *at, size_t bytes)
 const struct format_ops format_pprof = {
 	.name = "pprof",
 	.help = "Google's pprof, gzipped",
+	.content_type = "application/octet-stream",
+	.is_binary = true,
+	.is_gzipped = true,
 	.suffixes = (const char *const[]){ ".pb", ".pprof", NULL },
 	.sniff = pprof_sniff,
 	.decode = pprof_decode,
