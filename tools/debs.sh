@@ -31,7 +31,7 @@ stanza() {
 {
 	stanza "$archive" "$suite"
 	case $suite in
-	*-*) ;; # backports and the like have no security archive
+	sid | *-*) ;; # neither it nor backports have a security archive
 	*) [ -z "$security" ] || stanza "$security" "$suite-security" ;;
 	esac
 } >"$apt/sources.d/mirror.sources"

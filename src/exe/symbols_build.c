@@ -11,6 +11,7 @@
 #include "exe/minidebug.h"
 #include "exe/plt.h"
 #include "exe/symbols.h"
+#include "exe/symtab.h"
 
 #define STRINGS_MAX (64u << 20)
 /* A hostile table may let every symbol cover every address; a true one covers each a few times. */
@@ -207,28 +208,13 @@ static void offer_symbol(struct build *build, const Elf64_Sym *sym, const struct
 		offer(build, &f);
 }
 
-/* A symbol table with its strings; false if the file has none of that kind. */
-static bool open_table(const struct exe *exe, u32 type, struct exe_data *ret_symbols, struct exe_data *ret_strings)
-{
-	struct exe_section table, strings;
-
-	if (exe->elf_class != ELFCLASS64 || !exe_section_typed(exe, type, &table) ||
-	    !exe_section(exe, table.link, &strings))
-		return false;
-	/* Nobody compresses these. */
-	if ((table.flags | strings.flags) & SHF_COMPRESSED)
-		return false;
-	return exe_section_data(exe, &table, 0, ret_symbols) == 0 &&
-	       exe_section_data(exe, &strings, 0, ret_strings) == 0;
-}
-
 /* Offers all functions of a table; true if the file has it. */
 static bool read_table(struct build *build, const struct exe *exe, u32 type)
 {
 	struct exe_data symbols, strings;
 	Elf64_Sym sym;
 
-	if (!open_table(exe, type, &symbols, &strings))
+	if (!symtab_open(exe, type, &symbols, &strings))
 		return false;
 	for (size_t at = 0; symbols.bytes - at >= sizeof(sym); at += sizeof(sym)) {
 		memcpy(&sym, symbols.at + at, sizeof(sym));
@@ -245,7 +231,7 @@ static void read_plt(struct build *build)
 	struct plt_entry entry;
 	Elf64_Sym sym;
 
-	if (!open_table(build->exe, SHT_DYNSYM, &symbols, &strings))
+	if (!symtab_open(build->exe, SHT_DYNSYM, &symbols, &strings))
 		return;
 	for (u32 i = 0; i < build->count; i++) {
 		struct found f = { .typed = 1, .plt = 1, .used = 1 };
