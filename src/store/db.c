@@ -43,6 +43,12 @@
 	X(DROP_SERIES, "DELETE FROM series WHERE host = ?1 AND level = ?2 AND (start_ns < ?3 OR start_ns > ?4 OR "     \
 		       "start_ns <= (SELECT start_ns FROM series WHERE host = ?1 AND level = ?2 "                      \
 		       "ORDER BY start_ns DESC LIMIT 1 OFFSET ?5))")                                                   \
+	X(ADD_EXE, "INSERT OR IGNORE INTO exe(build_id) VALUES(?)")                                                    \
+	X(PUT_NAME, "INSERT OR REPLACE INTO name(exe, address, start, function, file, source) "                        \
+		    "SELECT id, ?2, ?3, ?4, ?5, ?6 FROM exe WHERE build_id = ?1")                                      \
+	X(NAMES, "SELECT build_id, address, start, function, file, source FROM name JOIN exe ON exe.id = name.exe")    \
+	X(DROP_NAMES, "DELETE FROM name WHERE exe = (SELECT id FROM exe WHERE build_id = ?)")                          \
+	X(DROP_EXE, "DELETE FROM exe WHERE build_id = ?")                                                              \
 	X(SET, "INSERT OR REPLACE INTO fact(key, value) VALUES(?, ?)")                                                 \
 	X(GET, "SELECT value FROM fact WHERE key = ?")                                                                 \
 	X(PAGES, "SELECT page_count - freelist_count, page_size FROM pragma_page_count, pragma_freelist_count, "       \
@@ -73,6 +79,9 @@ static const char *const upgrades[DB_VERSION] = {
 	"CREATE TABLE fact(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;",
 	"CREATE TABLE series(host TEXT NOT NULL, level INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
 	" end_ns INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(host, level, start_ns)) WITHOUT ROWID;",
+	"CREATE TABLE exe(id INTEGER PRIMARY KEY, build_id BLOB NOT NULL UNIQUE);"
+	"CREATE TABLE name(exe INTEGER NOT NULL, address INTEGER NOT NULL, start INTEGER NOT NULL, function BLOB,"
+	" file BLOB, source INTEGER NOT NULL, PRIMARY KEY(exe, address)) WITHOUT ROWID;",
 };
 
 struct db {
@@ -342,6 +351,42 @@ int db_drop_epochs(struct db *db, s64 except)
 	return r < 0 ? r : sqlite3_changes(db->handle);
 }
 
+static int run_with_id(struct db *db, enum statement which, const void *build_id, u32 bytes)
+{
+	int r;
+	sqlite3_stmt *s = statement(db, which, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_blob(s, 1, build_id, (int)bytes, SQLITE_STATIC);
+	return finish(s);
+}
+
+int db_put_name(struct db *db, const struct db_name *name)
+{
+	int r = run_with_id(db, SQL_ADD_EXE, name->build_id, name->build_id_bytes);
+	sqlite3_stmt *s = r < 0 ? NULL : statement(db, SQL_PUT_NAME, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_blob(s, 1, name->build_id, (int)name->build_id_bytes, SQLITE_STATIC);
+	sqlite3_bind_int64(s, 2, (s64)name->address);
+	sqlite3_bind_int64(s, 3, (s64)name->start);
+	if (name->function)
+		sqlite3_bind_blob(s, 4, name->function, (int)name->function_bytes, SQLITE_STATIC);
+	if (name->file)
+		sqlite3_bind_blob(s, 5, name->file, (int)name->file_bytes, SQLITE_STATIC);
+	sqlite3_bind_int64(s, 6, name->source);
+	return finish(s);
+}
+
+int db_drop_names(struct db *db, const void *build_id, u32 bytes)
+{
+	int r = run_with_id(db, SQL_DROP_NAMES, build_id, bytes);
+
+	return r < 0 ? r : run_with_id(db, SQL_DROP_EXE, build_id, bytes);
+}
+
 int db_set(struct db *db, const char *key, s64 value)
 {
 	int r;
@@ -443,6 +488,30 @@ int db_each_block(struct db *db, u32 level, u64 from_ns, u64 to_ns, bool with_da
 			block.bytes = (size_t)sqlite3_column_bytes(s, 5);
 		}
 		r = fn(arg, &block);
+	}
+	sqlite3_reset(s);
+	return r < 0 ? r : errno_of(code);
+}
+
+int db_each_name(struct db *db, db_name_fn *fn, void *arg)
+{
+	int r, code = SQLITE_ROW;
+	sqlite3_stmt *s = statement(db, SQL_NAMES, &r);
+
+	while (s && r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW) {
+		struct db_name name = {
+			.build_id = sqlite3_column_blob(s, 0),
+			.build_id_bytes = (u32)sqlite3_column_bytes(s, 0),
+			.address = (u64)sqlite3_column_int64(s, 1),
+			.start = (u64)sqlite3_column_int64(s, 2),
+			.function = sqlite3_column_blob(s, 3),
+			.function_bytes = (u32)sqlite3_column_bytes(s, 3),
+			.file = sqlite3_column_blob(s, 4),
+			.file_bytes = (u32)sqlite3_column_bytes(s, 4),
+			.source = (u32)sqlite3_column_int64(s, 5),
+		};
+
+		r = fn(arg, &name);
 	}
 	sqlite3_reset(s);
 	return r < 0 ? r : errno_of(code);

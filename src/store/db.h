@@ -7,6 +7,7 @@
  *	chunk	their parts, in order
  *	block	level 0: windows; 1, 2, 3: roll-ups
  *	series	rows about a machine, of the same levels
+ *	name	late names: what an address of an executable belongs to
  *
  * The layout has a version (user_version); a file of a newer one is refused, an
  * older one is brought up to date when it is opened for writing, and read as it
@@ -24,7 +25,7 @@
 struct buf;
 struct db;
 
-#define DB_VERSION 2
+#define DB_VERSION 3
 #define DB_LEVELS 4
 
 struct db_block {
@@ -105,6 +106,23 @@ int db_series_next(struct db *db, const char *host, u32 level, u64 from_ns, u64 
 
 /* Removes those that start before or after these times, and all but the newest `keep`; how many. */
 int db_drop_series(struct db *db, const char *host, u32 level, u64 before_ns, u64 after_ns, u32 keep);
+
+/* ---- Late names -------------------------------------------------------------------- */
+
+/* function and file are NULL where another address of the function tells them. */
+struct db_name {
+	const void *build_id;	/* borrowed during the call */
+	u32 build_id_bytes;
+	u64 address, start;
+	const char *function, *file;
+	u32 function_bytes, file_bytes;
+	u32 source;
+};
+typedef int db_name_fn(void *arg, const struct db_name *name);
+int db_put_name(struct db *db, const struct db_name *name);
+int db_each_name(struct db *db, db_name_fn *fn, void *arg);
+/* Forgets all names of an executable. */
+int db_drop_names(struct db *db, const void *build_id, u32 bytes);
 
 /* A small fact by name. */
 int db_set(struct db *db, const char *key, s64 value);

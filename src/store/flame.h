@@ -13,12 +13,14 @@
 #include "base/cleanup.h"
 #include "profile/profile.h"
 #include "profile/table.h"
+#include "store/names.h"
 
 struct flame_frame {
 	struct str name;		/* of the function, "libfoo.so+0x1230", or the value of a label */
 	struct str file, exe, build_id, type;
 	u32 line;
 	bool is_inline;
+	u8 source;			/* enum name_source: of the name; equal frames may differ in it */
 	u64 address;
 };
 

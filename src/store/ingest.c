@@ -10,6 +10,7 @@
 #include "profile/profile.h"
 #include "store/block.h"
 #include "store/dict.h"
+#include "store/inside.h"
 
 #define FUTURE_NS 300000000000ull	/* clocks of hosts differ by seconds, not by more than this */
 #define UNKNOWN UINT32_MAX
@@ -18,6 +19,7 @@ struct ingest {
 	const struct profile *profile;
 	const struct ingest_options *options;
 	struct dict *dict;
+	struct names *names;
 	struct block_rows *rows;
 	struct ingest_result result;
 	u32 *nodes;		/* by stack; UNKNOWN until it is needed */
@@ -83,7 +85,22 @@ static u32 exe_of(struct ingest *in, u32 mapping)
 	return in->exes[mapping];
 }
 
-/* Frames are functions; where there is no name the address stands for one. */
+/*
+ * What has no name, or only one that an agent made of its place, is kept by where its function starts if that is known,
+ * else by its address: its name may come later.
+ */
+static void use_place(struct ingest *in, struct dict_frame *frame, u64 address)
+{
+	const struct dict_exe *exe = dict_exe(in->dict, frame->exe);
+
+	frame->name = frame->file = frame->line = 0;
+	frame->address = address;
+	if (exe->build_id)
+		frame->address = names_want(in->names, dict_string(in->dict, exe->build_id),
+					    dict_string(in->dict, exe->path), address);
+}
+
+/* Frames are functions by name and file: senders do not say where those start. */
 static u32 add_frame(struct ingest *in, const struct profile_location *location, const struct profile_line *line,
 		     bool is_inline)
 {
@@ -92,6 +109,7 @@ static u32 add_frame(struct ingest *in, const struct profile_location *location,
 		.type = add_text(in, profile_attribute_find(in->profile, location->attributes, "profile.frame.type")),
 		.is_inline = is_inline,
 	};
+	u64 address;
 
 	if (line) {
 		const struct profile_function *f = &in->profile->functions.at[line->function];
@@ -102,6 +120,8 @@ static u32 add_frame(struct ingest *in, const struct profile_location *location,
 	}
 	if (!frame.name)
 		frame.address = location->address;
+	if (!is_inline && store_frame_place(in->dict, &frame, &address))
+		use_place(in, &frame, address);
 	return dict_add_frame(in->dict, &frame);
 }
 
@@ -270,12 +290,13 @@ u32 ingest_hosts(const struct profile *profile, const struct ingest_options *opt
 }
 
 int ingest_rows(const struct profile *profile, struct str host, const struct ingest_options *options,
-		struct dict *dict, struct block_rows *rows, struct ingest_result *ret_result)
+		struct dict *dict, struct names *names, struct block_rows *rows, struct ingest_result *ret_result)
 {
 	_cleanup_(ingest_done) struct ingest in = {
 		.profile = profile,
 		.options = options,
 		.dict = dict,
+		.names = names,
 		.rows = rows,
 		.nodes = unknowns(profile->stacks.count),
 		.strings = unknowns(profile->strings.count),

@@ -10,6 +10,7 @@
 
 struct block_rows;
 struct dict;
+struct names;
 struct profile;
 struct str;
 
@@ -32,8 +33,11 @@ struct ingest_result {
  */
 u32 ingest_hosts(const struct profile *profile, const struct ingest_options *options, struct str *ret_hosts);
 
-/* Adds the rows of one host. -ENOMEM, -E2BIG: the dictionary or the block is full. */
+/*
+ * Adds the rows of one host; addresses without a name are noted in names. -ENOMEM, -E2BIG: the dictionary or the
+ * block is full.
+ */
 int ingest_rows(const struct profile *profile, struct str host, const struct ingest_options *options,
-		struct dict *dict, struct block_rows *rows, struct ingest_result *ret_result);
+		struct dict *dict, struct names *names, struct block_rows *rows, struct ingest_result *ret_result);
 
 #endif

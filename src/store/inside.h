@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of a store share: store.c keeps it, tend.c rolls up and drops, scan.c reads. */
+/* What the parts of a store share: store.c keeps it, tend.c rolls up and drops, scan.c reads, naming.c has names. */
 #ifndef STORE_INSIDE_H
 #define STORE_INSIDE_H
 
@@ -10,6 +10,7 @@
 #include "store/block.h"
 #include "store/db.h"
 #include "store/dict.h"
+#include "store/names.h"
 #include "store/store.h"
 
 #define EPOCHS_MAX 4096
@@ -28,8 +29,10 @@ struct store {
 	int lock_fd;
 	u64 bytes_max, age_max_ns;
 
-	struct db *db;			/* the writer's */
-	pthread_rwlock_t lock;		/* of epochs and their dictionaries, and of rolled */
+	pthread_mutex_t write_lock;	/* of db: taken before `lock` */
+	struct db *db;			/* the writers' */
+	pthread_rwlock_t lock;		/* of epochs and their dictionaries, of rolled, and of names */
+	struct names *names;
 	struct epoch *epochs;		/* by id */
 	u32 epoch_count, epoch_cap;
 	u64 rolled_ns[DB_LEVELS];	/* until when each level is complete */
@@ -50,6 +53,16 @@ struct epoch *store_epoch(struct store *store, s64 id);
 
 /* Writes rows, which are folded here, as a block of a level; inside a transaction. */
 int store_put_rows(struct store *store, u32 level, s64 epoch, u64 start_ns, u64 end_ns, struct block_rows *rows);
+
+/* Frames of these types are addresses in a file. */
+bool store_is_native(struct str type);
+
+/* Has a frame no name but an address in its file, or what an agent made of one? */
+bool store_frame_place(const struct dict *dict, const struct dict_frame *frame, u64 *ret_address);
+
+/* Late names from disk and, of what lacks one, from the dictionaries; without those of executables that are gone. */
+int store_load_names(struct store *store);
+int store_forget_names(struct store *store);
 
 /* The name under which rolled_ns of a level is kept. */
 const char *store_rolled_key(u32 level);

@@ -46,6 +46,7 @@ struct flame_query {
 	struct gathered *epochs;
 	u32 epoch_count;
 	bool has_unit;
+	bool is_joined;		/* two frames of the dictionary are one in the flame: so may be their nodes */
 };
 
 static void flame_query_done(struct flame_query *q)
@@ -98,7 +99,27 @@ static struct str address_name(struct flame *flame, struct str exe, u64 address)
 	return copy ? (struct str){ copy, (u32)len } : STR("[unknown]");
 }
 
-static s64 add_frame(struct flame *flame, const struct dict *dict, const struct dict_frame *f)
+/* What has no name is called by one that came later, else by where it is. */
+static void use_late_name(struct flame *flame, const struct names *names, struct flame_frame *frame, u64 address)
+{
+	const struct name_function *function = names_find(names, frame->build_id, address);
+
+	frame->file = STR("");
+	frame->line = 0;
+	if (function && function->name.len) {
+		frame->name = function->name;
+		frame->file = function->file;
+		frame->source = function->source;
+		frame->address = 0;
+		return;
+	}
+	frame->source = NAME_NONE;
+	frame->address = function ? function->start : address;
+	frame->name = address_name(flame, frame->exe, frame->address);
+}
+
+static s64 add_frame(struct flame *flame, const struct names *names, const struct dict *dict,
+		     const struct dict_frame *f)
 {
 	const struct dict_exe *exe = dict_exe(dict, f->exe);
 	struct flame_frame frame = {
@@ -109,20 +130,30 @@ static s64 add_frame(struct flame *flame, const struct dict *dict, const struct 
 		.type = dict_string(dict, f->type),
 		.line = f->line,
 		.is_inline = f->is_inline,
+		.source = f->name ? NAME_SENT : NAME_NONE,
 		.address = f->address,
 	};
+	u64 address;
 
-	if (!frame.name.len)
+	if (store_frame_place(dict, f, &address))
+		use_late_name(flame, names, &frame, address);
+	else if (!frame.name.len)
 		frame.name = f->address ? address_name(flame, frame.exe, f->address) : STR("[unknown]");
 	return flame_frame(flame, &frame);
 }
 
 static s64 frame_of(struct flame_query *q, struct gathered *g, const struct dict *dict, u32 number)
 {
-	s64 frame = g->frames[number] ? g->frames[number] - 1 : add_frame(q->flame, dict, dict_frame(dict, number));
+	u32 before = q->flame->frames.count;
+	s64 frame;
 
-	if (frame >= 0)
-		g->frames[number] = (u32)frame + 1;
+	if (g->frames[number])
+		return g->frames[number] - 1;
+	frame = add_frame(q->flame, q->store->names, dict, dict_frame(dict, number));
+	if (frame < 0)
+		return frame;
+	q->is_joined |= q->flame->frames.count == before;
+	g->frames[number] = (u32)frame + 1;
 	return frame;
 }
 
@@ -169,7 +200,7 @@ static int merge_epoch(struct flame_query *q, struct gathered *g, const struct d
 		frame = frame_of(q, g, dict, nodes[i].frame);
 		if (frame < 0)
 			return (int)frame;
-		node = is_first ? flame_append(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame)
+		node = is_first && !q->is_joined ? flame_append(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame)
 				: flame_node(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame);
 		if (node < 0)
 			return (int)node;

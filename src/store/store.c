@@ -118,7 +118,7 @@ static int load_epochs(struct store *store, struct buf *notice)
 	}
 	for (u32 level = 1; level < DB_LEVELS; level++)
 		store->rolled_ns[level] = (u64)db_get(store->db, store_rolled_key(level), 0);
-	return r;
+	return r < 0 ? r : store_load_names(store);
 }
 
 /* A broken file is kept for whoever wants to look at it, and does not keep wick from starting. */
@@ -177,6 +177,7 @@ int store_open(const struct store_options *options, struct store **ret_store, st
 	store->lock_fd = -1;
 	pthread_rwlock_init(&store->lock, NULL);
 	pthread_mutex_init(&store->series_lock, NULL);
+	pthread_mutex_init(&store->write_lock, NULL);
 	store->bytes_max = options->bytes_max ? options->bytes_max : BYTES_DEFAULT;
 	store->age_max_ns = options->age_max_ns ? options->age_max_ns : AGE_DEFAULT_NS;
 	store->directory = strdup(options->directory);
@@ -207,7 +208,9 @@ void store_close(struct store *store)
 	db_close(store->series_db);
 	db_close(store->db);
 	pthread_mutex_destroy(&store->series_lock);
+	names_free(store->names);
 	pthread_rwlock_destroy(&store->lock);
+	pthread_mutex_destroy(&store->write_lock);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
 	free(store->directory);
@@ -377,7 +380,7 @@ static int take_rows(struct store *store, const struct profile *profile, struct 
 			return r;
 		epoch = &store->epochs[store->epoch_count - 1];
 		pthread_rwlock_wrlock(&store->lock);
-		r = ingest_rows(profile, host, options, epoch->dict, rows, &result);
+		r = ingest_rows(profile, host, options, epoch->dict, store->names, rows, &result);
 		pthread_rwlock_unlock(&store->lock);
 		*ret_epoch = epoch;
 		if (r == 0 || !epoch->dict->err)
@@ -413,8 +416,10 @@ int store_add(struct store *store, const struct profile *profile, u64 now_ns)
 	if (!hosts)
 		return -ENOMEM;
 	count = ingest_hosts(profile, &options, hosts);
+	pthread_mutex_lock(&store->write_lock);
 	for (u32 i = 0; i < count && r == 0; i++)
 		r = add_host(store, profile, hosts[i], &options);
+	pthread_mutex_unlock(&store->write_lock);
 	atomic_fetch_add(&store->generation, 1);
 	return r;
 }
@@ -449,6 +454,7 @@ void store_stats(struct store *store, struct store_stats *ret_stats)
 		ret_stats->frames += counts.frames;
 		ret_stats->series += counts.series;
 	}
+	ret_stats->names = names_stats(store->names);
 	pthread_rwlock_unlock(&store->lock);
 	ret_stats->blocks_broken = atomic_load(&store->blocks_broken);
 	ret_stats->times_wrong = atomic_load(&store->times_wrong);

@@ -12,7 +12,7 @@
  * A directory holds one store and is locked by the process that has it open. kill -9 at any moment loses at most what
  * was not committed: the last window. A file that is broken is set aside, and a new one begun.
  *
- * store_add() and store_tend() are called by one thread; queries by any, each on a connection of its own.
+ * Any thread may call any of it: writers take turns, each query has a connection of its own.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -24,6 +24,7 @@
 #include "base/cleanup.h"
 #include "store/db.h"
 #include "store/labels.h"
+#include "store/names.h"
 
 struct buf;
 struct flame;
@@ -48,6 +49,34 @@ const char *store_error(struct store *store);
 
 /* A step of housekeeping, some milliseconds long. 1 if there is more to do, 0, -errno. */
 int store_tend(struct store *store, u64 now_ns);
+
+/* ---- Late names -------------------------------------------------------------------- */
+
+#define STORE_UNNAMED_MAX (1u << 17)	/* addresses at a time */
+
+/* Addresses of an executable that have no name. */
+struct store_unnamed {
+	char *build_id, *path;
+	u64 *addresses;
+	u32 count;
+};
+void store_unnamed_done(struct store_unnamed *unnamed);
+
+/*
+ * The next executable with some that were not asked for yet, or with any if that is retry_ns ago (CLOCK_MONOTONIC):
+ * 1 if there is one, 0, -ENOMEM. And those of one by its build id: -ENOENT.
+ */
+int store_next_unnamed(struct store *store, u64 now_ns, u64 retry_ns, struct store_unnamed *ret_unnamed);
+int store_unnamed_of(struct store *store, const char *build_id, struct store_unnamed *ret_unnamed);
+
+/* What was found: an address belongs to the function that starts there; function is "" if that has no name. */
+struct store_name {
+	u64 address, start;
+	const char *function, *file;
+	enum name_source source;
+};
+/* Old rows have these names from now on. How many addresses have a name that had none; -errno: not on disk. */
+int store_put_names(struct store *store, const char *build_id, const struct store_name *at, u32 count);
 
 /* ---- Queries ---------------------------------------------------------------------- */
 
@@ -112,6 +141,7 @@ struct store_stats {
 	u64 bytes, bytes_max;
 	u32 epochs;
 	u64 nodes, frames, series;
+	struct names_stats names;
 	u64 blocks_broken;		/* could not be read, and were left out of an answer */
 	u64 times_wrong;		/* samples whose time cannot be, kept under that of their arrival */
 	u64 generation;			/* grows with every change */

@@ -178,11 +178,12 @@ static int drop_epochs(struct store *store)
 			dict_free(epoch->dict);
 	}
 	store->epoch_count = kept;
+	r = store_forget_names(store);
 	pthread_rwlock_unlock(&store->lock);
-	return r;
+	return r < 0 ? r : 1;
 }
 
-int store_tend(struct store *store, u64 now_ns)
+static int tend(struct store *store, u64 now_ns)
 {
 	int r = 0;
 
@@ -200,4 +201,14 @@ int store_tend(struct store *store, u64 now_ns)
 		r = db_shrink(store->db, SHRINK_PAGES);
 	atomic_fetch_add(&store->generation, 1);
 	return r < 0 ? r : 1;
+}
+
+int store_tend(struct store *store, u64 now_ns)
+{
+	int r;
+
+	pthread_mutex_lock(&store->write_lock);
+	r = tend(store, now_ns);
+	pthread_mutex_unlock(&store->write_lock);
+	return r;
 }
