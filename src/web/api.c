@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "store/flame.h"
+#include "web/executables.h"
 #include "web/flame_json.h"
 #include "web/links.h"
 #include "web/question.h"
@@ -129,6 +130,20 @@ static int answer_top(struct call *c)
 		r = links_init(&links, flame);
 	return r < 0 ? r :
 		       top_json(flame, &links, question_text(c->question, "part", ""), first, rows, c->answer->body);
+}
+
+static int answer_executables(struct call *c)
+{
+	_cleanup_(flame_freep) struct flame *flame = NULL;
+	_cleanup_(links_done) struct links links = { 0 };
+	u32 rows = 1000;
+	int r = question_number(c->question, "rows", 1, 100000, &rows, c->why);
+
+	if (r == 0)
+		r = store_flame(c->store, &c->question->selection, STORE_LABEL_COUNT, &flame);
+	if (r == 0)
+		r = links_init(&links, flame);
+	return r < 0 ? r : executables_json(flame, &links, rows, c->answer->body);
 }
 
 /* ---- Numbers ----------------------------------------------------------------------------- */
@@ -266,6 +281,9 @@ static int answer_status(struct call *c)
 	put_number(&j, "series", (double)stats.series);
 	put_number(&j, "epochs", stats.epochs);
 	put_number(&j, "blocks_broken", (double)stats.blocks_broken);
+	put_number(&j, "late_names", (double)stats.names.named);
+	put_number(&j, "late_addresses", (double)stats.names.addresses);
+	put_number(&j, "late_addresses_left_out", (double)stats.names.left_out);
 	put_number(&j, "times_wrong", (double)stats.times_wrong);
 	jsontext_key(&j, "levels");
 	jsontext_open(&j, '[');
@@ -329,8 +347,8 @@ static const struct {
 	int (*answer)(struct call *c);
 } calls[] = {
 	{ "callees", answer_callees }, { "callers", answer_callers }, { "chart", answer_chart },
-	{ "diff", answer_diff },       { "export", answer_export },   { "flame", answer_flame },
-	{ "generation", answer_generation },
+	{ "diff", answer_diff },       { "executables", answer_executables },
+	{ "export", answer_export },   { "flame", answer_flame },     { "generation", answer_generation },
 	{ "heat", answer_heat },       { "status", answer_status },   { "top", answer_top },
 	{ "values", answer_values },
 };

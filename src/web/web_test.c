@@ -9,6 +9,7 @@
 #include "store/flame.h"
 #include "test.h"
 #include "web/assets.h"
+#include "web/executables.h"
 #include "web/flame_json.h"
 #include "web/guard.h"
 #include "web/links.h"
@@ -207,6 +208,36 @@ TEST(links_follow_paths_of_names)
 	EQ(links_find(&links, flame, "a\x1f" "b\x1f" "a", &node), 0);
 	EQ(flame_nodes(flame)[node].self, 4);
 	EQ(links_find(&links, flame, "a\x1f" "c", &node), -ENOENT);
+}
+
+TEST(executables_tell_how_many_functions_have_names)
+{
+	_cleanup_(flame_freep) struct flame *flame = flame_new();
+	_cleanup_(links_done) struct links links = { 0 };
+	struct flame_frame frames[] = {
+		{ .name = STR("a"), .exe = STR("/bin/x"), .build_id = STR("1"), .source = NAME_SENT },
+		{ .name = STR("b"), .exe = STR("/bin/x"), .build_id = STR("1"), .source = NAME_UPLOADED },
+		{ .name = STR("x+0x1"), .exe = STR("/bin/x"), .build_id = STR("1"), .source = NAME_NONE, .address = 1 },
+		{ .name = STR("y+0x1"), .exe = STR("/bin/y"), .build_id = STR("2"), .source = NAME_NONE, .address = 1 },
+	};
+	struct buf out;
+	u32 node = 0;
+
+	buf_init(&out, 1 << 20);
+	for (u32 i = 0; i < 4; i++) {
+		node = (u32)flame_node(flame, node, (u32)flame_frame(flame, &frames[i]));
+		flame_count(flame, node, i + 1);
+	}
+	flame_sum(flame);
+	EQ(links_init(&links, flame), 0);
+	EQ(executables_json(flame, &links, 10, &out), 0);
+	buf_addf(&out, "%s", "");
+	STREQ(out.data, "{\"total\":10,\"rows\":["
+			"{\"path\":\"/bin/x\",\"build_id\":\"1\",\"kind\":\"\",\"self\":6,\"total\":10,\"functions\":3,"
+			"\"named\":2,\"state\":\"partly\",\"sources\":{\"sent\":1,\"uploaded\":1}},"
+			"{\"path\":\"/bin/y\",\"build_id\":\"2\",\"kind\":\"\",\"self\":4,\"total\":4,\"functions\":1,"
+			"\"named\":0,\"state\":\"none\",\"sources\":{}}]}");
+	buf_done(&out);
 }
 
 TEST(top_counts_recursion_once)
