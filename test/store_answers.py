@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -35,7 +36,7 @@ class Window:
 
     def __init__(self, rng, host, start_ns):
         self.samples = []
-        strings, functions, stacks, attributes = [""], [0], [()], [None]
+        strings, functions, stacks, attributes, links = [""], [0], [()], [None], [None]
 
         def number(table, item):
             if item not in table:
@@ -49,12 +50,15 @@ class Window:
                 names = ["main"] + [f"f{rng.randrange(6)}" for _ in range(rng.randrange(0, 5))]
                 thread, cpu = rng.choice(["io", "work"]), rng.randrange(4)
                 time_ns = start_ns + rng.randrange(5_000_000_000)
+                link = rng.choice([None, (f"{rng.randrange(5):032x}", f"{rng.randrange(3) + 1:016x}")])
+                link = None if link and not int(link[0], 16) else link
                 stack = tuple(number(functions, number(strings, name)) for name in reversed(names))
                 samples.append({"stackIndex": number(stacks, stack), "timestampsUnixNano": [str(time_ns)],
+                                "linkIndex": number(links, link),
                                 "attributeIndices": [number(attributes, ("thread.name", thread)),
                                                      number(attributes, ("cpu.logical_number", cpu))]})
                 self.samples.append({"host": host, "process": process, "thread": thread, "cpu": str(cpu), "time": time_ns,
-                                     "names": names})
+                                     "names": names, "link": link})
             resources.append({"resource": {"attributes": [attribute("host.name", host),
                                                           attribute("process.executable.name", process)]},
                               "scopeProfiles": [{"profiles": [{
@@ -62,7 +66,7 @@ class Window:
                                                  "unitStrindex": number(strings, "count")},
                                   "timeUnixNano": str(start_ns), "samples": samples}]}]})
         self.request = {"resourceProfiles": resources, "dictionary": {
-            "mappingTable": [{}], "linkTable": [{}],
+            "mappingTable": [{}], "linkTable": [{}] + [{"traceId": trace, "spanId": span} for trace, span in links[1:]],
             "attributeTable": [{}] + [dict(attribute(*a), keyStrindex=number(strings, a[0])) for a in attributes[1:]],
             "functionTable": [{"nameStrindex": f} for f in functions],
             "locationTable": [{}] + [{"lines": [{"functionIndex": i}]} for i in range(1, len(functions))],
@@ -121,10 +125,61 @@ def compare(base, rng, samples, first_ns, last_ns):
                  f"total {top['total']}, not {len(chosen)}", f"{got}, not {dict(totals(chosen))}", grouped, by_thread)
 
 
+def compare_traces(base, rng, samples, first_ns, last_ns):
+    """Traces, the spans of one, and what is left of the functions when it is chosen by the name others give its id."""
+    query, wanted = selection(rng, first_ns, last_ns)
+    linked = [s for s in samples if wanted(s) and s["link"]]
+    want = {t: [len({s["link"][1] for s in linked if s["link"][0] == t}), sum(s["link"][0] == t for s in linked)]
+            for t in {s["link"][0] for s in linked}}
+    rows = ask(base, "traces", **query)["rows"]
+    good = {row["trace"]: [row["spans"], row["samples"]] for row in rows} == want
+    good &= [row["value"] for row in rows] == sorted((row["value"] for row in rows), reverse=True)
+    for row in rows[:1]:
+        mine = [s for s in linked if s["link"][0] == row["trace"]]
+        times = [s["time"] for s in mine]
+        good &= abs(row["first"] - min(times) / 1e9) < 1e-3 and abs(row["last"] - max(times) / 1e9) < 1e-3
+        spans = ask(base, "traces", by="span", trace_id=row["trace"].upper(), **query)["rows"]
+        good &= {s["span"]: s["samples"] for s in spans} == dict(collections.Counter(s["link"][1] for s in mine))
+        top = ask(base, "top", trace_id=row["trace"], span_id=spans[0]["span"], rows=1000, **query)
+        of_span = [s for s in mine if s["link"][1] == spans[0]["span"]]
+        good &= {r[0]: r[5] for r in top["rows"]} == dict(totals(of_span))
+    return check(f"knows {len(want)} traces of {query}", good, rows, want)
+
+
 def send(base, window):
     request = urllib.request.Request(base + "/v1development/profiles", json.dumps(window.request).encode(),
                                      {"Content-Type": "application/json"})
     urllib.request.urlopen(request, timeout=20).read()
+
+
+def check_arrivals(base, windows):
+    """What came, who sent it, and what was refused and why; then only what is new."""
+    rows = ask(base, "arrivals")
+    taken = [row for row in rows["rows"] if row["kind"] == "request"]
+    good = len(taken) == len(windows) and sum(row["samples"] for row in taken) == sum(len(w.samples) for w in windows)
+    good &= all(row["peer"].startswith("127.0.0.1:") and row["agent"].startswith("Python-urllib") and
+                row["protocol"] == "http json" and row["bytes"] > 100 and row["resources"] == 2 for row in taken)
+    request = urllib.request.Request(base + "/v1development/profiles", b"{", {"Content-Type": "application/json"})
+    try:
+        urllib.request.urlopen(request, timeout=20)
+        good = False
+    except urllib.error.HTTPError as error:
+        good &= error.code == 400
+    new = ask(base, "arrivals", after=rows["last"])["rows"]
+    refused = [row for row in new if row["kind"] == "request"]
+    good &= len(refused) == 1 and refused[0]["level"] == "error" and "not OTLP" in refused[0]["text"]
+    return check("tells what arrived, and what was refused", good, taken[:2], refused)
+
+
+def check_series(base, samples, first_ns, last_ns):
+    """A host that sends only profiles has the CPUs of its samples, and no memory."""
+    series = ask(base, "series", host="a", rows=50, **{"from": first_ns / 1e9, "to": last_ns / 1e9})
+    mean = [e - s for s, e in zip(series["start"], series["end"])]
+    total = sum(busy * seconds for busy, seconds in zip(series["busy"], mean))
+    want = sum(s["host"] == "a" for s in samples)
+    return check("charts the CPUs of a host that sends only profiles", series["source"] == "samples" and
+                 "memory_used" not in series and abs(total - want) < 0.01 * want and
+                 {line["name"] for line in series["by_cpu"]} == {"web", "db", "cron"}, total, want)
 
 
 def wait_for(base, count, first_ns, last_ns):
@@ -172,6 +227,10 @@ def main():
             ok &= check("all that was sent is there", wait_for(base, len(samples), first_ns, last_ns))
             for _ in range(SELECTIONS):
                 ok &= compare(base, rng, samples, first_ns, last_ns)
+            for _ in range(5):
+                ok &= compare_traces(base, rng, samples, first_ns, last_ns)
+            ok &= check_arrivals(base, windows)
+            ok &= check_series(base, samples, first_ns, last_ns)
             levels = {level["name"]: level["blocks"] for level in ask(base, "status")["levels"]}
             ok &= check("minutes and hours were rolled up", levels["1 m"] > 0 and levels["1 h"] > 0, levels)
         finally:

@@ -41,6 +41,8 @@ static bool sampling = true;
 static uint64_t tick_ns = 10000000000;
 static uint32_t initial = 10, thereafter = 100;
 static struct slot slots[SLOTS];
+static log_watch_fn *watch;
+static void *watch_arg;
 static char fields[FIELDS_MAX];		/* as they stand in a line: "a":"b","c":"d" */
 
 static const char *const level_names[LOG_LEVELS] = { "debug", "info", "warn", "error" };
@@ -223,6 +225,8 @@ static void say(enum log_level level, const char *component, char *text, size_t 
 
 	if (left_out)
 		(void)snprintf(text + len, max - len, " (%llu like this were left out)", (unsigned long long)left_out);
+	if (watch)
+		watch(watch_arg, level, component, text);
 	if (json) {
 		line_json_begin(&line, level, component);
 		line_text(&line, text, true);
@@ -315,6 +319,14 @@ void log_setup(const struct log_options *options)
 	thereafter = options->thereafter;
 	set_fields(options->fields, options->field_count);
 	atomic_store_explicit(&least, options->level, memory_order_relaxed);
+	pthread_mutex_unlock(&lock);
+}
+
+void log_watch(log_watch_fn *fn, void *arg)
+{
+	pthread_mutex_lock(&lock);
+	watch = fn;
+	watch_arg = arg;
 	pthread_mutex_unlock(&lock);
 }
 

@@ -45,6 +45,13 @@ struct log_options {
 /* Info to standard error in console form, sampled 10 and 100 in 10 s, is what holds without it. */
 void log_setup(const struct log_options *options);
 
+/*
+ * Calls fn with each line that is written, before it is: one fn for the process, NULL for none. It runs under the
+ * logger's lock and must not log.
+ */
+typedef void log_watch_fn(void *arg, enum log_level level, const char *component, const char *text);
+void log_watch(log_watch_fn *fn, void *arg);
+
 /* Lines that were left out since the start. */
 uint64_t log_dropped_count(void);
 

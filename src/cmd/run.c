@@ -23,6 +23,7 @@
 #include "cmd/config_options.h"
 #include "extensions/telemetry.h"
 #include "net/server.h"
+#include "pipeline/arrivals.h"
 #include "pipeline/service.h"
 
 #define WHY_MAX 4096
@@ -109,8 +110,10 @@ static int start_host(struct runner *r)
 	r->host.telemetry = &telemetry_component;
 	r->host.log_fd = &r->log_fd;
 	r->host.metrics = metrics_new();
-	if (!r->host.metrics)
+	r->host.arrivals = arrivals_new();
+	if (!r->host.metrics || !r->host.arrivals)
 		return -ENOMEM;
+	log_watch(arrivals_log, r->host.arrivals);
 	err = server_new(r->host.metrics, &r->host.server);
 	if (err == 0)
 		server_on_notice(r->host.server, log_notice, NULL);
@@ -282,6 +285,8 @@ static void runner_done(struct runner *r)
 	bury(&r->retired);
 	server_free(r->host.server);
 	metrics_free(r->host.metrics);
+	log_watch(NULL, NULL);
+	arrivals_free(r->host.arrivals);
 }
 
 static int run(const void *values, int count, char **operands)

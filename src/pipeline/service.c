@@ -322,6 +322,11 @@ struct metrics *service_metrics(struct service *service)
 	return service->host.metrics;
 }
 
+struct arrivals *service_arrivals(struct service *service)
+{
+	return service->host.arrivals;
+}
+
 struct server *service_server(struct service *service)
 {
 	return service->host.server;

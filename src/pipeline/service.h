@@ -16,6 +16,7 @@
 #include "pipeline/registry.h"
 #include "pipeline/status.h"
 
+struct arrivals;
 struct buf;
 struct server;
 struct service;
@@ -25,6 +26,7 @@ struct service_host {
 	const struct component_registry *registry;
 	struct server *server;		/* the io thread, its listeners, the work threads */
 	struct metrics *metrics;
+	struct arrivals *arrivals;	/* what came lately: pipeline/arrivals.h; or NULL */
 	const struct component_ops *telemetry;	/* serves metrics (pipeline/telemetry.h); or NULL */
 	int *log_fd;			/* see telemetry_setup_logs(); NULL: the logger is left as it is */
 };
@@ -54,6 +56,7 @@ DEFINE_CLEANUP(struct service *, service_free)
 
 struct metrics *service_metrics(struct service *service);
 struct server *service_server(struct service *service);
+struct arrivals *service_arrivals(struct service *service);
 
 /* The extension with this id, of those that service.extensions names, or NULL; its self goes to ret_self. */
 const struct component_ops *service_extension(struct service *service, const char *id, void **ret_self);

@@ -53,6 +53,8 @@ static int otlp_create(const struct component_setup *setup, const void *options,
 		return -ENOMEM;
 	o->setup = setup;
 	o->options = options;
+	o->grpc.arrivals = o->http.arrivals = service_arrivals(setup->service);
+	o->grpc.id = o->http.id = setup->id;
 	if (o->options->protocols.has_grpc) {
 		otlp_intake_init(&o->grpc.intake, metrics, setup, "grpc");
 		o->grpc.message_max = otlp_grpc_message_max(&o->options->protocols.grpc);

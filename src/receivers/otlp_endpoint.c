@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "net/server.h"
+#include "pipeline/arrivals.h"
 #include "pipeline/component.h"
 
 #define VERSION_HEADER "otlp-profiles-development-version"
@@ -24,6 +26,26 @@ static bool is_authorized(const struct otlp_endpoint *endpoint, const struct exc
 	       ops->accept(endpoint->authenticator_self, exchange_header(exchange, name));
 }
 
+void otlp_endpoint_note(const struct otlp_endpoint *endpoint, struct exchange *exchange, struct arrival *ret_arrival)
+{
+	struct arrival arrival = { .time_ns = clock_ns(CLOCK_REALTIME), .kind = ARRIVAL_REQUEST };
+
+	arrival.bytes = exchange_body(exchange)->len;
+	ARRIVAL_TEXT(arrival.component, endpoint->id);
+	ARRIVAL_TEXT(arrival.protocol, endpoint->http ? "http" : "grpc");
+	ARRIVAL_TEXT(arrival.peer, exchange_peer(exchange));
+	ARRIVAL_TEXT(arrival.agent, exchange_header(exchange, "user-agent"));
+	*ret_arrival = arrival;
+}
+
+void otlp_endpoint_tell(const struct otlp_endpoint *endpoint, struct arrival *arrival, enum rpc_code code,
+			const char *why)
+{
+	arrival->level = code == RPC_OK ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR;
+	ARRIVAL_TEXT(arrival->text, why);
+	arrivals_add(endpoint->arrivals, arrival);
+}
+
 enum rpc_code otlp_endpoint_admit(const struct otlp_endpoint *endpoint, const struct exchange *exchange,
 				  struct buf *why)
 {
@@ -40,15 +62,22 @@ enum rpc_code otlp_endpoint_admit(const struct otlp_endpoint *endpoint, const st
 	return RPC_OK;
 }
 
-enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json, struct buf *why)
+enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json,
+				 struct arrival *arrival, struct buf *why)
 {
+	struct otlp_amounts amounts = { 0 };
+	enum rpc_code code;
 	struct buf message;
 	int r;
 
 	buf_init(&message, endpoint->message_max);
 	r = exchange_message(exchange, &message);
-	if (r == 0)
-		return otlp_intake_take(&endpoint->intake, &message, json, why);
+	if (r == 0) {
+		code = otlp_intake_take(&endpoint->intake, &message, json, &amounts, why);
+		arrival->samples = amounts.samples;
+		arrival->resources = amounts.resources;
+		return code;
+	}
 	buf_done(&message);
 	receipts_failed(&endpoint->intake.receipts, 0);
 	switch (r) {

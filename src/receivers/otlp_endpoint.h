@@ -13,6 +13,8 @@
 #include "receivers/otlp_intake.h"
 #include "receivers/otlp_options.h"
 
+struct arrival;
+struct arrivals;
 struct authenticator_ops;
 struct buf;
 struct exchange;
@@ -27,14 +29,22 @@ struct otlp_endpoint {
 	void *authenticator_self;
 	size_t message_max;
 	struct listener *listener;
+	struct arrivals *arrivals;	/* where each request is told of; NULL: nowhere */
+	const char *id;			/* of the receiver */
 };
+
+/* Who sends what, before it is read; and what became of it. */
+void otlp_endpoint_note(const struct otlp_endpoint *endpoint, struct exchange *exchange, struct arrival *ret_arrival);
+void otlp_endpoint_tell(const struct otlp_endpoint *endpoint, struct arrival *arrival, enum rpc_code code,
+			const char *why);
 
 /* RPC_OK, or why the request is not even read. */
 enum rpc_code otlp_endpoint_admit(const struct otlp_endpoint *endpoint, const struct exchange *exchange,
 				  struct buf *why);
 
-/* Reads the message and takes it in. */
-enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json, struct buf *why);
+/* Reads the message and takes it in; the arrival gets how much there was. */
+enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json,
+				 struct arrival *arrival, struct buf *why);
 
 /* Handlers: arg is the endpoint. */
 void otlp_http_handle(void *arg, struct exchange *exchange);

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "net/server.h"
+#include "pipeline/arrivals.h"
 #include "receivers/cors.h"
 #include "receivers/otlp_endpoint.h"
 #include "wire/rpc_status.h"
@@ -99,10 +100,34 @@ static bool encoding_allowed(const struct otlp_http_options *options, const stru
 	return !allowed->count;
 }
 
+/* Refused before anything else was looked at. */
+static void refuse(struct otlp_endpoint *endpoint, struct arrival *arrival, struct answer *a, int status,
+		   const char *text)
+{
+	otlp_endpoint_tell(endpoint, arrival, RPC_INVALID_ARGUMENT, text);
+	answer_text(a, status, text);
+}
+
+static enum rpc_code take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json,
+			  struct arrival *arrival, struct buf *why)
+{
+	enum rpc_code code = otlp_endpoint_admit(endpoint, exchange, why);
+
+	if (code == RPC_OK && !encoding_allowed(endpoint->http, exchange)) {
+		buf_addf(why, "this Content-Encoding is not accepted here");
+		code = RPC_INVALID_ARGUMENT;
+	}
+	if (code == RPC_OK)
+		code = otlp_endpoint_take(endpoint, exchange, json, arrival, why);
+	otlp_endpoint_tell(endpoint, arrival, code, why->len ? why->data : "");
+	return code;
+}
+
 void otlp_http_handle(void *arg, struct exchange *exchange)
 {
 	struct otlp_endpoint *endpoint = arg;
 	enum body body = body_of(exchange_header(exchange, "content-type"));
+	struct arrival arrival;
 	struct answer a;
 	struct buf why;
 	enum rpc_code code;
@@ -110,21 +135,18 @@ void otlp_http_handle(void *arg, struct exchange *exchange)
 	answer_init(&a, endpoint->http, exchange);
 	if (!strcmp(exchange_method(exchange), "OPTIONS") && exchange_header(exchange, "origin"))
 		return exchange_reply(exchange, 204, NULL, a.headers, a.count, NULL);
+	otlp_endpoint_note(endpoint, exchange, &arrival);
 	if (strcmp(exchange_method(exchange), "POST")) {
 		answer_add(&a, "allow", "POST");
-		return answer_text(&a, 405, "405 method not allowed, supported: [POST]");
+		return refuse(endpoint, &arrival, &a, 405, "405 method not allowed, supported: [POST]");
 	}
 	if (body == BODY_OTHER)
-		return answer_text(&a, 415, "415 unsupported media type, supported: "
-				   "[application/json, application/x-protobuf]");
+		return refuse(endpoint, &arrival, &a, 415, "415 unsupported media type, supported: "
+			      "[application/json, application/x-protobuf]");
+	if (body == BODY_JSON)
+		ARRIVAL_TEXT(arrival.protocol, "http json");
 	buf_init(&why, OTLP_WHY_MAX);
-	code = otlp_endpoint_admit(endpoint, exchange, &why);
-	if (code == RPC_OK && !encoding_allowed(endpoint->http, exchange)) {
-		buf_addf(&why, "this Content-Encoding is not accepted here");
-		code = RPC_INVALID_ARGUMENT;
-	}
-	if (code == RPC_OK)
-		code = otlp_endpoint_take(endpoint, exchange, body == BODY_JSON, &why);
+	code = take(endpoint, exchange, body == BODY_JSON, &arrival, &why);
 	answer_status(&a, code, why.len ? why.data : "", body);
 	buf_done(&why);
 }

@@ -124,7 +124,8 @@ static enum rpc_code pass_on(const struct otlp_intake *intake, struct batch *bat
 	return RPC_INTERNAL;
 }
 
-enum rpc_code otlp_intake_take(struct otlp_intake *intake, struct buf *message, bool json, struct buf *why)
+enum rpc_code otlp_intake_take(struct otlp_intake *intake, struct buf *message, bool json, struct otlp_amounts *amounts,
+			       struct buf *why)
 {
 	struct batch *batch = NULL;
 	int r = json ? read_json(intake, message, &batch, why) : read_protobuf(intake, message, &batch, why);
@@ -134,6 +135,8 @@ enum rpc_code otlp_intake_take(struct otlp_intake *intake, struct buf *message, 
 		receipts_failed(&intake->receipts, 0);
 		return code_of(r, why);
 	}
+	if (amounts)
+		*amounts = (struct otlp_amounts){ batch_samples(batch), batch_resources(batch) };
 	if (batch_samples(batch))
 		return pass_on(intake, batch, why);
 	batch_unref(batch);

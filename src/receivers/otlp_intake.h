@@ -29,7 +29,17 @@ struct otlp_intake {
 void otlp_intake_init(struct otlp_intake *intake, struct metrics *metrics, const struct component_setup *setup,
 		      const char *transport);
 
-/* Takes over what is in message. `why` gets a sentence unless it is RPC_OK. */
-enum rpc_code otlp_intake_take(struct otlp_intake *intake, struct buf *message, bool json, struct buf *why);
+/* What was in a request. */
+struct otlp_amounts {
+	u64 samples;
+	u32 resources;
+};
+
+/*
+ * Takes over what is in message. amounts (may be NULL) is written if the message could be read. `why` gets a sentence
+ * unless it is RPC_OK.
+ */
+enum rpc_code otlp_intake_take(struct otlp_intake *intake, struct buf *message, bool json, struct otlp_amounts *amounts,
+			       struct buf *why);
 
 #endif

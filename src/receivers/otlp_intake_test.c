@@ -65,12 +65,12 @@ TEST(otlp_intake_passes_requests_of_both_forms_on)
 
 	setup(&f);
 	put_request(&b, false);
-	EQ(otlp_intake_take(&f.intake, &b, false, &f.why), RPC_OK);
+	EQ(otlp_intake_take(&f.intake, &b, false, NULL, &f.why), RPC_OK);
 	OK(f.samples);
 	EQ(metric_value(f.intake.receipts.accepted), f.samples);
 	EQ(b.len, 0);
 	put_request(&b, true);
-	EQ(otlp_intake_take(&f.intake, &b, true, &f.why), RPC_OK);
+	EQ(otlp_intake_take(&f.intake, &b, true, NULL, &f.why), RPC_OK);
 	EQ(metric_value(f.intake.receipts.accepted), f.samples);
 	EQ(metric_value(f.intake.receipts.successes), 2);
 	EQ(f.why.len, 0);
@@ -86,16 +86,16 @@ TEST(otlp_intake_decodes_at_once_for_who_reads_profiles)
 	setup(&checked);
 	f.intake.decodes = true;
 	put_request(&b, false);
-	EQ(otlp_intake_take(&f.intake, &b, false, &f.why), RPC_OK);
+	EQ(otlp_intake_take(&f.intake, &b, false, NULL, &f.why), RPC_OK);
 	put_request(&b, false);
-	EQ(otlp_intake_take(&checked.intake, &b, false, &checked.why), RPC_OK);
+	EQ(otlp_intake_take(&checked.intake, &b, false, NULL, &checked.why), RPC_OK);
 	EQ(f.samples, checked.samples);
 	for (int i = 0; i < 2; i++) {
 		struct fixture *one = i ? &f : &checked;
 
 		buf_init(&b, 64);
 		buf_add(&b, "\x0a\x02\x0a\x05", 4);
-		EQ(otlp_intake_take(&one->intake, &b, false, &one->why), RPC_INVALID_ARGUMENT);
+		EQ(otlp_intake_take(&one->intake, &b, false, NULL, &one->why), RPC_INVALID_ARGUMENT);
 	}
 	STREQ(f.why.data, checked.why.data);
 	teardown(&f);
@@ -117,7 +117,7 @@ TEST(otlp_intake_answers_what_the_pipeline_says)
 		setup(&f);
 		f.result = cases[i].result;
 		put_request(&b, false);
-		EQ(otlp_intake_take(&f.intake, &b, false, &f.why), cases[i].code);
+		EQ(otlp_intake_take(&f.intake, &b, false, NULL, &f.why), cases[i].code);
 		OK(f.why.len);
 		EQ(metric_value(f.intake.receipts.refused), f.samples);
 		EQ(metric_value(f.intake.receipts.accepted), 0);
@@ -132,10 +132,10 @@ TEST(otlp_intake_succeeds_and_passes_nothing_on_without_samples)
 
 	setup(&f);
 	buf_init(&b, 64);
-	EQ(otlp_intake_take(&f.intake, &b, false, &f.why), RPC_OK);
+	EQ(otlp_intake_take(&f.intake, &b, false, NULL, &f.why), RPC_OK);
 	buf_init(&b, 64);
 	buf_addf(&b, "{\"resourceProfiles\":[{}]}");
-	EQ(otlp_intake_take(&f.intake, &b, true, &f.why), RPC_OK);
+	EQ(otlp_intake_take(&f.intake, &b, true, NULL, &f.why), RPC_OK);
 	EQ(f.samples, 0);
 	EQ(metric_value(f.intake.receipts.successes), 2);
 	teardown(&f);
@@ -149,12 +149,12 @@ TEST(otlp_intake_says_what_is_wrong)
 	setup(&f);
 	buf_init(&b, 64);
 	buf_addf(&b, "%s", "\x0a\x7f");
-	EQ(otlp_intake_take(&f.intake, &b, false, &f.why), RPC_INVALID_ARGUMENT);
+	EQ(otlp_intake_take(&f.intake, &b, false, NULL, &f.why), RPC_INVALID_ARGUMENT);
 	STREQ(f.why.data, "not protobuf");
 	f.why.len = 0;
 	buf_init(&b, 64);
 	buf_addf(&b, "[]");
-	EQ(otlp_intake_take(&f.intake, &b, true, &f.why), RPC_INVALID_ARGUMENT);
+	EQ(otlp_intake_take(&f.intake, &b, true, NULL, &f.why), RPC_INVALID_ARGUMENT);
 	OK(f.why.len);
 	EQ(metric_value(f.intake.receipts.failures), 2);
 	EQ(f.samples, 0);
@@ -170,13 +170,13 @@ TEST(otlp_intake_reads_only_so_much_json_at_once)
 	/* As if another thread were reading that much. */
 	atomic_store(&f.intake.json_bytes, OTLP_INTAKE_JSON_MAX);
 	put_request(&b, true);
-	EQ(otlp_intake_take(&f.intake, &b, true, &f.why), RPC_UNAVAILABLE);
+	EQ(otlp_intake_take(&f.intake, &b, true, NULL, &f.why), RPC_UNAVAILABLE);
 	OK(strstr(f.why.data, "try again later"));
 	EQ(metric_value(f.intake.json_busy), 1);
 	EQ(atomic_load(&f.intake.json_bytes), OTLP_INTAKE_JSON_MAX);
 	atomic_store(&f.intake.json_bytes, 0);
 	put_request(&b, true);
-	EQ(otlp_intake_take(&f.intake, &b, true, &f.why), RPC_OK);
+	EQ(otlp_intake_take(&f.intake, &b, true, NULL, &f.why), RPC_OK);
 	EQ(atomic_load(&f.intake.json_bytes), 0);
 	teardown(&f);
 }
@@ -195,7 +195,7 @@ TEST(otlp_intake_counts_guesses)
 	pb_put_packed_s64(&b, 2, (s64[]){ 5000000000 }, 1);
 	for (u32 i = 4; i-- > 0;)
 		pb_end(&b, marks[i]);
-	EQ(otlp_intake_take(&f.intake, &b, false, &f.why), RPC_OK);
+	EQ(otlp_intake_take(&f.intake, &b, false, NULL, &f.why), RPC_OK);
 	EQ(f.samples, 1);
 	EQ(metric_value(f.intake.guessed), 1);
 	teardown(&f);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "pipeline/arrivals.h"
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
 #include "pipeline/service.h"
@@ -81,9 +82,20 @@ static int receiver_create(const struct component_setup *setup, const void *opti
 
 /* ---- Its thread: names frames, sends profiles on ---------------------------------- */
 
+/* A window is told of like a request. */
+static void describe(struct receiver *r, struct batch *batch, struct arrival *arrival)
+{
+	arrival->time_ns = clock_ns(CLOCK_REALTIME);
+	arrival->kind = ARRIVAL_WINDOW;
+	arrival->samples = batch_samples(batch);
+	arrival->resources = batch_resources(batch);
+	ARRIVAL_TEXT(arrival->component, r->setup->id);
+}
+
 static void receiver_send(struct receiver *r, struct profile *profile)
 {
 	struct batch *batch = batch_from_profile(profile);
+	struct arrival arrival = { 0 };
 	u64 samples;
 	int result;
 
@@ -97,7 +109,11 @@ static void receiver_send(struct receiver *r, struct profile *profile)
 		batch_unref(batch);
 		return;
 	}
+	describe(r, batch, &arrival);
 	result = receipts_send(&r->receipts, batch);
+	arrival.level = result < 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO;
+	ARRIVAL_TEXT(arrival.text, result < 0 ? strerror(-result) : "");
+	arrivals_add(service_arrivals(r->setup->service), &arrival);
 	if (result < 0)
 		log_warn(r->setup->id, "a profile of %llu samples was not taken: %s", (unsigned long long)samples,
 			 strerror(-result));

@@ -136,6 +136,23 @@ int store_values(struct store *store, const struct store_selection *selection, e
 		 struct store_values *ret_values);
 void store_values_done(struct store_values *values);
 
+/* Traces, or their spans, that samples were taken in: those with the most first. Only blocks know of them. */
+struct store_traces {
+	u32 count;
+	u64 left_out;			/* samples of traces past a limit */
+	struct store_trace {
+		char trace[33], span[17];	/* in hexadecimal digits; span "" of traces */
+		u32 spans;			/* how many were seen of a trace */
+		u64 samples;
+		s64 value;
+		u64 first_ns, last_ns;
+		char *host, *service, *process;	/* of the first sample */
+	} *at;
+};
+int store_traces(struct store *store, const struct store_selection *selection, bool by_span, u32 max,
+		 struct store_traces *ret_traces);
+void store_traces_done(struct store_traces *traces);
+
 struct store_stats {
 	struct db_level levels[DB_LEVELS];
 	u64 bytes, bytes_max;

@@ -10,12 +10,15 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "pipeline/arrivals.h"
 #include "store/flame.h"
 #include "web/executables.h"
 #include "web/flame_json.h"
 #include "web/links.h"
+#include "web/lists_json.h"
 #include "web/question.h"
 #include "web/reshape.h"
+#include "web/series_json.h"
 #include "web/top.h"
 #include "wire/compression.h"
 #include "wire/format.h"
@@ -27,6 +30,7 @@
 /* A request while it is answered. */
 struct call {
 	struct store *store;
+	struct arrivals *arrivals;
 	struct question *question;
 	u64 now_ns;
 	struct api_answer *answer;
@@ -303,6 +307,80 @@ static int answer_status(struct call *c)
 	return 0;
 }
 
+/* ---- What the machine did, and what arrived -------------------------------------------------- */
+
+/* The host that is asked about, "" for this one. */
+static const char *host_of(const struct question *question)
+{
+	for (u32 i = 0; i < question->selection.filter_count; i++) {
+		const struct store_filter *filter = &question->selection.filters[i];
+
+		if (filter->label == STORE_HOST && filter->match == STORE_EQUAL)
+			return filter->value;
+	}
+	return "";
+}
+
+/* Of a host that never sent more: the CPUs that its samples stand for. */
+static int answer_chart_as_series(struct call *c, const char *host, u32 rows)
+{
+	const struct store_selection *selection = &c->question->selection;
+	struct store_chart chart;
+	int r = store_chart(c->store, selection, STORE_PROCESS, rows, SERIES_TOP, &chart);
+
+	if (r < 0)
+		return r;
+	r = series_json_chart(host, &chart, selection->from_ns, selection->to_ns, c->answer->body);
+	store_chart_done(&chart);
+	return r;
+}
+
+static int answer_series(struct call *c)
+{
+	const struct store_selection *selection = &c->question->selection;
+	const char *host = host_of(c->question);
+	struct series_rows rows = { 0 };
+	u32 max = 300;
+	int r = question_number(c->question, "rows", 1, 10000, &max, c->why);
+
+	if (r == 0)
+		r = series_read(c->store, host, selection->from_ns, selection->to_ns, max, &rows);
+	if (r < 0)
+		return r;
+	r = rows.count ? series_json(host, &rows, c->answer->body) : answer_chart_as_series(c, host, max);
+	series_rows_done(&rows);
+	return r;
+}
+
+static int answer_traces(struct call *c)
+{
+	bool by_span = !strcmp(question_text(c->question, "by", "trace"), "span");
+	struct store_traces traces;
+	u32 max = 1000;
+	int r = question_number(c->question, "max", 1, 100000, &max, c->why);
+
+	if (r == 0)
+		r = store_traces(c->store, &c->question->selection, by_span, max, &traces);
+	if (r < 0)
+		return r;
+	r = traces_json(&traces, c->answer->body);
+	store_traces_done(&traces);
+	return r;
+}
+
+static int answer_arrivals(struct call *c)
+{
+	_cleanup_(freep) struct arrival *at = reallocarray(NULL, ARRIVALS_MAX, sizeof(*at));
+	u32 after = 0, max = ARRIVALS_MAX;
+	int r = question_number(c->question, "after", 0, UINT32_MAX, &after, c->why);
+
+	if (!at)
+		return -ENOMEM;
+	if (r == 0)
+		r = question_number(c->question, "max", 1, ARRIVALS_MAX, &max, c->why);
+	return r < 0 ? r : arrivals_json(at, arrivals_read(c->arrivals, after, max, at), after, c->answer->body);
+}
+
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 static const struct format_ops *export_format(struct call *c)
@@ -346,10 +424,20 @@ static const struct {
 	const char *name;
 	int (*answer)(struct call *c);
 } calls[] = {
-	{ "callees", answer_callees }, { "callers", answer_callers }, { "chart", answer_chart },
-	{ "diff", answer_diff },       { "executables", answer_executables },
-	{ "export", answer_export },   { "flame", answer_flame },     { "generation", answer_generation },
-	{ "heat", answer_heat },       { "status", answer_status },   { "top", answer_top },
+	{ "arrivals", answer_arrivals },
+	{ "callees", answer_callees },
+	{ "callers", answer_callers },
+	{ "chart", answer_chart },
+	{ "diff", answer_diff },
+	{ "executables", answer_executables },
+	{ "export", answer_export },
+	{ "flame", answer_flame },
+	{ "generation", answer_generation },
+	{ "heat", answer_heat },
+	{ "series", answer_series },
+	{ "status", answer_status },
+	{ "top", answer_top },
+	{ "traces", answer_traces },
 	{ "values", answer_values },
 };
 
@@ -384,11 +472,11 @@ static void answer_call(struct call *c, int (*answer)(struct call *c), const cha
 		put_error(c->answer, 500, strerror(-r));
 }
 
-void api_answer(struct store *store, const char *name, const char *query, struct api_answer *answer)
+void api_answer(const struct api_sources *sources, const char *name, const char *query, struct api_answer *answer)
 {
 	_cleanup_(freep) struct question *question = malloc(sizeof(*question));
 	struct buf why;
-	struct call c = { store, question, clock_ns(CLOCK_REALTIME), answer, &why };
+	struct call c = { sources->store, sources->arrivals, question, clock_ns(CLOCK_REALTIME), answer, &why };
 
 	answer->status = 200;
 	answer->content_type = "application/json";

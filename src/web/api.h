@@ -5,7 +5,14 @@
 
 #include "store/store.h"
 
+struct arrivals;
 struct buf;
+
+/* Who is asked. */
+struct api_sources {
+	struct store *store;
+	struct arrivals *arrivals;	/* or NULL */
+};
 
 struct api_answer {
 	int status;			/* of HTTP */
@@ -15,6 +22,6 @@ struct api_answer {
 };
 
 /* name: what follows /api/v1/. Always answers; errors are {"error": "..."}. */
-void api_answer(struct store *store, const char *name, const char *query, struct api_answer *answer);
+void api_answer(const struct api_sources *sources, const char *name, const char *query, struct api_answer *answer);
 
 #endif

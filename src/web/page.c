@@ -185,14 +185,14 @@ static void pack(struct exchange *exchange, struct reply *reply, struct buf *bod
 	reply_header(reply, "content-encoding", "gzip");
 }
 
-static void serve_answer(struct exchange *exchange, struct store *store)
+static void serve_answer(struct exchange *exchange, const struct api_sources *sources)
 {
 	struct reply reply;
 	struct buf body;
 	struct api_answer answer = { .body = &body };
 
 	buf_init(&body, ANSWER_BYTES_MAX);
-	api_answer(store, exchange_path(exchange) + strlen(API), exchange_query(exchange), &answer);
+	api_answer(sources, exchange_path(exchange) + strlen(API), exchange_query(exchange), &answer);
 	reply_init(&reply);
 	reply_header(&reply, "cache-control", "no-store");
 	if (answer.file_name[0]) {
@@ -216,7 +216,7 @@ static void serve_api(void *arg, struct exchange *exchange)
 	}
 	store = store_borrow(page->options->store);
 	if (store)
-		serve_answer(exchange, store);
+		serve_answer(exchange, &(struct api_sources){ store, service_arrivals(page->service) });
 	else
 		refuse(exchange, 503, "no store is open: a pipeline needs the exporter store");
 	store_release(store);

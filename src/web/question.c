@@ -55,7 +55,7 @@ static int split(struct question *q, struct buf *why)
 			return -EINVAL;
 		}
 		q->pairs[q->count].key = pair;
-		q->pairs[q->count++].value = value ? value : "";
+		q->pairs[q->count++].value = value ? value : pair + strlen(pair);
 	}
 	return 0;
 }
@@ -190,13 +190,16 @@ static int parse_range(const struct question *q, const char *from_key, const cha
 
 /* ---- Filters --------------------------------------------------------------------------- */
 
-static int add_filter(struct store_selection *selection, enum store_label label, enum store_match match,
-		      const char *value, struct buf *why)
+static int add_filter(struct store_selection *selection, enum store_label label, enum store_match match, char *value,
+		      struct buf *why)
 {
 	if (selection->filter_count == STORE_FILTERS_MAX) {
 		buf_addf(why, "more than %d filters", STORE_FILTERS_MAX);
 		return -EINVAL;
 	}
+	/* Ids are kept as digits in lower case. */
+	for (char *c = value; *c && (label == STORE_TRACE || label == STORE_SPAN); c++)
+		*c = (char)tolower((unsigned char)*c);
 	selection->filters[selection->filter_count++] = (struct store_filter){ label, match, value };
 	return 0;
 }
@@ -222,17 +225,25 @@ static int parse_where(struct question *q, char *text, struct buf *why)
 	return add_filter(&q->selection, label, match, value, why);
 }
 
+/* Links in other tools call them so. */
+static enum store_label label_of_key(const char *key)
+{
+	if (!strcmp(key, "trace_id"))
+		return STORE_TRACE;
+	return strcmp(key, "span_id") ? store_label_find(key) : STORE_SPAN;
+}
+
 static int parse_filters(struct question *q, struct buf *why)
 {
 	int r = 0;
 
 	for (u32 i = 0; i < q->count && r == 0; i++) {
-		enum store_label label = store_label_find(q->pairs[i].key);
+		enum store_label label = label_of_key(q->pairs[i].key);
 
 		if (!strcmp(q->pairs[i].key, "where"))
 			r = parse_where(q, (char *)q->pairs[i].value, why);
 		else if (label != STORE_LABEL_COUNT)
-			r = add_filter(&q->selection, label, STORE_EQUAL, q->pairs[i].value, why);
+			r = add_filter(&q->selection, label, STORE_EQUAL, (char *)q->pairs[i].value, why);
 	}
 	return r;
 }

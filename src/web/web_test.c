@@ -69,6 +69,11 @@ TEST(question_reads_filters)
 	EQ(question.selection.filters[2].match, STORE_NOT_EQUAL);
 	STREQ(question.selection.filters[2].value, "a=b");
 	STREQ(question.selection.filters[3].value, "x y");
+	EQ(ask("trace_id=0AF7651916CD43DD8448EB211C80319C&span_id=00f067aa0ba902B7", why), 0);
+	EQ(question.selection.filters[0].label, STORE_TRACE);
+	STREQ(question.selection.filters[0].value, "0af7651916cd43dd8448eb211c80319c");
+	EQ(question.selection.filters[1].label, STORE_SPAN);
+	STREQ(question.selection.filters[1].value, "00f067aa0ba902b7");
 }
 
 TEST(question_says_what_is_wrong)

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/arrivals.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+struct ring {
+	u64 count;		/* ever */
+	struct arrival at[ARRIVALS_EACH];
+};
+
+struct arrivals {
+	pthread_mutex_t lock;
+	u64 count;		/* ever; the next one is number count + 1 */
+	struct ring good, bad;
+};
+
+struct arrivals *arrivals_new(void)
+{
+	struct arrivals *arrivals = calloc(1, sizeof(*arrivals));
+
+	if (arrivals)
+		pthread_mutex_init(&arrivals->lock, NULL);
+	return arrivals;
+}
+
+void arrivals_free(struct arrivals *arrivals)
+{
+	if (!arrivals)
+		return;
+	pthread_mutex_destroy(&arrivals->lock);
+	free(arrivals);
+}
+
+void arrival_text(char *field, size_t bytes, const char *text)
+{
+	(void)snprintf(field, bytes, "%s", text ? text : "");
+}
+
+void arrivals_add(struct arrivals *arrivals, const struct arrival *arrival)
+{
+	struct arrival *slot;
+	struct ring *ring;
+
+	if (!arrivals)
+		return;
+	ring = arrival->level >= LOG_LEVEL_WARN ? &arrivals->bad : &arrivals->good;
+	pthread_mutex_lock(&arrivals->lock);
+	slot = &ring->at[ring->count++ % ARRIVALS_EACH];
+	*slot = *arrival;
+	slot->number = ++arrivals->count;
+	pthread_mutex_unlock(&arrivals->lock);
+}
+
+void arrivals_log(void *arrivals, enum log_level level, const char *component, const char *text)
+{
+	struct arrival arrival = { .time_ns = clock_ns(CLOCK_REALTIME), .kind = ARRIVAL_LOG, .level = level };
+
+	if (level < LOG_LEVEL_WARN)
+		return;
+	ARRIVAL_TEXT(arrival.component, component);
+	ARRIVAL_TEXT(arrival.text, text);
+	arrivals_add(arrivals, &arrival);
+}
+
+/* The newest one of a ring that is older than those that were taken; NULL if there is none. */
+static const struct arrival *newest(const struct ring *ring, u64 taken)
+{
+	u64 held = ring->count < ARRIVALS_EACH ? ring->count : ARRIVALS_EACH;
+
+	return taken < held ? &ring->at[(ring->count - 1 - taken) % ARRIVALS_EACH] : NULL;
+}
+
+/* Both from the newest on, the higher number first: written from the end. */
+static u32 merge(const struct arrivals *arrivals, u64 after, u32 max, struct arrival *ret_at)
+{
+	u64 good_taken = 0, bad_taken = 0;
+	u32 count = 0;
+
+	while (count < max) {
+		const struct arrival *good = newest(&arrivals->good, good_taken);
+		const struct arrival *bad = newest(&arrivals->bad, bad_taken);
+		bool is_bad = bad && (!good || bad->number > good->number);
+		const struct arrival *next = is_bad ? bad : good;
+
+		if (!next || next->number <= after)
+			break;
+		bad_taken += is_bad;
+		good_taken += !is_bad;
+		ret_at[max - ++count] = *next;
+	}
+	memmove(ret_at, ret_at + max - count, count * sizeof(*ret_at));
+	return count;
+}
+
+u32 arrivals_read(struct arrivals *arrivals, u64 after, u32 max, struct arrival *ret_at)
+{
+	u32 count;
+
+	if (!arrivals)
+		return 0;
+	pthread_mutex_lock(&arrivals->lock);
+	count = merge(arrivals, after, max < ARRIVALS_MAX ? max : ARRIVALS_MAX, ret_at);
+	pthread_mutex_unlock(&arrivals->lock);
+	return count;
+}
