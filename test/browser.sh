@@ -51,6 +51,7 @@ sleep 3
 
 status=0
 timeout 120 node test/browser/page.mjs "http://127.0.0.1:$port" leaf_a "$logs/page.png" || status=1
+timeout 120 node test/browser/links.mjs "http://127.0.0.1:$port" leaf_a $victim "$logs" || status=1
 curl -sf "http://127.0.0.1:$port/api/v1/export?format=pprof" -o "$work/export.pb.gz" &&
 	"$WICK" report -n 20 "$work/export.pb.gz" | grep -q leaf_a
 [ $? = 0 ] && echo 'ok - an export can be read' || { echo 'not ok - an export can be read'; status=1; }

@@ -1,10 +1,10 @@
 import { ask, change, onChange, readURL, selection, state } from "./state.js";
 import { Flame, Tree, kindColour } from "./flame.js";
 import { Chart, Heat } from "./chart.js";
-import { element, statusView, topTable, valuesTable } from "./views.js";
+import { element, statusView, topTable } from "./views.js";
 
 const $ = id => document.getElementById(id);
-const views = ["flame", "top", "sandwich", "executables", "heat", "diff", "status"];
+const views = ["flame", "top", "sandwich", "executables", "heat", "diff", "traces", "logs", "status"];
 let tree = null, generation = -1;
 
 function say(text) {
@@ -162,14 +162,45 @@ async function loadSandwich() {
 }
 
 async function loadExecutables() {
-  const values = await ask("values", selection({ label: "executable" }));
-  $("executable-rows").replaceChildren(valuesTable("executable", values, text => addFilter("executable=" + text)));
+  const [answer, processes, { executablesTable }] = await Promise.all([ask("executables", selection()),
+    ask("values", selection({ label: "executable" })), import("./executables.js")]);
+  $("executable-rows").replaceChildren(executablesTable(answer, new Set(processes.map(([path]) => path)), path => addFilter("executable=" + path)));
 }
 
 const heat = new Heat($("heat"), (from, to) => chooseRange(from, to));
 
+// From a spike, a trace or a line of the log to its flame graph.
+function lookAt(from, to, ...filters) {
+  const label = filter => filter.split("=")[0], added = filters.flat().filter(Boolean), replaced = new Set(added.map(label));
+  const where = [...state.where.filter(filter => !replaced.has(label(filter))), ...added];
+  change({ view: "flame", from: from.toFixed(3), to: to.toFixed(3), live: "", path: "", where });
+}
+
+// Made when they are first looked at.
+const parts = {};
+
+async function part(name, file, root) {
+  return parts[name] ??= new (await import(file))[name]($(root), lookAt);
+}
+
+async function loadMetrics() {
+  const from = absolute(state.from), to = absolute(state.to);
+  const [metrics, series] = await Promise.all([part("Metrics", "./metrics.js", "metrics"), ask("series", selection({ rows: 300 }))]);
+  metrics.show(series, from, to);
+}
+
+async function loadTraces() {
+  const [traces, answer] = await Promise.all([part("Traces", "./traces.js", "traces-view"), ask("traces", selection())]);
+  traces.show(answer);
+}
+
+async function loadLogs() {
+  await (await part("Logs", "./logs.js", "logs-view")).load();
+}
+
 async function loadHeat() {
   const from = absolute(state.from), to = absolute(state.to), start = Math.max(from, to - 900);
+  await loadMetrics();
   heat.show(await ask("heat", (() => {
     const query = selection({ rows: 50 });
     query.set("from", start.toFixed(3));
@@ -183,7 +214,7 @@ async function loadStatus() {
 }
 
 const loaders = { flame: loadFlame, top: loadTop, sandwich: loadSandwich, executables: loadExecutables, heat: loadHeat,
-                  diff: loadDiff, status: loadStatus };
+                  diff: loadDiff, traces: loadTraces, logs: loadLogs, status: loadStatus };
 
 const chart = new Chart($("chart"), $("chart-note"), (from, to) => chooseRange(from, to));
 
@@ -250,6 +281,8 @@ onChange(changes => {
 async function poll() {
   if (state.live && !document.hidden && state.to === "now") {
     try {
+      if (state.view === "logs")
+        await loadLogs();
       const now = await ask("generation", "");
       if (now.generation !== generation) {
         generation = now.generation;
@@ -300,6 +333,7 @@ function toggleTheme() {
   localStorage.setItem("theme", document.documentElement.className);
   flame.draw();
   chart.draw();
+  parts.Metrics?.draw();
 }
 
 $("theme").addEventListener("click", toggleTheme);

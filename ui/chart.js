@@ -1,8 +1,8 @@
 // The chart of CPUs over time, and the heat map. Both let a range be chosen by dragging.
-const colours = ["#e8590c", "#f2b84b", "#22b8cf", "#69c36d", "#6d9eeb", "#b487c9", "#e5738a", "#7bbfb5", "#b4d455", "#c6a5e0",
+export const colours = ["#e8590c", "#f2b84b", "#22b8cf", "#69c36d", "#6d9eeb", "#b487c9", "#e5738a", "#7bbfb5", "#b4d455", "#c6a5e0",
                  "#8d99ae", "#b0b5bd"];
 
-function prepare(canvas) {
+export function prepare(canvas) {
   const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
   canvas.width = width * ratio;
   canvas.height = height * ratio;
@@ -11,8 +11,8 @@ function prepare(canvas) {
   return { context, width, height };
 }
 
-// Calls done(from, to) with shares of the width; a click without a drag calls click(at).
-function brush(canvas, redraw, done, click) {
+// Calls done(from, to) with shares of the width; a click without a drag calls click(at, y).
+export function brush(canvas, redraw, done, click) {
   let start = null;
   const share = event => Math.min(1, Math.max(0, event.offsetX / canvas.clientWidth));
   canvas.addEventListener("pointerdown", event => {
@@ -32,7 +32,7 @@ function brush(canvas, redraw, done, click) {
     if (to - from > 0.004)
       done(from, to);
     else
-      click?.(to);
+      click?.(to, event.offsetY);
   });
 }
 

@@ -9,7 +9,7 @@ export function onChange(listener) {
   listeners.push(listener);
 }
 
-// Labels as keys of their own (?pid=12) are filters too, so that links can be made by hand.
+// Labels as keys of their own (?pid=12, ?trace_id=ab) are filters too, so that links can be made by hand.
 const labels = ["host", "service", "namespace", "pod", "container", "process", "executable", "pid", "type", "thread", "tid",
                 "cpu", "trace", "span"];
 
@@ -21,6 +21,9 @@ export function readURL() {
   for (const label of labels)
     for (const value of query.getAll(label))
       state.where.push(label + "=" + value);
+  for (const label of ["trace", "span"])
+    for (const value of query.getAll(label + "_id"))
+      state.where.push(label + "=" + value.toLowerCase());
   if (query.has("from") && !state.from.startsWith("now"))
     state.live = query.get("live") ?? "";
 }

@@ -26,18 +26,6 @@ export function topTable(answer, choose) {
     element("tbody", {}, ...answer.rows.map(row)));
 }
 
-export function valuesTable(title, values, choose) {
-  const total = values.reduce((sum, [, value]) => sum + value, 0) || 1;
-  return element("table", {}, element("thead", {}, element("tr", {}, element("th", { class: "number" }, "share"),
-                                                           element("th", {}, title))),
-    element("tbody", {}, ...values.map(([text, value]) => {
-      const bar = element("span", { class: "bar" });
-      bar.style.width = Math.max(1, 120 * value / total) + "px";
-      return element("tr", {}, element("td", { class: "number" }, percent(value / total)),
-        element("td", {}, bar, element("button", { type: "button", onclick: () => choose(text) }, text || "(none)")));
-    })));
-}
-
 function bytes(value) {
   return value >= 1 << 20 ? (value / (1 << 20)).toFixed(1) + " MiB" : (value / 1024).toFixed(1) + " KiB";
 }

@@ -44,6 +44,11 @@ const char *store_error(struct store *store)
 	return db_error(store->db);
 }
 
+const char *store_host(const struct store *store)
+{
+	return store->host;
+}
+
 /* ---- Opening ---------------------------------------------------------------------- */
 
 /* One process has a directory; its pid stands in the lock file. */

@@ -47,6 +47,9 @@ DEFINE_CLEANUP(struct store *, store_close)
 int store_add(struct store *store, const struct profile *profile, u64 now_ns);
 const char *store_error(struct store *store);
 
+/* This machine's name, as it was opened with. */
+const char *store_host(const struct store *store);
+
 /* A step of housekeeping, some milliseconds long. 1 if there is more to do, 0, -errno. */
 int store_tend(struct store *store, u64 now_ns);
 

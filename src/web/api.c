@@ -347,7 +347,8 @@ static int answer_series(struct call *c)
 		r = series_read(c->store, host, selection->from_ns, selection->to_ns, max, &rows);
 	if (r < 0)
 		return r;
-	r = rows.count ? series_json(host, &rows, c->answer->body) : answer_chart_as_series(c, host, max);
+	r = rows.count ? series_json(*host ? host : store_host(c->store), &rows, c->answer->body) :
+			 answer_chart_as_series(c, host, max);
 	series_rows_done(&rows);
 	return r;
 }

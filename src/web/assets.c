@@ -16,6 +16,10 @@
 	X(chart, "/chart.js", "chart.js", "text/javascript; charset=utf-8")		\
 	X(state, "/state.js", "state.js", "text/javascript; charset=utf-8")		\
 	X(views, "/views.js", "views.js", "text/javascript; charset=utf-8")		\
+	X(metrics, "/metrics.js", "metrics.js", "text/javascript; charset=utf-8")	\
+	X(traces, "/traces.js", "traces.js", "text/javascript; charset=utf-8")		\
+	X(logs, "/logs.js", "logs.js", "text/javascript; charset=utf-8")		\
+	X(executables, "/executables.js", "executables.js", "text/javascript; charset=utf-8")	\
 	X(icon, "/icon.svg", "icon.svg", "image/svg+xml")
 
 #define X(symbol, path, file, type)							\

@@ -1,26 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // page.mjs URL FUNCTION SCREENSHOT: looks at the page as a person would, in Chromium. Prints TAP.
-import { createRequire } from "node:module";
+import { check, end, look } from "./look.mjs";
 
-const { chromium } = createRequire(process.env.PLAYWRIGHT + "/")("playwright-core");
 const [url, hot, screenshot] = process.argv.slice(2);
-let failed = 0;
-
-function check(name, holds, got = "") {
-  console.log(`${holds ? "ok" : "not ok"} - page ${name}${holds ? "" : ": " + JSON.stringify(got)}`);
-  failed += !holds;
-}
-
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
-const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
-const errors = [], elsewhere = [];
-page.on("console", message => message.type() === "error" && errors.push(message.text()));
-page.on("pageerror", error => errors.push(String(error)));
-page.on("request", request => request.url().startsWith(url) || elsewhere.push(request.url()));
-
-const query = () => new URL(page.url()).searchParams;
-const text = selector => page.locator(selector).textContent();
-const drawn = () => page.waitForFunction(() => document.getElementById("legend").textContent.includes("native"));
+const looking = await look(url), { browser, page, query, text, drawn } = looking;
 
 await page.goto(url + "/?live=");
 await drawn();
@@ -83,7 +66,4 @@ check("shows the same to whoever has the address", (await shared.inputValue("#se
 await page.setViewportSize({ width: 390, height: 800 });
 check("fits a phone", await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
       await page.evaluate(() => document.documentElement.scrollWidth));
-check("has no errors", errors.length === 0, errors);
-check("asks nobody else", elsewhere.length === 0, elsewhere);
-await browser.close();
-process.exit(failed ? 1 : 0);
+await end(looking);

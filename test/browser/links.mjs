@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// links.mjs URL FUNCTION PID SCREENSHOTS: from metrics, traces, logs and links to flame graphs, in Chromium. FUNCTION is hot in
+// process PID. Prints TAP.
+import { check, end, look } from "./look.mjs";
+
+const [url, hot, pid, screenshots] = process.argv.slice(2);
+const trace = "0af7651916cd43dd8448eb211c80319c", span = "00f067aa0ba902b7";
+const looking = await look(url), { page, query, text, drawn } = looking;
+
+// Two spans of one trace; one sample each, of functions that tell them apart.
+function profile(now) {
+  const strings = ["", "samples", "count", "order", "pay", "cpu", "nanoseconds"];
+  const second = BigInt(now) * 1000000n, sample = n => ({ stackIndex: n, linkIndex: n, timestampsUnixNano: [String(second + BigInt(n))] });
+  const text = (key, value) => ({ key, value: { stringValue: value } });
+  return { resourceProfiles: [{ resource: { attributes: [text("host.name", "away"), text("service.name", "shop")] }, scopeProfiles: [{ profiles: [{
+    sampleType: { typeStrindex: 1, unitStrindex: 2 }, periodType: { typeStrindex: 5, unitStrindex: 6 }, period: "10000000",
+    timeUnixNano: String(second), samples: [sample(1), sample(2)] }] }] }],
+    dictionary: { mappingTable: [{}], attributeTable: [{}], stringTable: strings, functionTable: [{}, { nameStrindex: 3 }, { nameStrindex: 4 }],
+      linkTable: [{}, { traceId: trace, spanId: span }, { traceId: trace, spanId: "00000000000000aa" }],
+      locationTable: [{}, { lines: [{ functionIndex: 1 }] }, { lines: [{ functionIndex: 2 }] }],
+      stackTable: [{}, { locationIndices: [1] }, { locationIndices: [2, 1] }] } };
+}
+
+const send = body => fetch(url + "/v1development/profiles", { method: "POST", body, headers: { "content-type": "application/json", "user-agent": "a-shop/1" } });
+const now = Date.now();
+check("takes a profile with a trace", (await send(JSON.stringify(profile(now)))).status === 200);
+check("refuses what is none", (await send("{")).status === 400);
+
+// Metrics: a click, the keyboard, a process.
+await page.goto(url + "/?view=heat&live=&from=now-30s");
+const charts = page.locator("#metrics figure");
+await page.waitForFunction(() => /:/.test(document.querySelector("#metrics figure .note")?.textContent ?? ""));
+check("charts CPU, memory, load and processes", (await charts.count()) === 5 && /busy/.test(await charts.first().locator(".note").textContent()),
+      await charts.first().textContent());
+check("knows the memory of processes", /\(\d+\)/.test(await charts.nth(4).textContent()), await charts.nth(4).textContent());
+await page.screenshot({ path: screenshots + "/timeline.png", fullPage: true });
+await charts.first().locator("canvas").press("Enter");
+await page.waitForFunction(() => !location.search.includes("view="));
+await drawn();
+const first = Number(query().get("from")), last = Number(query().get("to"));
+check("shows the flame graph of a spike by a key", last > first && last - first <= 60 && Math.abs(last - now / 1000) < 120, page.url());
+await page.goBack();
+const box = await charts.first().locator("canvas").boundingBox();
+for (let share = 0.95; share > 0.5 && !/from=\d/.test(page.url()); share -= 0.03)
+  await page.mouse.click(box.x + box.width * share, box.y + box.height / 2);
+await page.waitForFunction(() => /from=\d/.test(location.search));
+check("shows that of a spike by a click", !query().get("view") && !query().has("where"), page.url());
+await page.goBack();
+await charts.nth(3).locator(".legend button", { hasText: `(${pid})` }).click();
+await page.waitForFunction(name => document.getElementById("chips").textContent.includes(name), "pid=" + pid);
+await drawn();
+await page.fill("#search", hot);
+await page.waitForFunction(() => parseFloat(document.getElementById("matched").textContent) > 20);
+check("shows that of a process", query().getAll("where").includes("pid=" + pid), page.url());
+
+// Links from elsewhere.
+await page.goto(`${url}/?from=${((now - 60000) / 1000).toFixed(3)}&to=${(Date.now() / 1000).toFixed(3)}&pid=${pid}&search=${hot}`);
+await page.waitForFunction(() => parseFloat(document.getElementById("matched").textContent) > 20);
+check("takes a link with a range and a pid", (await text("#chips")).includes("pid=" + pid));
+await page.goto(`${url}/?view=top&from=now-1h&trace_id=${trace.toUpperCase()}&span_id=${span}`);
+await page.waitForSelector("#top-rows tbody tr");
+check("takes a link with a trace and a span", (await page.locator("#top-rows tbody tr").allTextContents()).join().includes("order") &&
+      !(await text("#top-rows")).includes("pay"), await text("#top-rows"));
+
+// Traces.
+await page.goto(url + "/?view=traces&from=now-1h&live=");
+await page.waitForSelector("#traces-view tbody tr");
+check("lists traces", (await text("#traces-view tbody tr")).includes("shop"), await text("#traces-view"));
+await page.fill("#traces-view input", "nothing like it");
+check("filters them", (await page.locator("#traces-view tbody tr").count()) === 0);
+await page.fill("#traces-view input", "SHOP");
+await page.locator("#traces-view tbody tr").first().locator("button[aria-expanded]").click();
+await page.waitForSelector("#traces-view tr.span");
+check("lists the spans of one", (await page.locator("#traces-view tr.span").count()) === 2);
+await page.screenshot({ path: screenshots + "/traces.png" });
+await page.locator("#traces-view tr.span button", { hasText: span }).click();
+await page.waitForFunction(() => document.getElementById("flame").height > 20);
+check("shows the flame graph of a span", query().getAll("where").join() === `trace=${trace},span=${span}`, page.url());
+await page.goto(url + "/?view=heat&host=away&from=now-5m&live=");
+await page.waitForFunction(() => /not sent/.test(document.getElementById("metrics").textContent));
+check("says which host sends no memory", await charts.nth(1).isHidden());
+
+// Logs, live.
+await page.goto(url + "/?view=logs");
+await page.waitForSelector("#logs-view tr.error");
+check("shows what was refused and why", /a-shop.*not OTLP/.test(await text("#logs-view tr.error")), await text("#logs-view tr.error"));
+check("shows what arrived", /2 samples of 1 resource/.test(await text("#logs-view")));
+const before = await page.locator("#logs-view tr.error").count();
+await send("[");
+await page.waitForFunction(count => document.querySelectorAll("#logs-view tr.error").length > count, before);
+check("shows what arrives while one looks", true);
+await page.selectOption("#logs-view select", "bad");
+await page.screenshot({ path: screenshots + "/logs.png" });
+await page.locator("#logs-view tr.error button").first().click();
+await drawn();
+check("shows the flame graph of that moment", Number(query().get("to")) > now / 1000, page.url());
+
+await page.click("[data-view=executables]");
+await page.waitForSelector("#executable-rows .badge");
+check("tells which files have names", /symbolized|partly/.test(await text("#executable-rows")));
+await page.screenshot({ path: screenshots + "/executables.png" });
+
+for (const view of ["heat", "traces", "logs", "executables"]) {
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.goto(`${url}/?view=${view}&live=`);
+  await page.waitForSelector({ heat: "#metrics figure", traces: "#traces-view .empty, #traces-view tr", logs: "#logs-view tr", executables: ".badge" }[view]);
+  check(`fits a phone with ${view}`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+        await page.evaluate(() => document.documentElement.scrollWidth));
+}
+await page.goto(`${url}/?view=heat&live=`);
+await page.waitForFunction(() => /:/.test(document.querySelector("#metrics figure .note")?.textContent ?? ""));
+await page.screenshot({ path: screenshots + "/timeline-phone.png", fullPage: true });
+await end(looking);

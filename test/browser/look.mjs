@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of the page share: a page in Chromium that notes its errors and what it asks of others, and checks as TAP.
+import { createRequire } from "node:module";
+
+const { chromium } = createRequire(process.env.PLAYWRIGHT + "/")("playwright-core");
+let failed = 0;
+
+export function check(name, holds, got = "") {
+  console.log(`${holds ? "ok" : "not ok"} - page ${name}${holds ? "" : ": " + JSON.stringify(got)}`);
+  failed += !holds;
+}
+
+export async function look(url) {
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
+  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  const errors = [], elsewhere = [];
+  page.on("console", message => message.type() === "error" && errors.push(message.text()));
+  page.on("pageerror", error => errors.push(String(error)));
+  page.on("request", request => request.url().startsWith(url) || elsewhere.push(request.url()));
+  return { browser, page, errors, elsewhere, query: () => new URL(page.url()).searchParams,
+           text: selector => page.locator(selector).textContent(),
+           drawn: () => page.waitForFunction(() => document.getElementById("legend").textContent.includes("native")) };
+}
+
+// After the last check.
+export async function end({ browser, errors, elsewhere }) {
+  check("has no errors", errors.length === 0, errors);
+  check("asks nobody else", elsewhere.length === 0, elsewhere);
+  await browser.close();
+  process.exit(failed ? 1 : 0);
+}
