@@ -118,7 +118,8 @@ struct map_entry {
 	u64 start_va, end_va;
 	u64 bias;		/* va - ea, modulo 2^64 */
 	u32 page_base;		/* index into pages of the page at ea 0, modulo 2^32; see MAP_NO_ROWS */
-	u32 binary;		/* id, 0: anonymous memory or a file that could not be read */
+	u32 binary : 24;	/* id, 0: anonymous memory or a file that could not be read */
+	u32 lang : 8;		/* the runtime that has generated the code there, or 0 */
 };
 _Static_assert(sizeof(struct map_entry) == 32, "array values are rounded up to 8 bytes");
 
@@ -136,7 +137,27 @@ struct proc_id {
 struct proc_entry {
 	struct proc_id id;
 	u32 map_first, map_count;	/* in maptab */
+	u32 slot;			/* in slots: the first of its runtimes; 0: none */
+	u32 start_lang;			/* the runtime whose program walks from the first frame on, or 0 */
 };
+
+/*
+ * ---- Runtimes -----------------------------------------------------------
+ *
+ * What the kernel half of a language (lang/) knows of a process. The child of
+ * a fork has the same memory, and shares its parent's until its first exec.
+ */
+#define SLOTS_MAX  1024
+#define SLOT_WORDS 62
+#define SLOT_CHAIN 4	/* runtimes in one process */
+
+struct runtime_slot {
+	u32 lang;		/* enum lang (lang/list.h) */
+	u32 next;		/* the slot of another runtime in the same process; 0: none */
+	u64 pad;
+	u64 word[SLOT_WORDS];	/* the language's own */
+};
+_Static_assert(sizeof(struct runtime_slot) == 512, "array values are rounded up to 8 bytes");
 
 /*
  * ---- Filters ------------------------------------------------------------
@@ -155,6 +176,7 @@ struct target {
  */
 #define KERNEL_FRAMES_MAX  127
 #define USER_FRAMES_MAX    1024
+#define USER_WORDS_MAX     (2 * USER_FRAMES_MAX)
 #define SLICE_BYTES_MAX    (14 * SLICE_STEP_BYTES)
 #define SLICE_STEP_BYTES   2048	/* divides a page: a step is there as a whole, or not */
 #define COMM_BYTES         16
@@ -165,10 +187,12 @@ struct target {
  *	63      60 59    56 55            36 35                  0
  *	|  kind   |  flags | binary id       | address in ELF      |	FRAME_EXE
  *	|  kind   |  flags | address in the process                |	FRAME_VA
+ *	|  kind   |  flags | language | the language's own        |	FRAME_RUNTIME; a second word of its own follows
+ *	|  kind   |   0    | index in the window                   |	FRAME_NAMED: what user space makes of the others
  *
  * Addresses that were found as return addresses have 1 subtracted: they lie in the call.
  */
-enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA };
+enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_RUNTIME, FRAME_NAMED };
 
 #define FRAME_KIND_SHIFT   60
 #define FRAME_GUESSED      (1ULL << 56)	/* found without a rule, by the frame pointer */
@@ -176,6 +200,8 @@ enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA };
 #define FRAME_BINARY_MASK  0xfffffULL
 #define FRAME_EA_MASK      0xfffffffffULL
 #define FRAME_VA_MASK      0xffffffffffffffULL
+#define FRAME_LANG_SHIFT   48
+#define FRAME_LOW_MASK     0xffffffffffffULL	/* of FRAME_RUNTIME and FRAME_NAMED */
 
 /* How a user stack ended. Each is a counter; the text is what `wick doctor` prints. */
 #define STACK_ENDS(X)                                                                                \
@@ -193,7 +219,8 @@ enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA };
 	X(NO_PROGRESS, "stack_no_progress", "cut: the stack pointer did not move up")                  \
 	X(TRUNCATED, "stack_truncated", "cut: deeper than the limit; the leaf part is kept")           \
 	X(SLICE_SHORT, "stack_slice_short", "cut: the copied part of the stack ends there")            \
-	X(GONE, "process_gone", "cut: the process ended before its mappings could be read")
+	X(GONE, "process_gone", "cut: the process ended before its mappings could be read")             \
+	X(RUNTIME, "stack_runtime", "cut: the structures of a language's runtime made no sense")
 
 enum stack_end {
 #define X(ID, name, text) END_##ID,
@@ -212,6 +239,8 @@ enum stack_end {
 	X(LATE, "ticks_late", "ticks that came more than half a period late")                     \
 	X(KERNEL_CUT, "kernel_stack_cut", "kernel stacks cut at 127 frames")                      \
 	X(PROCS_FULL, "processes_table_full", "forked processes that did not fit the kernel table") \
+	X(NO_WALKER, "walks_without_runtime", "walks that a language's program could not take over") \
+	X(WALK_LOST, "samples_lost_walk", "samples lost: the walk could not be handed back")      \
 	X(TARGETS_FULL, "targets_table_full", "child processes that could not be followed")
 
 enum counter {
@@ -232,7 +261,7 @@ struct slice_regs {
 
 /*
  * One sample. Behind it: kernel_count words of kernel addresses, then
- * user_count frames; or, if end is END_SLICE, a struct slice_regs and
+ * user_count words of frames; or, if end is END_SLICE, a struct slice_regs and
  * slice_bytes of memory from the stack pointer on. All leaf first.
  */
 struct trace_record {

@@ -46,7 +46,20 @@ struct mm_struct {
 	unsigned long start_stack;
 };
 
+#if defined(__TARGET_ARCH_arm64)
+struct thread_struct {
+	struct {
+		unsigned long tp_value;
+	} uw;
+};
+#else
+struct thread_struct {
+	unsigned long fsbase;
+};
+#endif
+
 struct task_struct {
+	struct thread_struct thread;
 	unsigned int flags;
 	unsigned in_execve : 1;
 	int tgid;

@@ -4,13 +4,8 @@
  * kernel stack and the user stack, or with a copy of the top of the user
  * stack where the process has no tables yet.
  *
- * One step of the walk is a global function: the verifier looks at it once,
- * alone, however often it is called. So a plain bounded loop of 1024 frames
- * loads on every kernel that has global functions (v5.6), without bpf_loop or
- * tail calls.
  */
-#include "tables.h"
-#include "native.h"
+#include "walk.h"
 #include "process.h"
 #include "registers.h"
 
@@ -19,16 +14,7 @@ char LICENSE[] SEC("license") = "GPL";
 const volatile u64 period_ns = 0;	/* of the software clock, whose ticks lie on a grid; 0: not known */
 const volatile u32 ring_count = 1;
 const volatile u64 ring_bytes = 4096;
-
-struct scratch_map {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct unwind);
-};
-
-/* The unwind in progress; one for each hook that can interrupt another. */
-struct scratch_map scratch SEC(".maps");
+const volatile u64 user_va_mask = ~0ULL;
 
 /* Where the tick's grid lies on each CPU. */
 struct tick_grid {
@@ -229,6 +215,8 @@ static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *
 	u->bx_va = 0;
 	u->map.start_va = 0;
 	u->map.end_va = 0;
+	u->user_va_mask = user_va_mask;
+	walk_begin(u);
 	bpf_get_current_comm(u->trace.comm, sizeof(u->trace.comm));
 	check_grid(u->trace.time_ns);
 }
@@ -253,6 +241,8 @@ static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_
 	}
 	u->map_first = proc->map_first;
 	u->map_count = proc->map_count;
+	u->first_slot = proc->slot;
+	u->lang = proc->slot ? proc->start_lang : 0;
 	return 1;
 }
 
@@ -295,13 +285,13 @@ static __always_inline struct unwind *sample_take(struct bpf_perf_event_data *ct
 	return u;
 }
 
-/* Global functions of v5.10 take no pointers: the state is looked up again. */
-__noinline int walk_step(u32 unused)
+/* Code of a runtime is for its own program to walk, if the process is known to have that runtime. */
+static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule)
 {
-	u32 zero = 0;
-	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
-
-	return !u || native_step(u);
+	if (!u->first_slot)
+		return STEP_NATIVE;
+	u->lang = lang;
+	return STEP_SWITCH;
 }
 
 SEC("perf_event")
@@ -312,13 +302,21 @@ int sample(struct bpf_perf_event_data *ctx)
 
 	if (!u)
 		return 0;
-	if (sample_begin(u, ctx, task)) {
-		LOOP_NO_UNROLL
-		for (u64 i = 0; i < USER_FRAMES_MAX + 1; i++)
-			if (walk_step(0))
-				break;
-	}
+	if (sample_begin(u, ctx, task))
+		walk(u, ctx);
 	sample_end(u, ctx, task);
+	return 0;
+}
+
+/* The end of a walk that a language's program took over. */
+SEC("perf_event")
+int finish(struct bpf_perf_event_data *ctx)
+{
+	u32 zero = 0;
+	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (u && u->busy)
+		sample_end(u, ctx, (void *)bpf_get_current_task());
 	return 0;
 }
 

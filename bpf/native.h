@@ -97,7 +97,7 @@ static inline int native_return(struct unwind *u, u64 return_va)
 	/* Only a leaf that has pushed nothing leaves the stack pointer where it is. */
 	if (u->cfa < u->regs.reg[REG_SP] || (u->cfa == u->regs.reg[REG_SP] && !u->is_leaf))
 		return unwind_end(u, END_NO_PROGRESS);
-	u->regs.pc = strip_pac(return_va);
+	u->regs.pc = strip_pac(u, return_va);
 	u->regs.reg[REG_SP] = u->cfa;
 	u->is_leaf = 0;
 	u->is_return = 1;
@@ -132,7 +132,7 @@ static inline int native_guess(struct unwind *u)
 
 	u->is_guess = 1;
 #if REG_RA == 30
-	if (u->is_leaf && !native_find_map(u, strip_pac(u->regs.reg[REG_RA]))) {
+	if (u->is_leaf && !native_find_map(u, strip_pac(u, u->regs.reg[REG_RA]))) {
 		u->cfa = sp;
 		return native_return(u, u->regs.reg[REG_RA]);
 	}
@@ -149,7 +149,7 @@ static inline int native_guess(struct unwind *u)
 		return unwind_end(u, END_NO_RULE);
 	if (read_user(u, &word, sizeof(word), fp + sizeof(word)))
 		return unwind_end(u, END_UNREADABLE);
-	if (word && native_find_map(u, strip_pac(word)))
+	if (word && native_find_map(u, strip_pac(u, word)))
 		return unwind_end(u, END_NO_RULE);
 	return native_frame_pointer(u);
 }
@@ -291,24 +291,9 @@ static inline int native_is_made_up(struct unwind *u, const struct unwind_rule *
 	return 0;
 }
 
-/* Pushes the current frame and goes to its caller. -1 when the stack has ended: u->trace.end says why. */
-static inline int native_step(struct unwind *u)
+/* Goes from the current frame to its caller by its rule, or by the frame pointer. */
+static inline int native_caller(struct unwind *u, const struct unwind_rule *rule)
 {
-	const struct unwind_rule *rule = 0;
-	u64 va = u->regs.pc - u->is_return;
-	int found = !native_find_map(u, va), made_up = 0;
-
-	u->ea = va - u->map.bias;
-	if (found) {
-		rule = native_find_rule(u);
-		made_up = native_is_made_up(u, rule);
-	}
-	if (unwind_push(u, native_frame(u, rule, found)))
-		return -1;
-	if (!found)
-		return unwind_end(u, END_NO_MAPPING);
-	if (made_up)
-		return unwind_end(u, END_COMPLETE);
 	u->is_guess = 0;
 	if (!rule || rule->kind == RULE_NONE)
 		return native_guess(u);
@@ -319,6 +304,54 @@ static inline int native_step(struct unwind *u)
 	if (rule->kind == RULE_FRAME)
 		return native_frame_pointer(u);
 	return native_apply(u, rule);
+}
+
+/* The runtime whose code this is, unless nobody can walk it. */
+static inline u32 native_lang(struct unwind *u, const struct unwind_rule *rule)
+{
+	u32 lang = u->map.lang ? u->map.lang : rule ? rule->lang : 0;
+
+	return lang && !(u->langs_off >> (lang & 31) & 1) ? lang : 0;
+}
+
+/*
+ * Pushes the current frame and goes to its caller. -1 when the stack has ended: u->trace.end says why. 1 when another
+ * program must go on: that of u->lang.
+ */
+static inline int native_step(struct unwind *u)
+{
+	const struct unwind_rule *rule = 0;
+	u64 va = u->regs.pc - u->is_return;
+	int found = !native_find_map(u, va), made_up = 0;
+	u32 lang;
+
+	u->ea = va - u->map.bias;
+	if (found) {
+		rule = native_find_rule(u);
+		lang = native_lang(u, rule);
+		if (lang) {
+			int step = runtime_enter(u, lang, rule);
+
+			if (step == STEP_SWITCH)
+				return 1;
+			if (step == STEP_END)
+				return -1;
+			if (step == STEP_UNWIND)
+				return native_caller(u, rule);
+			if (step != STEP_NATIVE) {
+				u->is_guess = 0;
+				return 0;
+			}
+		}
+		made_up = native_is_made_up(u, rule);
+	}
+	if (unwind_push(u, native_frame(u, rule, found)))
+		return -1;
+	if (!found)
+		return unwind_end(u, END_NO_MAPPING);
+	if (made_up)
+		return unwind_end(u, END_COMPLETE);
+	return native_caller(u, rule);
 }
 
 #endif

@@ -8,6 +8,7 @@
 #define BPF_TABLES_H
 
 #include "kernel.h"
+#include "lang/list.h"
 #include "unwind.h"
 
 #define LOOP_NO_UNROLL _Pragma("clang loop unroll(disable)")
@@ -68,8 +69,30 @@ struct {
 	__type(value, u64);
 } counters SEC(".maps");
 
-/* Bits of a user address; the rest of a return address is its signature (arm64). */
-const volatile u64 user_va_mask = ~0ULL;
+/* Of runtimes, by number: written by user space, read by their programs. 0 is nobody's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SLOTS_MAX);
+	__type(key, u32);
+	__type(value, struct runtime_slot);
+} slots SEC(".maps");
+
+/* The programs of languages, by enum lang; that of LANG_NONE ends the walk. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, LANG_MAX);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(u32));
+} walkers SEC(".maps");
+
+/* The unwind in progress. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct unwind);
+} scratch SEC(".maps");
 
 static __always_inline void count(u32 which)
 {
@@ -107,9 +130,9 @@ static __always_inline int read_user(struct unwind *u, void *to, u32 bytes, u64 
 	return bpf_probe_read_user(to, bytes, (const void *)va);
 }
 
-static __always_inline u64 strip_pac(u64 va)
+static __always_inline u64 strip_pac(struct unwind *u, u64 va)
 {
-	return va & user_va_mask;
+	return va & u->user_va_mask;
 }
 
 #endif

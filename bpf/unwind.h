@@ -13,7 +13,8 @@
  *	const struct rows_chunk *table_chunk(u32 index);
  *	const struct unwind_rule *table_rule(u32 index);
  *	int read_user(struct unwind *u, void *to, u32 bytes, u64 va);	0, or less than 0
- *	u64 strip_pac(u64 va);						a return address without its signature (arm64)
+ *	u64 strip_pac(struct unwind *u, u64 va);			a return address without its signature (arm64)
+ *	int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule);	enum step, see native_step()
  *	LOOP_NO_UNROLL							a pragma, or nothing
  *
  * Search state lives in this struct, in map memory, and is volatile: the
@@ -27,7 +28,19 @@
 
 /* Kernel addresses, then either frames or a slice, which is the larger. */
 #define WORDS_MAX (KERNEL_FRAMES_MAX + 1 + (SLICE_BYTES_MAX + sizeof(struct slice_regs)) / 8)
-_Static_assert(WORDS_MAX >= KERNEL_FRAMES_MAX + USER_FRAMES_MAX, "the frames fit");
+_Static_assert(WORDS_MAX >= KERNEL_FRAMES_MAX + USER_WORDS_MAX, "the frames fit");
+
+#define STATE_WORDS 16
+
+/* What the unwinder of a language says of the frame it was asked about. */
+enum step {
+	STEP_AGAIN,	/* pushed one of its frames; there may be more at the same place */
+	STEP_UNWIND,	/* the native frame is not shown; its caller is found by its rule */
+	STEP_NATIVE,	/* the frame is shown as a native one, and its caller found as that of one */
+	STEP_CALLER,	/* the registers are the caller's */
+	STEP_END,	/* the stack has ended: u->trace.end says why */
+	STEP_SWITCH,	/* the program of u->lang takes over */
+};
 
 struct unwind {
 	struct slice_regs regs;	/* of the current frame; only pc, sp, fp are known outside the leaf */
@@ -43,8 +56,17 @@ struct unwind {
 	u8 is_guess;		/* found without a rule */
 	u8 busy;
 	u8 sp_lost;		/* sp is only a lower bound: see native_frame_pointer() */
-	u8 pad[3];
+	u8 lang;		/* the runtime whose program is to take over; 0: none */
+	u8 lang_here;		/* ... whose program this is, and whose slot is in slot[] */
+	u8 switch_count;	/* programs that took over so far */
 	u32 slice_pid;		/* whose stack was copied last */
+	u32 frame_count;	/* pushed so far */
+	u32 first_slot;		/* of the process; 0: it has no runtimes */
+	u32 langs_off;		/* bit n: runtime n has no program; its code is walked as native */
+	u32 pad2;
+	u64 user_va_mask;	/* bits of a user address; the rest of a return address is its signature (arm64) */
+	u64 state[STATE_WORDS];	/* the language's own, of this walk */
+	u64 slot[SLOT_WORDS];	/* the language's words of this process */
 	struct trace_record trace;
 	u64 words[WORDS_MAX];
 };
@@ -62,10 +84,25 @@ static inline int unwind_push(struct unwind *u, u64 frame)
 {
 	u64 at = (u64)u->trace.kernel_count + u->trace.user_count;
 
-	if (u->trace.user_count >= USER_FRAMES_MAX || at >= KERNEL_FRAMES_MAX + USER_FRAMES_MAX)
+	if (u->frame_count >= USER_FRAMES_MAX || at >= KERNEL_FRAMES_MAX + USER_WORDS_MAX)
 		return unwind_end(u, END_TRUNCATED);
 	u->words[at] = frame;
 	u->trace.user_count++;
+	u->frame_count++;
+	return 0;
+}
+
+/* A frame of a language's runtime: what it needs to name it, low in 48 bits, second in a word. */
+static inline int unwind_push_runtime(struct unwind *u, u32 lang, u64 low, u64 second)
+{
+	u64 at = (u64)u->trace.kernel_count + u->trace.user_count;
+
+	if (u->frame_count >= USER_FRAMES_MAX || at >= KERNEL_FRAMES_MAX + USER_WORDS_MAX - 1)
+		return unwind_end(u, END_TRUNCATED);
+	u->words[at] = (u64)FRAME_RUNTIME << FRAME_KIND_SHIFT | (u64)lang << FRAME_LANG_SHIFT | (low & FRAME_LOW_MASK);
+	u->words[at + 1] = second;
+	u->trace.user_count += 2;
+	u->frame_count++;
 	return 0;
 }
 

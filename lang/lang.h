@@ -33,7 +33,7 @@ struct lang_place {
 };
 
 struct lang_ops {
-	const struct lang_file_ops *file;
+	const struct lang_file_ops *file;	/* NULL: asked of every process that has code in anonymous memory */
 	const char *frame_type;		/* as in the semantic conventions: cpython, v8js, jvm, go ... */
 	const char *tracer;		/* what --tracers and `interpreters` call it */
 
@@ -51,6 +51,9 @@ struct lang_ops {
 
 	/* Is this anonymous executable memory code that the runtime has generated? NULL: it generates none. */
 	bool (*owns)(void *state, const struct lang_process *process, u64 start_va, u64 end_va);
+
+	/* Goes up when what an address in its memory means has changed: names are asked for anew. NULL: never. */
+	u64 (*generation)(void *state, const struct lang_process *process);
 
 	/*
 	 * Names a frame that its BPF program has pushed (both words), or, with frame[0] of kind FRAME_VA, an address in

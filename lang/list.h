@@ -13,7 +13,7 @@ enum lang {
 #define X(number, ID, folder) LANG_##ID = number,
 	LANGS(X)
 #undef X
-	LANG_MAX = 16,		/* numbers are below */
+	LANG_MAX = 16,		/* numbers are below; no more than the bits of struct unwind's langs_off */
 };
 
 #endif

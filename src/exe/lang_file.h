@@ -12,6 +12,7 @@
 
 struct exe;
 
+#define LANG_NUMBERS_MAX 16	/* numbers of languages are below */
 #define LANG_MARKS_MAX 32
 #define LANG_FACTS_MAX 128
 
@@ -29,15 +30,11 @@ struct lang_file {
 
 /* The half of a language that looks at files; it runs in the reader process and never sees a live one. */
 struct lang_file_ops {
-	u32 lang;
-	/* 0 if the file holds this runtime, with lang, marks and facts filled in (zeroed before); -ENODATA if not. */
+	/* 0 if the file holds this runtime, with marks and facts filled in (zeroed before); -ENODATA if not. */
 	int (*recognise)(const struct exe *exe, struct lang_file *ret_file);
 };
 
-/* All of them, ended by NULL: defined by lang/lang.c, which this layer cannot include. */
-extern const struct lang_file_ops *const lang_file_list[];
-
-/* Asks each language. -ENODATA if none knows the file. */
+/* Asks each language; defined by lang/lang.c, which this layer cannot include. -ENODATA if none knows the file. */
 int lang_file_find(const struct exe *exe, struct lang_file *ret_file);
 
 /* 0, or -EBADMSG if a block of that many bytes is not a struct lang_file. */

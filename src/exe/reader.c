@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "exe/lang_file.h"
 #include "exe/reader_protocol.h"
 #include "exe/rows.h"
 
@@ -302,7 +303,7 @@ static int add_files(struct reader_request *request, const int files[READER_FILE
  */
 static bool is_urgent(u32 op)
 {
-	return op == READER_IDENTIFY || op == READER_ROWS;
+	return op == READER_IDENTIFY || op == READER_ROWS || op == READER_LANG;
 }
 
 static void reader_set_pace(struct reader *reader, u32 op)
@@ -382,6 +383,11 @@ static int call_with_addresses(struct reader *reader, u32 op, const int files[RE
 	return r;
 }
 
+static int check_lang(const void *at, size_t bytes)
+{
+	return lang_file_check(at, bytes);
+}
+
 static int check_rows(const void *at, size_t bytes)
 {
 	return rows_check(at, bytes);
@@ -401,6 +407,11 @@ int reader_rows(struct reader *reader, int fd, int debug_fd, struct rows **ret_r
 {
 	return call_with_addresses(reader, READER_ROWS, (int[]){ fd, debug_fd, -1 }, NULL, 0, check_rows,
 				   (void **)ret_rows);
+}
+
+int reader_lang(struct reader *reader, int fd, struct lang_file **ret_file)
+{
+	return call_with_addresses(reader, READER_LANG, (int[]){ fd, -1, -1 }, NULL, 0, check_lang, (void **)ret_file);
 }
 
 int reader_symbols(struct reader *reader, int fd, int debug_fd, const u64 *ea, u32 count,

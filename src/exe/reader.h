@@ -24,6 +24,7 @@
 
 struct reader;
 struct exe_lines;
+struct lang_file;
 struct rows;
 struct symbols;
 
@@ -83,6 +84,9 @@ int reader_identify(struct reader *reader, int fd, struct exe_info *ret_info);
 
 /* Unwind rows, checked. -ENODATA if the file has none. debug_fd (or -1) may supply .debug_frame. */
 int reader_rows(struct reader *reader, int fd, int debug_fd, struct rows **ret_rows);
+
+/* The runtime of a language that the file holds, checked. -ENODATA if it holds none. */
+int reader_lang(struct reader *reader, int fd, struct lang_file **ret_file);
 
 /*
  * The functions that cover up to SYMBOLS_MAX ELF addresses, checked (exe/symbols.h). Takes .symtab, .dynsym,

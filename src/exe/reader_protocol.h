@@ -29,7 +29,7 @@
 #define READER_FILE_MAX (8ull << 30)	/* bytes */
 #define READER_SECONDS 10		/* for one request */
 
-enum reader_op { READER_IDENTIFY, READER_ROWS, READER_SYMBOLS, READER_LINES, READER_OPS };
+enum reader_op { READER_IDENTIFY, READER_ROWS, READER_SYMBOLS, READER_LINES, READER_LANG, READER_OPS };
 
 /* Files by place: the executable, its separate debug file, the dwz supplementary file. */
 enum reader_file { READER_EXE, READER_DEBUG, READER_ALT, READER_FILES };
@@ -42,7 +42,7 @@ struct reader_hello {
 struct reader_request {
 	u32 op;		/* enum reader_op */
 	u32 files;	/* bit n: enum reader_file n comes along, in that order */
-	u32 count;	/* addresses; READER_IDENTIFY and READER_ROWS have none */
+	u32 count;	/* addresses; only READER_SYMBOLS and READER_LINES have some */
 	u32 pad;
 	u64 ea[];
 };

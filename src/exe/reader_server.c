@@ -18,8 +18,10 @@
 #include "exe/elf.h"
 #include "exe/identify.h"
 #include "exe/inlines.h"
+#include "exe/lang_file.h"
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
+#include "exe/rows_mark.h"
 #include "exe/symbols_build.h"
 
 /* Freed memory above this goes back to the kernel: the process is idle most of its life. */
@@ -81,7 +83,24 @@ static int answer_rows(const struct files *files, struct answer *ret_answer)
 	if (r == 0)
 		r = rows_compile(exe, debug, &rows);
 	if (r == 0)
+		r = rows_mark_file(exe, &rows);
+	if (r == 0)
 		*ret_answer = (struct answer){ rows, rows->bytes };
+	else
+		free(rows);
+	return r;
+}
+
+static int answer_lang(const struct files *files, struct answer *ret_answer)
+{
+	_cleanup_(exe_freep) struct exe *exe = NULL;
+	_cleanup_(freep) struct lang_file *file = calloc(1, sizeof(*file));
+	int r = file ? exe_map(files->fd[READER_EXE], &exe) : -ENOMEM;
+
+	if (r == 0)
+		r = lang_file_find(exe, file);
+	if (r == 0)
+		*ret_answer = (struct answer){ TAKE(file), sizeof(*file) };
 	return r;
 }
 
@@ -127,6 +146,8 @@ static int answer_request(struct server *server, const struct reader_request *re
 		return answer_symbols(request, files, ret_answer);
 	case READER_LINES:
 		return answer_lines(server, request, files, ret_answer);
+	case READER_LANG:
+		return answer_lang(files, ret_answer);
 	default:
 		return -EOPNOTSUPP;
 	}

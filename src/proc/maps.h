@@ -37,6 +37,7 @@ struct maps {
 	struct mapping *at;
 	/* Where the tracer has put them in the kernel's tables; installed_count 0: nowhere. */
 	u32 installed_first, installed_count;
+	u32 slot;			/* what it knows of runtimes there: the first of a chain, or 0 */
 };
 
 struct maps *maps_new(void);

@@ -38,7 +38,7 @@ int processes_new(const struct processes_ops *ops, struct processes **ret_proces
 static void process_set_maps(struct processes *t, struct process *p, struct maps *maps)
 {
 	if (maps_unref(p->maps)) {
-		if (p->maps->installed_count)
+		if (p->maps->installed_count || p->maps->slot)
 			t->ops.maps_gone(t->ops.arg, p->maps);
 		maps_free(p->maps);
 	}

@@ -21,6 +21,7 @@
 struct maps;
 struct mapping;
 struct processes;
+struct runtime_set;
 
 #define CONTAINER_ID_BYTES 64
 #define PROCESSES_MAX 65536
@@ -43,6 +44,7 @@ struct process {
 	struct environment environment;	/* what was asked for of it */
 	char container_id[CONTAINER_ID_BYTES + 1];	/* or "" */
 	struct maps *maps;
+	struct runtime_set *runtimes;	/* the tracer's: those of languages; NULL: not looked for yet */
 	u64 exited_ns;		/* 0: still there */
 	u64 since_ns;		/* when it began, if we saw that; else 0 */
 	u64 scanned_ns;		/* when /proc was last read for it; 0: never */

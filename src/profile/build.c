@@ -14,6 +14,7 @@
 #include "trace/window.h"
 
 #define STACK_MAX (KERNEL_FRAMES_MAX + USER_FRAMES_MAX + 1)
+#define LABELS_MAX 32		/* of a sample */
 #define SCHEMA_URL "https://opentelemetry.io/schemas/1.37.0"
 
 static const char *const end_names[] = {
@@ -34,6 +35,7 @@ static const char *const end_marks[END_COUNT] = {
 	[END_NO_REGISTER] = "[incomplete]",
 	[END_NO_PROGRESS] = "[incomplete]",
 	[END_GONE] = "[incomplete]",
+	[END_RUNTIME] = "[incomplete]",
 };
 
 struct build {
@@ -145,8 +147,13 @@ static u32 build_stack(struct build *b, const struct window_stack *stack)
 
 	for (u32 i = 0; i < stack->kernel_count; i++)
 		locations[count++] = build_location_kernel(b->locations, stack->words[i]);
-	for (u32 i = 0; i < stack->user_count; i++)
-		locations[count++] = build_location_user(b->locations, stack->words[stack->kernel_count + i]);
+	for (u32 i = 0; i < stack->user_count; i++) {
+		u64 word = stack->words[stack->kernel_count + i];
+		const struct window_frame *named = window_frame(b->window, word);
+
+		if (!named || named->line_count)
+			locations[count++] = build_location_user(b->locations, word);
+	}
 	if (end_marks[stack->end] && !b->options->without_marks)
 		locations[count++] = build_location_mark(b->locations, end_marks[stack->end]);
 	return profile_add_stack(b->profile, locations, count);
@@ -174,11 +181,27 @@ static int build_times(struct build *b)
 	return 0;
 }
 
+/* The labels that frames of the stack hold, up to max_count attributes; how many. */
+static u32 build_labels(struct build *b, const struct window_stack *stack, u32 *ret_attributes, u32 max_count)
+{
+	u32 count = 0;
+
+	for (u32 i = 0; i < stack->user_count; i++) {
+		const struct window_frame *frame = window_frame(b->window, stack->words[stack->kernel_count + i]);
+
+		for (u32 k = 0; frame && k < frame->label_count && count < max_count; k++)
+			ret_attributes[count++] = profile_add_attribute_string(b->profile, frame->labels[k].key,
+									       frame->labels[k].value);
+	}
+	return count;
+}
+
 static void build_sample(struct build *b, u32 index)
 {
 	const struct window_sample *from = window_sample(b->window, index);
 	const struct window_stack *stack = window_stack(b->window, from->stack);
-	u32 first = b->first_time[index], count = b->first_time[index + 1] - first, attributes[4], attribute_count = 0;
+	u32 first = b->first_time[index], count = b->first_time[index + 1] - first;
+	u32 attributes[4 + LABELS_MAX], attribute_count = 0;
 	struct profile_set *set = b->sets[stack->process];
 	struct profile_sample *to = set ? profile_add_sample(b->profile, set) : NULL;
 
@@ -189,6 +212,7 @@ static void build_sample(struct build *b, u32 index)
 	attributes[attribute_count++] = profile_add_attribute_int(b->profile, "cpu.logical_number", from->cpu);
 	if (stack->end != END_COMPLETE)
 		attributes[attribute_count++] = b->end_attributes[stack->end];
+	attribute_count += build_labels(b, stack, attributes + attribute_count, LABELS_MAX);
 	to->stack = b->stacks[from->stack];
 	to->attributes = profile_copy_indices(b->profile, attributes, attribute_count);
 	to->time_count = count;

@@ -186,11 +186,38 @@ static u32 add_kernel_mapping(struct profile *profile, const char *module)
 	return profile_add_mapping(profile, &mapping);
 }
 
+/* A frame that its runtime's language has named. */
+static u32 make_named(struct build_locations *b, const struct window_frame *frame)
+{
+	u32 type = profile_add_attribute_string(b->profile, "profile.frame.type", frame->type);
+	struct profile_line lines[LINES_MAX];
+	u32 skipped = frame->line_count > LINES_MAX ? frame->line_count - LINES_MAX : 0;
+
+	for (u32 i = skipped; i < frame->line_count; i++) {
+		const struct window_line *line = &frame->lines[i];
+
+		lines[i - skipped] = (struct profile_line){
+			.function = add_function(b->profile, &(struct symbol_line){ .function = line->function,
+										    .system_name = "",
+										    .file = line->file }),
+			.line = line->line,
+		};
+	}
+	return profile_add_location(b->profile, &(struct profile_location){
+		.lines = lines,
+		.line_count = frame->line_count - skipped,
+		.attributes = { &type, 1 },
+	});
+}
+
 static u32 make_user(struct build_locations *b, u64 frame)
 {
+	const struct window_frame *named = window_frame(b->window, frame);
 	struct binary *binary = NULL;
 	u64 ea = frame & FRAME_EA_MASK;
 
+	if (named)
+		return make_named(b, named);
 	if (frame >> FRAME_KIND_SHIFT == FRAME_EXE)
 		binary = window_binary(b->window, (u32)(frame >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK));
 	if (!binary)
@@ -221,7 +248,7 @@ static u32 make_kernel(struct build_locations *b, u64 va)
 	return add_location(b, kernel_mapping(b, name ? name->module : "vmlinux"), va, name, b->kernel);
 }
 
-/* Frame words have their kind in the top bits, 1 or 2; kernel addresses have all of those set. */
+/* Frame words have their kind in the top bits, a small number; kernel addresses have all of those set. */
 static u32 location_of(struct build_locations *b, u64 word, u32 (*make)(struct build_locations *b, u64 word))
 {
 	bool is_new;

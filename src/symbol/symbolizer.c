@@ -12,7 +12,7 @@
 #include "exe/reader.h"
 #include "exe/symbols.h"
 #include "proc/binary.h"
-#include "symbol/clean_text.h"
+#include "base/clean_text.h"
 #include "symbol/debuginfod.h"
 #include "symbol/demangle.h"
 #include "symbol/kallsyms.h"

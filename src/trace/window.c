@@ -19,6 +19,8 @@ struct window *window_new(u64 start_ns)
 	interner_init(&w->process_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	interner_init(&w->stack_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	interner_init(&w->sample_keys, &w->arena, WINDOW_SAMPLES_MAX);
+	interner_init(&w->frame_keys, &w->arena, WINDOW_SAMPLES_MAX);
+	interner_init(&w->texts, &w->arena, WINDOW_SAMPLES_MAX);
 	w->start_ns = start_ns;
 	return w;
 }
@@ -32,8 +34,11 @@ void window_free(struct window *w)
 	interner_done(&w->process_keys);
 	interner_done(&w->stack_keys);
 	interner_done(&w->sample_keys);
+	interner_done(&w->frame_keys);
+	interner_done(&w->texts);
 	arena_done(&w->arena);
 	free(w->processes);
+	free(w->frames);
 	free(w->times);
 	free(w->symbols);
 	free(w->binaries);
@@ -61,6 +66,63 @@ u32 window_process(struct window *w, u64 serial, const struct window_process *pr
 	};
 	w->process_count = index + 1;
 	return arena_err(&w->arena) ? INTERNER_NONE : index;
+}
+
+/* A text, kept once; "" if the window is full. */
+static const char *window_text(struct window *w, const char *text)
+{
+	u32 index = interner_add(&w->texts, text, strlen(text) + 1, NULL);
+
+	return index == INTERNER_NONE ? "" : interner_get(&w->texts, index)->at;
+}
+
+static const struct window_line *window_lines(struct window *w, const struct window_frame *frame)
+{
+	struct window_line *lines = arena_copy(&w->arena, frame->lines, frame->line_count * sizeof(*lines));
+
+	for (u32 i = 0; lines && i < frame->line_count; i++) {
+		lines[i].function = window_text(w, lines[i].function);
+		lines[i].file = window_text(w, lines[i].file);
+	}
+	return lines;
+}
+
+static const struct window_label *window_labels(struct window *w, const struct window_frame *frame)
+{
+	struct window_label *labels = arena_copy(&w->arena, frame->labels, frame->label_count * sizeof(*labels));
+
+	for (u32 i = 0; labels && i < frame->label_count; i++) {
+		labels[i].key = window_text(w, labels[i].key);
+		labels[i].value = window_text(w, labels[i].value);
+	}
+	return labels;
+}
+
+u64 window_name_frame(struct window *w, const struct window_frame *frame)
+{
+	bool is_new;
+	u32 index = interner_add(&w->frame_keys, &frame->serial, sizeof(frame->serial), &is_new);
+	struct window_frame *copy;
+
+	if (index == INTERNER_NONE ||
+	    array_reserve(&w->frames, &w->frame_cap, index + 1, sizeof(*w->frames)) < 0)
+		return 0;
+	copy = &w->frames[index];
+	if (is_new) {
+		*copy = *frame;
+		copy->lines = frame->line_count ? window_lines(w, frame) : NULL;
+		copy->labels = frame->label_count ? window_labels(w, frame) : NULL;
+		copy->line_count = copy->lines ? frame->line_count : 0;
+		copy->label_count = copy->labels ? frame->label_count : 0;
+	}
+	return (u64)FRAME_NAMED << FRAME_KIND_SHIFT | index;
+}
+
+const struct window_frame *window_frame(const struct window *w, u64 word)
+{
+	u64 index = word & FRAME_LOW_MASK;
+
+	return word >> FRAME_KIND_SHIFT == FRAME_NAMED && index < w->frame_keys.count ? &w->frames[index] : NULL;
 }
 
 /* Binaries sit in an open-addressed table by id. */

@@ -33,7 +33,29 @@ struct window_process {
 	u32 environment_bytes;
 };
 
-/* A distinct stack of a process. Behind it kernel_count addresses, then user_count frames (bpf/abi.h), leaf first. */
+struct window_line {
+	const char *function;
+	const char *file;		/* "" if unknown */
+	u32 line;			/* 0 if unknown */
+};
+
+struct window_label {
+	const char *key, *value;
+};
+
+/* A frame of a language's runtime, which was named when it was taken. One that has labels only does not show. */
+struct window_frame {
+	u64 serial;			/* never that of another frame */
+	const char *type;		/* profile.frame.type; static */
+	u32 line_count, label_count;
+	const struct window_line *lines;	/* innermost first; all but the last are inlined */
+	const struct window_label *labels;
+};
+
+/*
+ * A distinct stack of a process. Behind it kernel_count addresses, then user_count frames of one word each (bpf/abi.h),
+ * leaf first.
+ */
 struct window_stack {
 	u32 process;
 	u16 kernel_count, user_count;
@@ -67,9 +89,11 @@ struct window_symbol {
 
 struct window {
 	struct arena arena;
-	struct interner process_keys, stack_keys, sample_keys;
+	struct interner process_keys, stack_keys, sample_keys, frame_keys, texts;
 	struct window_process *processes;
 	u32 process_count, process_cap;
+	struct window_frame *frames;
+	u32 frame_cap;
 	struct window_time *times;
 	u32 time_count, time_cap;
 	struct binary **binaries;	/* referenced by frames */
@@ -88,6 +112,12 @@ DEFINE_CLEANUP(struct window *, window_free)
 
 /* The index of a process, by a key that never means another; described only when it is new. UINT32_MAX if full. */
 u32 window_process(struct window *window, u64 serial, const struct window_process *process);
+
+/* The word (FRAME_NAMED) of a frame that was named, of which the window takes a copy; 0 if it is full. */
+u64 window_name_frame(struct window *window, const struct window_frame *frame);
+
+/* The frame of such a word, or NULL. */
+const struct window_frame *window_frame(const struct window *window, u64 word);
 
 /*
  * Adds a sample. words: kernel_count addresses, then user_count frames. binary(arg, id) gives the binary of a

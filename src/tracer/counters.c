@@ -23,6 +23,7 @@ static enum counter_kind kernel_kind(enum counter counter)
 	case COUNTER_SENT:
 		return COUNT_NEUTRAL;
 	case COUNTER_KERNEL_CUT:
+	case COUNTER_NO_WALKER:
 		return COUNT_SHORT;
 	default:
 		return COUNT_LOSS;

@@ -5,7 +5,7 @@
 
 #include "abi.h"
 
-#define COUNTER_VALUES_MAX 96
+#define COUNTER_VALUES_MAX 112
 
 enum counter_kind {
 	COUNT_NEUTRAL,	/* how much was done */
@@ -50,6 +50,12 @@ struct counter_value {
 	X(RULES_FULL, "rules_lost_table_full", LOSS, "unwind rules that did not fit their table")                      \
 	X(MAPS_FULL, "maps_lost_table_full", LOSS, "processes whose mappings did not fit the kernel's table")          \
 	X(PROCS_FULL, "processes_lost_kernel_table_full", LOSS, "processes that did not fit the kernel's table")       \
+	X(RUNTIMES, "runtimes_attached", NEUTRAL, "runtimes of languages found in processes")                          \
+	X(RUNTIMES_REFUSED, "runtimes_refused", SHORT, "runtimes of languages that could not be taken up")             \
+	X(RUNTIMES_FULL, "runtimes_lost_table_full", LOSS, "runtimes of languages that did not fit the table")         \
+	X(PROGRAMS_FAILED, "language_programs_failed", LOSS, "languages whose program the kernel did not take")        \
+	X(FRAMES_UNNAMED, "language_frames_unnamed", SHORT, "frames of languages that could not be named")             \
+	X(NAMES_EVICTED, "language_names_evicted", NEUTRAL, "times the frame names of a process were forgotten")       \
 	X(READER_RESTARTS, "reader_restarts", LOSS, "files set aside because reading them ended the reader process")   \
 	X(READER_TIMEOUTS, "reader_timeouts", LOSS, "files set aside because reading them took too long")              \
 	X(READER_REFUSED, "reader_refused", LOSS, "files not read: no regular file, or too large")

@@ -11,6 +11,7 @@
 #include "proc/processes.h"
 #include "trace/window.h"
 #include "tracer/installer.h"
+#include "tracer/runtimes.h"
 #include "tracer/slice.h"
 #include "tracer/tables.h"
 #include "unwind.h"
@@ -40,8 +41,9 @@ struct ingest {
 	u64 now_ns, collected_ns;
 	u64 sample_count;
 	u64 ends[END_COUNT];
-	u64 malformed, pending_full, window_lost, young;
+	u64 malformed, pending_full, window_lost, young, nameless;
 	struct unwind unwind;		/* scratch for slices */
+	u64 named[USER_FRAMES_MAX];	/* scratch for a stack whose frames all have one word */
 	u64 live_stacks;
 };
 
@@ -57,6 +59,7 @@ static void on_process_gone(void *arg, struct process *process)
 	struct ingest *in = arg;
 
 	tables_unpublish(in->options.tables, process->pid, &process->id);
+	runtimes_forget(installer_runtimes(in->installer), process);
 }
 
 int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest **ret_ingest)
@@ -77,6 +80,8 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 	r = installer_new(&(struct installer_options){ .tables = options->tables,
 						       .reader = options->reader,
 						       .cache_path = options->cache_path,
+						       .langs = options->langs,
+						       .load_lang = options->load_lang,
 						       .breathe = options->drain,
 						       .arg = options->arg },
 			  &in->installer);
@@ -113,10 +118,54 @@ static bool record_is_whole(const struct trace_record *record, size_t bytes)
 	if (record->end == END_SLICE)
 		need += sizeof(struct slice_regs);
 	return bytes == need && record->end < END_COUNT && record->kernel_count <= KERNEL_FRAMES_MAX &&
-	       record->user_count <= USER_FRAMES_MAX && memchr(record->comm, '\0', sizeof(record->comm));
+	       record->user_count <= USER_WORDS_MAX && memchr(record->comm, '\0', sizeof(record->comm));
 }
 
-static void ingest_fold(struct ingest *in, const struct process *p, const struct trace_record *record,
+/* A frame of a runtime whose process or program is not known any more. */
+static const struct window_frame *nameless_frame(void)
+{
+	static const struct window_line line = { "[frame without a name]", "", 0 };
+	static const struct window_frame frame = { .type = "unknown", .line_count = 1, .lines = &line };
+
+	return &frame;
+}
+
+/* The word of a frame of a runtime, named by its language. */
+static u64 ingest_name(struct ingest *in, struct process *p, const u64 frame[2])
+{
+	struct runtimes *runtimes = installer_runtimes(in->installer);
+	const struct window_frame *named = NULL;
+
+	/* A child whose program is still its parent's. */
+	if (p && !p->runtimes && p->maps && p->maps->slot)
+		runtimes_attach(runtimes, p, in->now_ns);
+	if (p && !p->exited_ns)
+		named = runtimes_name(runtimes, p, frame);
+	if (!named && frame[0] >> FRAME_KIND_SHIFT == FRAME_VA)
+		return frame[0];
+	in->nameless += !named;
+	return window_name_frame(in->window, named ? named : nameless_frame());
+}
+
+/* Puts frames that have one word each, and a name if one is to be had only now, into in->named; how many. */
+static u32 ingest_name_frames(struct ingest *in, struct process *p, const u64 *user, u32 user_count)
+{
+	u32 count = 0;
+
+	for (u32 i = 0; i < user_count && count < USER_FRAMES_MAX; i++) {
+		u64 kind = user[i] >> FRAME_KIND_SHIFT, frame[2] = { user[i], 0 };
+
+		if (kind == FRAME_RUNTIME) {
+			frame[1] = i + 1 < user_count ? user[i + 1] : 0;
+			i++;
+		}
+		in->named[count++] = kind == FRAME_RUNTIME || (kind == FRAME_VA && p && p->runtimes) ?
+				     ingest_name(in, p, frame) : frame[0];
+	}
+	return count;
+}
+
+static void ingest_fold(struct ingest *in, struct process *p, const struct trace_record *record,
 			const u64 *user, u32 user_count, u8 end)
 {
 	const u64 *kernel = (const void *)(record + 1);
@@ -134,7 +183,8 @@ static void ingest_fold(struct ingest *in, const struct process *p, const struct
 		about.environment_bytes = p->environment.bytes;
 	}
 	index = window_process(in->window, serial, &about);
-	window_add(in->window, index, record, kernel, user, user_count, end, installer_binary, in->installer);
+	user_count = ingest_name_frames(in, p, user, user_count);
+	window_add(in->window, index, record, kernel, in->named, user_count, end, installer_binary, in->installer);
 	in->ends[end]++;
 	in->sample_count++;
 }
@@ -220,6 +270,20 @@ static void ingest_scan(struct ingest *in, struct process *p, u32 tid)
 	p->is_gone = true;
 }
 
+static void ingest_changed(struct ingest *in, u32 pid)
+{
+	struct process *p = processes_find(in->processes, pid);
+
+	if (!p || !p->installed_ns || !p->is_identified)
+		return;
+	for (u32 i = in->changed_count; i > 0; i--)
+		if (in->changed[i - 1] == pid)
+			return;
+	/* One that does not fit is brought up to date by its next slice. */
+	if (in->changed_count < CHANGED_MAX)
+		in->changed[in->changed_count++] = pid;
+}
+
 /*
  * The tables of mappings that others share stay as they are: the kernel half
  * gave them to children at their fork, and looks there until each is told otherwise.
@@ -229,6 +293,8 @@ static void ingest_install(struct ingest *in, struct process *p)
 	if (p->maps_changed && p->maps->installed_count && !process_own_maps(in->processes, p))
 		return;
 	(void)installer_install(in->installer, p, in->now_ns);	/* counted there */
+	if (runtimes_waits(p))
+		ingest_changed(in, p->pid);
 }
 
 static void ingest_unwind(struct ingest *in, struct process *p, const struct trace_record *record)
@@ -281,20 +347,6 @@ static void ingest_pending(struct ingest *in, const struct trace_record *record)
 	ingest_fold(in, p, record, (const u64 *)(record + 1) + record->kernel_count, record->user_count, record->end);
 }
 
-static void ingest_changed(struct ingest *in, u32 pid)
-{
-	struct process *p = processes_find(in->processes, pid);
-
-	if (!p || !p->installed_ns || !p->is_identified)
-		return;
-	for (u32 i = in->changed_count; i > 0; i--)
-		if (in->changed[i - 1] == pid)
-			return;
-	/* One that does not fit is brought up to date by its next slice. */
-	if (in->changed_count < CHANGED_MAX)
-		in->changed[in->changed_count++] = pid;
-}
-
 static void on_event(void *arg, const struct event *event)
 {
 	struct ingest *in = arg;
@@ -338,9 +390,11 @@ static void ingest_reinstall(struct ingest *in)
 	for (u32 i = 0; i < in->changed_count; i++) {
 		struct process *p = processes_find(in->processes, in->changed[i]);
 
-		if (!p || !p->maps_changed || !p->is_identified)
+		if (!p || !(p->maps_changed || runtimes_waits(p)) || !p->is_identified)
 			continue;
-		if (in->now_ns - p->installed_ns < REINSTALL_NS)
+		/* What a runtime that has started up by now owns is to be marked in the tables. */
+		p->maps_changed |= runtimes_should_retry(p, in->now_ns);
+		if (!p->maps_changed || in->now_ns - p->installed_ns < REINSTALL_NS)
 			in->changed[kept++] = in->changed[i];
 		else
 			ingest_install(in, p);
@@ -432,6 +486,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	struct processes_stats p = processes_stats(in->processes);
 	struct installer_stats i = installer_stats(in->installer);
 	struct tables_stats t = tables_stats(in->options.tables);
+	struct runtimes_stats rt = runtimes_stats(installer_runtimes(in->installer));
 
 	memset(ret_values, 0, TRACER_COUNTER_COUNT * sizeof(*ret_values));
 	ret_values[TRACER_RECORDS_MALFORMED] = in->malformed;
@@ -462,4 +517,10 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_RULES_FULL] = t.rules_full;
 	ret_values[TRACER_MAPS_FULL] = t.maps_full;
 	ret_values[TRACER_PROCS_FULL] = t.procs_full;
+	ret_values[TRACER_RUNTIMES] = rt.attached;
+	ret_values[TRACER_RUNTIMES_REFUSED] = rt.refused;
+	ret_values[TRACER_RUNTIMES_FULL] = t.slots_full;
+	ret_values[TRACER_PROGRAMS_FAILED] = rt.programs_failed;
+	ret_values[TRACER_FRAMES_UNNAMED] = rt.unnamed + in->nameless;
+	ret_values[TRACER_NAMES_EVICTED] = rt.evictions;
 }

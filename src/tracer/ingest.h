@@ -22,6 +22,7 @@
 #include "tracer/sideband.h"
 
 struct ingest;
+struct lang_ops;
 struct reader;
 struct tables;
 struct window;
@@ -31,6 +32,8 @@ struct ingest_options {
 	struct sideband *sideband;
 	struct reader *reader;
 	const char *cache_path;
+	u32 langs;			/* bit n: language n is wanted */
+	int (*load_lang)(void *arg, u32 lang, const struct lang_ops *ops);	/* puts its program into place */
 	u64 user_va_mask;
 	bool command_lines;
 	struct environment_names environment;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "exe/lang_file.h"
 #include "exe/reader.h"
 #include "exe/rows.h"
 #include "exe/rows_cache.h"
@@ -15,6 +16,7 @@
 #include "proc/binary.h"
 #include "proc/maps.h"
 #include "proc/processes.h"
+#include "tracer/runtimes.h"
 #include "tracer/tables.h"
 
 #define CACHE_BYTES_MAX (256ull << 20)
@@ -23,11 +25,13 @@
 struct module {
 	bool tried;
 	struct tables_rows rows;
+	struct lang_file *file;		/* the runtime it holds, or NULL */
 };
 
 struct installer {
 	struct installer_options options;
 	struct binaries *binaries;
+	struct runtimes *runtimes;
 	struct rows_cache *cache;	/* or NULL */
 	struct module *modules;
 	u32 module_cap;
@@ -49,6 +53,20 @@ static void installer_open_cache(struct installer *in, const char *path)
 	free(rows);
 }
 
+static int installer_load_lang(void *installer, u32 lang, const struct lang_ops *ops)
+{
+	struct installer *in = installer;
+
+	return in->options.load_lang(in->options.arg, lang, ops);
+}
+
+static const struct lang_file *installer_file(void *installer, u32 id)
+{
+	struct installer *in = installer;
+
+	return id < in->module_cap ? in->modules[id].file : NULL;
+}
+
 int installer_new(const struct installer_options *options, struct installer **ret_installer)
 {
 	_cleanup_(installer_freep) struct installer *in = calloc(1, sizeof(*in));
@@ -58,6 +76,13 @@ int installer_new(const struct installer_options *options, struct installer **re
 		return -ENOMEM;
 	in->options = *options;
 	r = binaries_new(options->reader, &in->binaries);
+	if (r == 0)
+		r = runtimes_new(&(struct runtimes_options){ .tables = options->tables,
+							     .langs = options->langs,
+							     .file = installer_file,
+							     .load = installer_load_lang,
+							     .arg = in },
+				 &in->runtimes);
 	if (r < 0)
 		return r;
 	installer_open_cache(in, options->cache_path);
@@ -69,7 +94,10 @@ void installer_free(struct installer *in)
 {
 	if (!in)
 		return;
+	for (u32 i = 0; i < in->module_cap; i++)
+		free(in->modules[i].file);
 	binaries_free(in->binaries);
+	runtimes_free(in->runtimes);
 	rows_cache_free(in->cache);
 	free(in->modules);
 	free(in);
@@ -142,7 +170,10 @@ static const struct tables_rows *installer_load(struct installer *in, struct bin
 		return module ? &module->rows : NULL;
 	module->tried = true;
 	in->options.breathe(in->options.arg);
-	if (binary->fd < 0 || installer_rows(in, binary, &rows) < 0)
+	if (binary->fd < 0)
+		return &module->rows;
+	(void)reader_lang(in->options.reader, binary->fd, &module->file);	/* most hold none */
+	if (installer_rows(in, binary, &rows) < 0)
 		return &module->rows;
 	in->stats.rows_cut += rows->dropped_count;
 	binary_text(binary, &start_ea, &end_ea);
@@ -157,27 +188,40 @@ static struct map_entry plain_entry(const struct mapping *m)
 	return (struct map_entry){ .start_va = m->start_va, .end_va = m->end_va, .page_base = MAP_NO_ROWS };
 }
 
-static struct map_entry installer_entry(struct installer *in, u32 pid, struct mapping *m)
+static struct map_entry installer_entry(struct installer *in, const struct process *process, const struct mapping *m)
 {
 	struct map_entry entry = plain_entry(m);
 	const struct tables_rows *rows;
 
-	if (m->kind == MAPPING_ANON)
+	if (m->kind == MAPPING_ANON) {
+		entry.lang = runtimes_owner(process, m->start_va, m->end_va) & 0xff;
 		return entry;
-	if (!m->looked_for) {
-		m->binary = binaries_resolve(in->binaries, pid, m);
-		m->looked_for = true;
 	}
 	if (!m->binary || !binary_place(m->binary, m, &entry.bias, &entry.start_va, &entry.end_va))
 		return plain_entry(m);
-	entry.binary = m->binary->id;
+	entry.binary = m->binary->id & FRAME_BINARY_MASK;
 	rows = installer_load(in, m->binary);
 	if (rows)
 		entry.page_base = tables_page_base(rows);
 	return entry;
 }
 
-static int installer_put(struct installer *in, u32 pid, struct maps *maps, u64 now_ns)
+/* Opens and reads the files behind mappings that are new. */
+static void installer_find_binaries(struct installer *in, u32 pid, struct maps *maps)
+{
+	for (u32 i = 0; i < maps->count; i++) {
+		struct mapping *m = &maps->at[i];
+
+		if (m->kind == MAPPING_ANON || m->looked_for)
+			continue;
+		m->binary = binaries_resolve(in->binaries, pid, m);
+		m->looked_for = true;
+		if (m->binary)
+			(void)installer_load(in, m->binary);
+	}
+}
+
+static int installer_put(struct installer *in, const struct process *process, struct maps *maps, u64 now_ns)
 {
 	struct map_entry *entries = reallocarray(NULL, maps->count + 1, sizeof(*entries));
 	u32 first;
@@ -186,12 +230,12 @@ static int installer_put(struct installer *in, u32 pid, struct maps *maps, u64 n
 	if (!entries)
 		return -ENOMEM;
 	for (u32 i = 0; i < maps->count; i++)
-		entries[i] = installer_entry(in, pid, &maps->at[i]);
+		entries[i] = installer_entry(in, process, &maps->at[i]);
 	r = tables_add_maps(in->options.tables, entries, maps->count, &first);
 	free(entries);
 	if (r < 0)
 		return r;
-	installer_remove(in, maps, now_ns);
+	tables_drop_maps(in->options.tables, maps->installed_first, maps->installed_count, now_ns);
 	maps->installed_first = first;
 	maps->installed_count = maps->count;
 	return 0;
@@ -200,6 +244,7 @@ static int installer_put(struct installer *in, u32 pid, struct maps *maps, u64 n
 void installer_remove(struct installer *in, struct maps *maps, u64 now_ns)
 {
 	tables_drop_maps(in->options.tables, maps->installed_first, maps->installed_count, now_ns);
+	runtimes_drop_slots(in->runtimes, maps, now_ns);
 	maps->installed_count = 0;
 }
 
@@ -209,8 +254,10 @@ int installer_install(struct installer *in, struct process *process, u64 now_ns)
 	struct proc_entry entry = { .id = process->id };
 	int r = 0;
 
+	installer_find_binaries(in, process->pid, maps);
+	runtimes_attach(in->runtimes, process, now_ns);
 	if (maps->count && (process->maps_changed || !maps->installed_count))
-		r = installer_put(in, process->pid, maps, now_ns);
+		r = installer_put(in, process, maps, now_ns);
 	process->maps_changed = false;
 	process->installed_ns = now_ns;
 	if (r < 0)
@@ -218,6 +265,8 @@ int installer_install(struct installer *in, struct process *process, u64 now_ns)
 	process->is_published = true;
 	entry.map_first = maps->installed_first;
 	entry.map_count = maps->installed_count;
+	entry.slot = maps->slot;
+	entry.start_lang = runtimes_start(process);
 	return tables_publish(in->options.tables, process->pid, &entry);
 }
 
@@ -230,12 +279,18 @@ static void installer_forget(void *arg, struct binary *binary)
 		return;
 	tables_drop_rows(in->options.tables, &module->rows, in->now_ns);
 	module->rows = (struct tables_rows){ 0 };
+	free(TAKE(module->file));
 }
 
 void installer_sweep(struct installer *in, u64 now_ns)
 {
 	in->now_ns = now_ns;
 	binaries_sweep(in->binaries, installer_forget, in);
+}
+
+struct runtimes *installer_runtimes(const struct installer *in)
+{
+	return in->runtimes;
 }
 
 struct installer_stats installer_stats(const struct installer *in)

@@ -16,10 +16,12 @@
 #include "base/cleanup.h"
 
 struct binary;
+struct lang_ops;
 struct installer;
 struct maps;
 struct process;
 struct reader;
+struct runtimes;
 struct tables;
 
 struct installer_stats {
@@ -31,6 +33,8 @@ struct installer_options {
 	struct tables *tables;
 	struct reader *reader;
 	const char *cache_path;
+	u32 langs;			/* bit n: language n is wanted */
+	int (*load_lang)(void *arg, u32 lang, const struct lang_ops *ops);	/* puts its program into place */
 	void (*breathe)(void *arg);	/* called between files, which can take long to read */
 	void *arg;
 };
@@ -50,6 +54,9 @@ void installer_sweep(struct installer *installer, u64 now_ns);
 
 /* The binary of a frame's id: borrowed, or NULL. */
 struct binary *installer_binary(void *installer, u32 id);
+
+/* The runtimes of languages in the processes. */
+struct runtimes *installer_runtimes(const struct installer *installer);
 
 struct installer_stats installer_stats(const struct installer *installer);
 

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "bpf/native.skel.h"
+#include "lang/lang.h"
 #include "tracer/cgroup.h"
 #include "tracer/kernel_check.h"
 #include "tracer/tables.h"
@@ -28,6 +29,7 @@
 
 struct loader {
 	struct native_bpf *skel;
+	struct bpf_object *langs[LANG_MAX];
 	struct tables *tables;
 	enum sampler_event event;
 	int ring_fd[RINGS_MAX];
@@ -42,6 +44,8 @@ void loader_free(struct loader *l)
 	tables_free(l->tables);
 	for (u32 i = 0; i < RINGS_MAX; i++)
 		closep(&l->ring_fd[i]);
+	for (u32 i = 0; i < LANG_MAX; i++)
+		bpf_object__close(l->langs[i]);
 	native_bpf__destroy(l->skel);
 	free(l);
 }
@@ -165,10 +169,12 @@ static void loader_set_log_level(struct loader *l, u32 level)
 		(void)bpf_program__set_log_level(program, level);	/* programs that are loaded already have none */
 }
 
-static int loader_load(struct loader *l, const struct tracer_options *options, struct buf *why)
+/* may_switch: with tail calls, which old kernels do not take in programs such as ours. */
+static int loader_try(struct loader *l, const struct tracer_options *options, bool may_switch, struct buf *why)
 {
 	int r;
 
+	native_bpf__destroy(l->skel);
 	l->skel = native_bpf__open();
 	if (!l->skel) {
 		r = -errno;
@@ -176,12 +182,33 @@ static int loader_load(struct loader *l, const struct tracer_options *options, s
 		return r;
 	}
 	loader_set_switches(l, options);
+	l->skel->rodata->may_switch = may_switch;
 	r = loader_set_filter(l, options, why);
 	if (r < 0)
 		return r;
 	if (options->verifier_log_level)
 		loader_set_log_level(l, options->verifier_log_level);
-	r = native_bpf__load(l->skel);
+	return native_bpf__load(l->skel);
+}
+
+static int loader_set_finish(struct loader *l)
+{
+	u32 none = LANG_NONE;
+	int fd = bpf_program__fd(l->skel->progs.finish);
+
+	return bpf_map_update_elem(bpf_map__fd(l->skel->maps.walkers), &none, &fd, BPF_ANY) ? -errno : 0;
+}
+
+static int loader_load(struct loader *l, const struct tracer_options *options, struct buf *why)
+{
+	int r = loader_try(l, options, true, why);
+
+	if (r < 0 && r != -EPERM && r != -EACCES && !why->len)
+		r = loader_try(l, options, false, why);
+	if (r < 0 && why->len)
+		return r;
+	if (r == 0)
+		r = loader_set_finish(l);
 	if (r == -EPERM || r == -EACCES)
 		buf_addf(why, "the kernel does not allow wick to load BPF programs: run it as root (sudo), or see "
 			      "`wick doctor` for the capabilities it needs");
@@ -225,6 +252,41 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 	}
 	*ret_loader = TAKE(l);
 	return 0;
+}
+
+/* The maps of the same name are one and the same in all objects. */
+static int share_maps(struct loader *l, struct bpf_object *object)
+{
+	struct bpf_map *map, *ours;
+
+	bpf_object__for_each_map(map, object) {
+		ours = bpf_object__find_map_by_name(l->skel->obj, bpf_map__name(map));
+		if (ours && !bpf_map__is_internal(map) && bpf_map__reuse_fd(map, bpf_map__fd(ours)))
+			return -errno;
+	}
+	return 0;
+}
+
+int loader_load_lang(struct loader *l, u32 lang, const struct lang_ops *ops)
+{
+	struct bpf_program *program;
+	size_t bytes;
+	const void *elf = ops->object(&bytes);
+	int fd, r;
+
+	if (!l->skel->rodata->may_switch)
+		return -ENOTSUP;
+	l->langs[lang] = bpf_object__open_mem(elf, bytes, NULL);
+	if (!l->langs[lang])
+		return -errno;
+	r = share_maps(l, l->langs[lang]);
+	if (r == 0)
+		r = bpf_object__load(l->langs[lang]);
+	if (r < 0)
+		return r;
+	program = bpf_object__find_program_by_name(l->langs[lang], "walk_language");
+	fd = program ? bpf_program__fd(program) : -1;
+	return fd < 0 || bpf_map_update_elem(bpf_map__fd(l->skel->maps.walkers), &lang, &fd, BPF_ANY) ? -ENOTSUP : 0;
 }
 
 int loader_attach(struct loader *l)

@@ -11,6 +11,7 @@
 #include "tracer/sampler.h"
 
 struct buf;
+struct lang_ops;
 struct loader;
 struct tables;
 struct tracer_options;
@@ -19,6 +20,9 @@ struct tracer_options;
 int loader_open(const struct tracer_options *options, struct loader **ret_loader, struct buf *why);
 void loader_free(struct loader *loader);
 DEFINE_CLEANUP(struct loader *, loader_free)
+
+/* Loads the program of a language, and puts it where walks can be handed over to it. */
+int loader_load_lang(struct loader *loader, u32 lang, const struct lang_ops *ops);
 
 /* Attaches what is not attached to the clock: children are followed from now on. */
 int loader_attach(struct loader *loader);

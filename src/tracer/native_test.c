@@ -47,12 +47,31 @@ static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
 	return 0;
 }
 
-static u64 strip_pac(u64 va)
+static u64 strip_pac(struct unwind *unwind, u64 va)
 {
 	return va & pac_mask;
 }
 
+static int runtime_enter(struct unwind *unwind, u32 lang, const struct unwind_rule *rule);
+
 #include "native.h"
+
+/* What the runtime of the test says, in order; it pushes a frame each time. */
+static enum step runtime_says[8];
+static u32 runtime_asked;
+
+static int runtime_enter(struct unwind *unwind, u32 lang, const struct unwind_rule *rule)
+{
+	enum step step = runtime_says[runtime_asked++];
+
+	if (step == STEP_AGAIN || step == STEP_CALLER)
+		EQ(unwind_push_runtime(unwind, lang, runtime_asked, 0x1234), 0);
+	if (step == STEP_CALLER) {
+		unwind->cfa = unwind->regs.reg[REG_SP] + 8;
+		EQ(native_return(unwind, CODE_VA + 0x330), 0);
+	}
+	return step;
+}
 
 static struct unwind u;
 
@@ -61,7 +80,7 @@ static void setup(void)
 {
 	memset(&u, 0, sizeof(u));
 	memset(stack, 0, sizeof(stack));
-	maps[0] = (struct map_entry){ CODE_VA, CODE_VA + 0x10000, CODE_VA, 0, 7 };
+	maps[0] = (struct map_entry){ CODE_VA, CODE_VA + 0x10000, CODE_VA, 0, 7, 0 };
 	the_page = (struct page_entry){ .count = 16 };
 	for (u16 i = 0; i < 16; i++) {
 		the_chunk.low[i] = (u16)(0x100 * i);
@@ -69,6 +88,7 @@ static void setup(void)
 		rules[i] = (struct unwind_rule){ .kind = RULE_END };
 	}
 	stack_words = 64;
+	runtime_asked = 0;
 	u.map_count = 1;
 	u.is_leaf = 1;
 	u.regs.pc = CODE_VA + 0x110;
@@ -368,10 +388,10 @@ TEST(native_strips_signatures_of_return_addresses)
 TEST(native_finds_the_mapping_among_many)
 {
 	setup();
-	maps[0] = (struct map_entry){ 0x100, 0x200, 0, MAP_NO_ROWS, 1 };
-	maps[1] = (struct map_entry){ 0x200, 0x300, 0, MAP_NO_ROWS, 2 };
-	maps[2] = (struct map_entry){ CODE_VA, CODE_VA + 0x10000, CODE_VA, 0, 7 };
-	maps[3] = (struct map_entry){ 0x90000, 0x91000, 0, MAP_NO_ROWS, 3 };
+	maps[0] = (struct map_entry){ 0x100, 0x200, 0, MAP_NO_ROWS, 1, 0 };
+	maps[1] = (struct map_entry){ 0x200, 0x300, 0, MAP_NO_ROWS, 2, 0 };
+	maps[2] = (struct map_entry){ CODE_VA, CODE_VA + 0x10000, CODE_VA, 0, 7, 0 };
+	maps[3] = (struct map_entry){ 0x90000, 0x91000, 0, MAP_NO_ROWS, 3, 0 };
 	u.map_count = 4;
 	EQ(native_find_map(&u, 0x2ff), 0);
 	EQ(u.map.binary, 2);
@@ -382,4 +402,74 @@ TEST(native_finds_the_mapping_among_many)
 	EQ(native_find_map(&u, 0x91000), -1);
 	EQ(native_find_map(&u, CODE_VA), 0);
 	EQ(u.map.binary, 7);
+}
+
+TEST(native_asks_the_runtime_about_frames_in_its_code)
+{
+	setup();
+	rules[1] = frame_of(0);
+	rules[1].lang = 3;
+	rules[2] = frame_of(0);
+	stack[0] = CODE_VA + 0x220;
+	stack[1] = CODE_VA + 0x330;
+	runtime_says[0] = STEP_AGAIN;
+	runtime_says[1] = STEP_AGAIN;
+	runtime_says[2] = STEP_UNWIND;
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(runtime_asked, 3);
+	/* Two frames of two words each in place of the native one, then the two native callers. */
+	EQ(u.frame_count, 4);
+	EQ(u.trace.user_count, 6);
+	EQ(u.words[0], (u64)FRAME_RUNTIME << FRAME_KIND_SHIFT | 3ull << FRAME_LANG_SHIFT | 1);
+	EQ(u.words[1], 0x1234);
+	EQ(u.words[2], (u64)FRAME_RUNTIME << FRAME_KIND_SHIFT | 3ull << FRAME_LANG_SHIFT | 2);
+	EQ(frame_ea(4), 0x21f);
+	EQ(frame_ea(5), 0x32f);
+}
+
+TEST(native_shows_what_the_runtime_does_not_know)
+{
+	setup();
+	rules[1] = frame_of(0);
+	rules[1].lang = 3;
+	stack[0] = CODE_VA + 0x220;
+	runtime_says[0] = STEP_NATIVE;
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.user_count, 2);
+	EQ(frame_ea(0), 0x110);
+	EQ(frame_ea(1), 0x21f);
+}
+
+TEST(native_goes_on_where_the_runtime_left_off)
+{
+	setup();
+	maps[0].lang = 3;
+	runtime_says[0] = STEP_CALLER;
+	runtime_says[1] = STEP_NATIVE;
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.user_count, 3);
+	EQ(frame_ea(2), 0x32f);
+}
+
+TEST(native_stops_for_another_program)
+{
+	setup();
+	rules[1] = frame_of(0);
+	rules[1].lang = 3;
+	runtime_says[0] = STEP_SWITCH;
+	EQ(native_step(&u), 1);
+	EQ(u.trace.user_count, 0);
+	/* Nobody took over: the code is walked as native, and the runtime not asked again. */
+	u.langs_off = 1u << 3;
+	stack[0] = CODE_VA + 0x220;
+	walk();
+	EQ(runtime_asked, 1);
+	EQ(u.trace.user_count, 2);
+	runtime_says[0] = STEP_END;
+	setup();
+	maps[0].lang = 3;
+	EQ(native_step(&u), -1);
 }

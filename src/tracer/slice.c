@@ -110,9 +110,15 @@ static inline int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
 	return 0;
 }
 
-static inline u64 strip_pac(u64 va)
+static inline u64 strip_pac(struct unwind *u, u64 va)
 {
 	return va & slice.user_va_mask;
+}
+
+/* A runtime's frames are not on the stack alone, and the rest of its memory has changed since: native ones must do. */
+static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule)
+{
+	return STEP_NATIVE;
 }
 
 #include "native.h"

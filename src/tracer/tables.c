@@ -19,11 +19,13 @@
 #define GRACE_NS 1000000000ull
 #define FILE_PAGES_MAX (PAGES_MAX / 2)	/* 2 GiB of text */
 
+enum dropped_kind { DROPPED_MAPS, DROPPED_ROWS, DROPPED_SLOT };
+
 /* What was dropped and waits for its second to pass. */
 struct dropped {
 	u64 at_ns;
 	u32 first, count;
-	bool is_rows;
+	enum dropped_kind kind;
 };
 
 struct chunk {
@@ -36,9 +38,10 @@ struct tables {
 	struct unwind_rule *rules;
 	struct page_entry *pages;
 	struct map_entry *maptab;
+	struct runtime_slot *slots;
 	struct chunk chunks[CHUNKS_MAX];
 	u32 chunk_count, chunk_max;
-	struct ranges free_pages, free_maps;
+	struct ranges free_pages, free_maps, free_slots;
 	struct arena rule_arena;
 	struct interner rule_ids;
 	struct dropped *dropped;
@@ -90,14 +93,20 @@ static int tables_init(struct tables *t, struct native_bpf *skel, u32 rows_max_b
 	t->rules = tables_mmap(skel->maps.rules, RULES_MAX * sizeof(*t->rules));
 	t->pages = tables_mmap(skel->maps.pages, PAGES_MAX * sizeof(*t->pages));
 	t->maptab = tables_mmap(skel->maps.maptab, MAPTAB_MAX * sizeof(*t->maptab));
-	if (!t->rules || !t->pages || !t->maptab)
+	t->slots = tables_mmap(skel->maps.slots, SLOTS_MAX * sizeof(*t->slots));
+	if (!t->rules || !t->pages || !t->maptab || !t->slots)
 		return -errno;
 	arena_init(&t->rule_arena, RULES_MAX * sizeof(struct unwind_rule));
 	interner_init(&t->rule_ids, &t->rule_arena, RULES_MAX);
 	if (interner_add(&t->rule_ids, &none, sizeof(none), NULL) == INTERNER_NONE)
 		return -ENOMEM;
 	r = ranges_init(&t->free_pages, PAGES_MAX);
-	return r < 0 ? r : ranges_init(&t->free_maps, MAPTAB_MAX);
+	if (r == 0)
+		r = ranges_init(&t->free_maps, MAPTAB_MAX);
+	if (r == 0)
+		r = ranges_init(&t->free_slots, SLOTS_MAX);
+	/* Number 0 means none. */
+	return r < 0 ? r : (int)ranges_take(&t->free_slots, 1);
 }
 
 void tables_free(struct tables *t)
@@ -112,10 +121,13 @@ void tables_free(struct tables *t)
 		munmap(t->pages, PAGES_MAX * sizeof(*t->pages));
 	if (t->maptab)
 		munmap(t->maptab, MAPTAB_MAX * sizeof(*t->maptab));
+	if (t->slots)
+		munmap(t->slots, SLOTS_MAX * sizeof(*t->slots));
 	interner_done(&t->rule_ids);
 	arena_done(&t->rule_arena);
 	ranges_done(&t->free_pages);
 	ranges_done(&t->free_maps);
+	ranges_done(&t->free_slots);
 	free(t->dropped);
 	free(t);
 }
@@ -329,12 +341,12 @@ static void tables_drop(struct tables *t, struct dropped dropped)
 
 void tables_drop_rows(struct tables *t, const struct tables_rows *rows, u64 now_ns)
 {
-	tables_drop(t, (struct dropped){ now_ns, rows->first, rows->count, true });
+	tables_drop(t, (struct dropped){ now_ns, rows->first, rows->count, DROPPED_ROWS });
 }
 
 void tables_drop_maps(struct tables *t, u32 first, u32 count, u64 now_ns)
 {
-	tables_drop(t, (struct dropped){ now_ns, first, count, false });
+	tables_drop(t, (struct dropped){ now_ns, first, count, DROPPED_MAPS });
 }
 
 int tables_add_maps(struct tables *t, const struct map_entry *maps, u32 count, u32 *ret_first)
@@ -348,6 +360,29 @@ int tables_add_maps(struct tables *t, const struct map_entry *maps, u32 count, u
 	memcpy(&t->maptab[first], maps, count * sizeof(*maps));
 	*ret_first = (u32)first;
 	return 0;
+}
+
+int tables_take_slot(struct tables *t, struct runtime_slot **ret_slot)
+{
+	int64_t number = ranges_take(&t->free_slots, 1);
+
+	if (number < 0) {
+		t->stats.slots_full++;
+		return (int)number;
+	}
+	t->slots[number] = (struct runtime_slot){ 0 };
+	*ret_slot = &t->slots[number];
+	return (int)number;
+}
+
+struct runtime_slot *tables_slot(const struct tables *t, u32 number)
+{
+	return number && number < SLOTS_MAX ? &t->slots[number] : NULL;
+}
+
+void tables_drop_slot(struct tables *t, u32 number, u64 now_ns)
+{
+	tables_drop(t, (struct dropped){ now_ns, number, 1, DROPPED_SLOT });
 }
 
 int tables_publish(struct tables *t, u32 pid, const struct proc_entry *entry)
@@ -377,8 +412,10 @@ void tables_collect(struct tables *t, u64 now_ns)
 
 		if (now_ns - d->at_ns < GRACE_NS)
 			t->dropped[kept++] = *d;
-		else if (d->is_rows)
+		else if (d->kind == DROPPED_ROWS)
 			tables_give_rows(t, d->first, d->count);
+		else if (d->kind == DROPPED_SLOT)
+			(void)ranges_give(&t->free_slots, d->first, d->count);
 		else
 			(void)ranges_give(&t->free_maps, d->first, d->count);
 	}

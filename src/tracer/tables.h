@@ -27,6 +27,7 @@ struct tables_stats {
 	u64 rules_full;		/* rules that did not fit; their rows say RULE_NONE */
 	u64 maps_full;		/* processes whose mappings did not fit */
 	u64 procs_full;		/* processes that did not fit the map */
+	u64 slots_full;		/* runtimes that found no slot */
 };
 
 /* Where the rows of a file are. Zeroed: none. */
@@ -53,6 +54,14 @@ u32 tables_page_base(const struct tables_rows *rows);
 /* Sorted by address, at most PROC_MAPS_MAX. */
 int tables_add_maps(struct tables *tables, const struct map_entry *maps, u32 count, u32 *ret_first);
 void tables_drop_maps(struct tables *tables, u32 first, u32 count, u64 now_ns);
+
+/*
+ * A slot for what a runtime's kernel half knows of a process: its number, never 0, or -ENOSPC. It is filled before the
+ * process is published.
+ */
+int tables_take_slot(struct tables *tables, struct runtime_slot **ret_slot);
+struct runtime_slot *tables_slot(const struct tables *tables, u32 number);
+void tables_drop_slot(struct tables *tables, u32 number, u64 now_ns);
 
 int tables_publish(struct tables *tables, u32 pid, const struct proc_entry *entry);
 

@@ -55,6 +55,11 @@ static void on_drain(void *arg)
 	sideband_read(t->sideband);
 }
 
+static int on_load_lang(void *arg, u32 lang, const struct lang_ops *ops)
+{
+	return loader_load_lang(((struct tracer *)arg)->loader, lang, ops);
+}
+
 static int tracer_open_rings(struct tracer *t)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -85,6 +90,8 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 		.command_lines = options->command_lines,
 		.environment = options->environment,
 		.process_age_min_ns = options->process_age_min_ns,
+		.langs = ~options->langs_off,
+		.load_lang = on_load_lang,
 	};
 	struct sampler_options sampler = { .frequency_hz = options->frequency_hz, .cpus = options->cpus };
 	int r = loader_open(options, &t->loader, why);

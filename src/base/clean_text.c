@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbol/clean_text.h"
+#include "base/clean_text.h"
 
 #include "abi.h"
 

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The walk from the interrupted frame to the first of the thread, in the
+ * kernel. A program that includes this walks native frames by itself; what
+ * becomes of a frame that lies in the code of a runtime it decides in
+ *
+ *	int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule);
+ *
+ * `native` hands such frames over to the runtime's program, by a tail call.
+ * Each lang/<folder>/<folder>.bpf.c includes this, defines runtime_step() for
+ * its own frames, and ends with WALKER(): see lang/README.md.
+ *
+ * One step of the walk is a global function: the verifier looks at it once,
+ * alone, however often it is called. So a plain bounded loop of 1024 frames
+ * loads on every kernel that has global functions (v5.6), without bpf_loop.
+ */
+#ifndef BPF_WALK_H
+#define BPF_WALK_H
+
+#include "tables.h"
+
+static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule);
+
+#include "native.h"
+
+#define SWITCHES_MAX 24	/* tail calls for a walk; the kernel allows 33 */
+
+/*
+ * Programs that make tail calls may have functions only from v5.10 on (x86-64) and v6.0 (arm64): where the kernel says
+ * no, all code is walked as native.
+ */
+const volatile u32 may_switch = 1;
+
+static __always_inline void walk_begin(struct unwind *u)
+{
+	u->lang = 0;
+	u->lang_here = 0;
+	u->switch_count = 0;
+	u->frame_count = 0;
+	u->first_slot = 0;
+	u->langs_off = 0;
+}
+
+/* Global functions of v5.10 take no pointers: the state is looked up again. */
+__noinline int walk_step(u32 unused)
+{
+	u32 zero = 0;
+	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
+
+	return !u || native_step(u);
+}
+
+/* Returns only if the program that should take over is not there: its code is then walked as native. */
+static __always_inline void walk_switch(struct unwind *u, struct bpf_perf_event_data *ctx)
+{
+	u32 lang = u->lang;
+
+	if (may_switch && u->switch_count < SWITCHES_MAX) {
+		u->switch_count++;
+		bpf_tail_call(ctx, &walkers, lang);
+	}
+	count(COUNTER_NO_WALKER);
+	u->langs_off |= 1u << (lang & 31);
+	u->lang = 0;
+}
+
+/* From the current frame on. In the end, u->trace.end says why. */
+static __always_inline void walk(struct unwind *u, struct bpf_perf_event_data *ctx)
+{
+	LOOP_NO_UNROLL
+	for (u64 round = 0; round <= SLOT_CHAIN; round++) {
+		LOOP_NO_UNROLL
+		for (u64 i = 0; !u->lang && i < 2 * USER_FRAMES_MAX; i++)
+			if (walk_step(0))
+				break;
+		if (!u->lang)
+			break;
+		walk_switch(u, ctx);
+	}
+}
+
+/* The thread's own pointer: fs on x86-64, tpidr_el0 on arm64. */
+static __always_inline u64 walk_thread_pointer(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+#if defined(__TARGET_ARCH_arm64)
+	return BPF_CORE_READ(task, thread.uw.tp_value);
+#else
+	return BPF_CORE_READ(task, thread.fsbase);
+#endif
+}
+
+/* Gets the language's words of this process: 0, or -1 if it has none. */
+static __always_inline int walk_take_over(struct unwind *u, u32 lang)
+{
+	u32 index = u->first_slot;
+
+	u->lang = 0;
+	__builtin_memset(u->state, 0, sizeof(u->state));
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < SLOT_CHAIN && index; i++) {
+		struct runtime_slot *slot = bpf_map_lookup_elem(&slots, &index);
+
+		if (!slot)
+			return -1;
+		if (slot->lang == lang) {
+			__builtin_memcpy(u->slot, slot->word, sizeof(u->slot));
+			u->lang_here = (u8)lang;
+			return 0;
+		}
+		index = slot->next;
+	}
+	u->langs_off |= 1u << (lang & 31);
+	return -1;
+}
+
+/* Ends the walk in the program that sends the sample. */
+static __always_inline void walk_finish(struct unwind *u, struct bpf_perf_event_data *ctx)
+{
+	bpf_tail_call(ctx, &walkers, LANG_NONE);
+	count(COUNTER_WALK_LOST);
+	u->busy = 0;
+}
+
+/* The program of a language, by its runtime_step(). BEGIN is done when it takes over. */
+#define WALKER_WITH(LANG, BEGIN)                                                                                \
+	char LICENSE[] SEC("license") = "GPL";                                                                  \
+                                                                                                                \
+	static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule)             \
+	{                                                                                                       \
+		if (lang == (LANG))                                                                             \
+			return runtime_step(u, rule);                                                           \
+		u->lang = (u8)lang;                                                                             \
+		return STEP_SWITCH;                                                                             \
+	}                                                                                                       \
+                                                                                                                \
+	SEC("perf_event")                                                                                       \
+	int walk_language(struct bpf_perf_event_data *ctx)                                                      \
+	{                                                                                                       \
+		u32 zero = 0;                                                                                   \
+		struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);                                        \
+                                                                                                                \
+		if (!u || !u->busy)                                                                             \
+			return 0;                                                                               \
+		if (!walk_take_over(u, LANG)) {                                                                 \
+			BEGIN;                                                                                  \
+		}                                                                                               \
+		walk(u, ctx);                                                                                   \
+		walk_finish(u, ctx);                                                                            \
+		return 0;                                                                                       \
+	}
+
+#define WALKER(LANG) WALKER_WITH(LANG, (void)0)
+
+#endif

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracer/runtimes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang/lang.h"
+#include "lang/named.h"
+#include "proc/binaries.h"
+#include "proc/binary.h"
+#include "proc/maps.h"
+#include "proc/processes.h"
+#include "tracer/tables.h"
+
+#define RETRY_FIRST_NS 50000000ull
+#define RETRIES_MAX 12			/* each after twice the time: three minutes in all */
+
+/* A runtime of a process. */
+struct runtime {
+	const struct lang_ops *ops;
+	u32 lang;
+	void *state;
+	struct runtime_slot slot;	/* what its kernel half is told */
+};
+
+struct runtime_set {
+	struct lang_process process;
+	struct runtime list[SLOT_CHAIN];
+	u32 count;
+	u32 refused;			/* bit n: language n could not be taken up */
+	u32 retries;
+	u64 retry_ns;			/* 0: nothing to try again */
+	struct named names;
+};
+
+enum program { PROGRAM_NONE, PROGRAM_LOADED, PROGRAM_FAILED };
+
+struct runtimes {
+	struct runtimes_options options;
+	enum program programs[LANG_MAX];
+	struct runtimes_stats stats;
+};
+
+int runtimes_new(const struct runtimes_options *options, struct runtimes **ret_runtimes)
+{
+	struct runtimes *rt = calloc(1, sizeof(*rt));
+
+	if (!rt)
+		return -ENOMEM;
+	rt->options = *options;
+	*ret_runtimes = rt;
+	return 0;
+}
+
+void runtimes_free(struct runtimes *rt)
+{
+	free(rt);
+}
+
+static struct runtime *set_find(struct runtime_set *set, u32 lang)
+{
+	for (u32 i = 0; set && i < set->count; i++)
+		if (set->list[i].lang == lang)
+			return &set->list[i];
+	return NULL;
+}
+
+static struct runtime_set *set_of(struct process *p)
+{
+	if (!p->runtimes) {
+		p->runtimes = calloc(1, sizeof(*p->runtimes));
+		if (!p->runtimes)
+			return NULL;
+		named_init(&p->runtimes->names);
+	}
+	p->runtimes->process = (struct lang_process){ p->pid, p->serial, p->maps };
+	return p->runtimes;
+}
+
+static int runtimes_load(struct runtimes *rt, u32 lang, const struct lang_ops *ops)
+{
+	int r;
+
+	if (!ops->object || rt->programs[lang] == PROGRAM_LOADED)
+		return 0;
+	if (rt->programs[lang] == PROGRAM_FAILED)
+		return -ENOTSUP;
+	r = rt->options.load(rt->options.arg, lang, ops);
+	rt->programs[lang] = r < 0 ? PROGRAM_FAILED : PROGRAM_LOADED;
+	rt->stats.programs_failed += r < 0;
+	return r;
+}
+
+static void set_retry(struct runtime_set *set, u64 now_ns)
+{
+	if (set->retries >= RETRIES_MAX)
+		return;
+	set->retry_ns = now_ns + (RETRY_FIRST_NS << set->retries);
+}
+
+static void attach_one(struct runtimes *rt, struct runtime_set *set, u32 lang, const struct lang_file *file,
+		       const struct lang_place *place, u64 now_ns)
+{
+	const struct lang_ops *ops = lang_list[lang];
+	struct runtime *to = &set->list[set->count];
+	int r;
+
+	if (!ops || !(rt->options.langs >> lang & 1) || set->refused >> lang & 1 || set_find(set, lang) ||
+	    set->count == SLOT_CHAIN)
+		return;
+	*to = (struct runtime){ .ops = ops, .lang = lang, .slot = { .lang = lang } };
+	r = runtimes_load(rt, lang, ops);
+	if (r == 0)
+		r = ops->attach(&set->process, file, place, &to->slot, &to->state);
+	if (r == -EAGAIN) {
+		set_retry(set, now_ns);
+		return;
+	}
+	if (r < 0) {
+		set->refused |= 1u << lang;
+		rt->stats.refused++;
+		return;
+	}
+	to->slot.lang = lang;
+	set->count++;
+	rt->stats.attached++;
+}
+
+/* Runtimes by their files, in the order of the mappings. */
+static void attach_files(struct runtimes *rt, struct process *p, struct runtime_set *set, u64 now_ns)
+{
+	for (u32 i = 0; i < p->maps->count; i++) {
+		const struct mapping *m = &p->maps->at[i];
+		const struct lang_file *file = m->binary ? rt->options.file(rt->options.arg, m->binary->id) : NULL;
+		struct lang_place place = { .path = m->path };
+		u64 start_va, end_va;
+
+		if (file && file->lang < LANG_MAX && binary_place(m->binary, m, &place.bias, &start_va, &end_va))
+			attach_one(rt, set, file->lang, file, &place, now_ns);
+	}
+}
+
+/* Languages that have no file of their own are asked when there is code in anonymous memory. */
+static void attach_anonymous(struct runtimes *rt, struct process *p, struct runtime_set *set, u64 now_ns)
+{
+	bool any = false;
+
+	for (u32 i = 0; i < p->maps->count; i++)
+		any |= p->maps->at[i].kind == MAPPING_ANON;
+	for (u32 lang = 1; any && lang < LANG_MAX; lang++)
+		if (lang_list[lang] && !lang_list[lang]->file)
+			attach_one(rt, set, lang, NULL, NULL, now_ns);
+}
+
+static bool has_slot(const struct tables *tables, u32 slot, u32 lang)
+{
+	for (u32 i = 0; slot && i < SLOT_CHAIN; i++) {
+		const struct runtime_slot *at = tables_slot(tables, slot);
+
+		if (at->lang == lang)
+			return true;
+		slot = at->next;
+	}
+	return false;
+}
+
+/* Mappings that are shared have one chain of slots: the memory is the same in all who share them. */
+static void fill_slots(struct runtimes *rt, struct process *p, const struct runtime_set *set)
+{
+	for (u32 i = 0; i < set->count; i++) {
+		const struct runtime *runtime = &set->list[i];
+		struct runtime_slot *slot;
+		int number;
+
+		if (!runtime->ops->object || has_slot(rt->options.tables, p->maps->slot, runtime->lang))
+			continue;
+		number = tables_take_slot(rt->options.tables, &slot);
+		if (number < 0)
+			return;
+		*slot = runtime->slot;
+		slot->next = p->maps->slot;
+		p->maps->slot = (u32)number;
+	}
+}
+
+void runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
+{
+	struct runtime_set *set = set_of(p);
+
+	if (!set)
+		return;
+	if (set->retry_ns && now_ns >= set->retry_ns) {
+		set->retries++;
+		set->retry_ns = 0;
+	}
+	if (!set->retry_ns) {
+		attach_files(rt, p, set, now_ns);
+		attach_anonymous(rt, p, set, now_ns);
+	}
+	fill_slots(rt, p, set);
+}
+
+bool runtimes_waits(const struct process *p)
+{
+	return p->runtimes && p->runtimes->retry_ns && !p->exited_ns;
+}
+
+bool runtimes_should_retry(const struct process *p, u64 now_ns)
+{
+	return runtimes_waits(p) && now_ns >= p->runtimes->retry_ns;
+}
+
+static struct runtime *owner_of(struct runtime_set *set, u64 start_va, u64 end_va)
+{
+	for (u32 i = 0; set && i < set->count; i++) {
+		struct runtime *r = &set->list[i];
+
+		if (r->ops->owns && r->ops->owns(r->state, &set->process, start_va, end_va))
+			return r;
+	}
+	return NULL;
+}
+
+u32 runtimes_owner(const struct process *p, u64 start_va, u64 end_va)
+{
+	const struct runtime *r = owner_of(p->runtimes, start_va, end_va);
+
+	/* One without a program has nothing to walk with: its code is native, and only its names are asked for. */
+	return r && r->ops->object ? r->lang : 0;
+}
+
+u32 runtimes_start(const struct process *p)
+{
+	for (u32 i = 0; p->runtimes && i < p->runtimes->count; i++)
+		if (p->runtimes->list[i].ops->starts_walk)
+			return p->runtimes->list[i].lang;
+	return 0;
+}
+
+const struct window_frame *runtimes_name(struct runtimes *rt, struct process *p, const u64 frame[2])
+{
+	struct runtime_set *set = p->runtimes ? set_of(p) : NULL;
+	const struct window_frame *named;
+	struct runtime *r;
+	u64 unnamed, evictions;
+
+	if (!set)
+		return NULL;
+	if (frame[0] >> FRAME_KIND_SHIFT == FRAME_RUNTIME)
+		r = set_find(set, frame[0] >> FRAME_LANG_SHIFT & 0xff);
+	else
+		r = owner_of(set, frame[0] & FRAME_VA_MASK, (frame[0] & FRAME_VA_MASK) + 1);
+	if (!r)
+		return NULL;
+	unnamed = set->names.unnamed;
+	evictions = set->names.evictions;
+	named = named_find(&set->names, r->ops, r->state, &set->process, frame,
+			   r->ops->generation ? r->ops->generation(r->state, &set->process) : 0);
+	rt->stats.unnamed += set->names.unnamed - unnamed;
+	rt->stats.evictions += set->names.evictions - evictions;
+	return named;
+}
+
+void runtimes_drop_slots(struct runtimes *rt, struct maps *maps, u64 now_ns)
+{
+	for (u32 i = 0; maps->slot && i < SLOT_CHAIN; i++) {
+		u32 next = tables_slot(rt->options.tables, maps->slot)->next;
+
+		tables_drop_slot(rt->options.tables, maps->slot, now_ns);
+		maps->slot = next;
+	}
+}
+
+void runtimes_forget(struct runtimes *rt, struct process *p)
+{
+	struct runtime_set *set = p->runtimes;
+
+	if (!set)
+		return;
+	for (u32 i = 0; i < set->count; i++)
+		if (set->list[i].ops->detach)
+			set->list[i].ops->detach(set->list[i].state);
+	named_done(&set->names);
+	free(set);
+	p->runtimes = NULL;
+}
+
+struct runtimes_stats runtimes_stats(const struct runtimes *rt)
+{
+	return rt->stats;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The runtimes of languages (lang/) in the watched processes: takes them up,
+ * tells their kernel halves, and names the frames that these send.
+ *
+ * The tracer's thread owns it.
+ */
+#ifndef TRACER_RUNTIMES_H
+#define TRACER_RUNTIMES_H
+
+#include <stdbool.h>
+
+#include "abi.h"
+#include "base/cleanup.h"
+
+struct lang_file;
+struct lang_ops;
+struct maps;
+struct process;
+struct runtimes;
+struct tables;
+struct window_frame;
+
+#define RUNTIMES_ALL (~0u)
+
+struct runtimes_stats {
+	u64 attached;		/* runtimes taken up */
+	u64 refused;		/* ... that could not be: too old, too new, unreadable */
+	u64 programs_failed;	/* languages whose program the kernel did not take */
+	u64 unnamed;		/* frames that could not be named */
+	u64 evictions;		/* times the names of a process were forgotten for lack of room */
+};
+
+struct runtimes_options {
+	struct tables *tables;
+	u32 langs;		/* bit n: language n is wanted */
+	/* The language that a binary's file holds, or NULL. */
+	const struct lang_file *(*file)(void *arg, u32 binary_id);
+	/* Loads the program of a language, once. */
+	int (*load)(void *arg, u32 lang, const struct lang_ops *ops);
+	void *arg;
+};
+
+int runtimes_new(const struct runtimes_options *options, struct runtimes **ret_runtimes);
+void runtimes_free(struct runtimes *runtimes);
+DEFINE_CLEANUP(struct runtimes *, runtimes_free)
+
+/* Takes up what is new in a process whose binaries are known, and fills the slots of its mappings. */
+void runtimes_attach(struct runtimes *runtimes, struct process *process, u64 now_ns);
+
+/* Is a runtime of the process still starting up; is it time to attach it again? */
+bool runtimes_waits(const struct process *process);
+bool runtimes_should_retry(const struct process *process, u64 now_ns);
+
+/* The language that has generated the code in anonymous memory of a process, or 0. */
+u32 runtimes_owner(const struct process *process, u64 start_va, u64 end_va);
+
+/* The language whose program starts the walks of a process, or 0. */
+u32 runtimes_start(const struct process *process);
+
+/* Names a frame: both words of FRAME_RUNTIME, or FRAME_VA and 0. NULL if nobody can. Good until the next call. */
+const struct window_frame *runtimes_name(struct runtimes *runtimes, struct process *process, const u64 frame[2]);
+
+/* The slots of mappings that nobody uses any more. */
+void runtimes_drop_slots(struct runtimes *runtimes, struct maps *maps, u64 now_ns);
+
+void runtimes_forget(struct runtimes *runtimes, struct process *process);
+
+struct runtimes_stats runtimes_stats(const struct runtimes *runtimes);
+
+#endif
