@@ -77,6 +77,7 @@ $(O)/src/web/assets.o: $(UI:ui/%=$(O)/ui/%.gz)
 $(O)/src/web/assets.o: CPPFLAGS += -DUI_DIR='"$(abspath $(O))/ui"'
 
 # Flame graphs in files bring their script along.
+$(O)/src/wire/html_encode.o: src/wire/html.html
 $(O)/src/wire/svg_encode.o: src/wire/svg.js
 
 # The kernel half: one object and one skeleton for each *.bpf.c. DWARF is dropped, BTF stays.
