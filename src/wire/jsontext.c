@@ -201,6 +201,12 @@ void jsontext_text(struct jsontext *j, const char *text)
 	jsontext_string(j, text, strlen(text));
 }
 
+void jsontext_raw(struct jsontext *j, const char *at, size_t len)
+{
+	jsontext_next(j);
+	buf_add(j->b, at, len);
+}
+
 void jsontext_base64(struct jsontext *j, const void *at, size_t len)
 {
 	jsontext_next(j);

@@ -31,6 +31,7 @@ void jsontext_key(struct jsontext *j, const char *key);
 /* A value: of the last key, or the next of a list. */
 void jsontext_string(struct jsontext *j, const char *at, size_t len);
 void jsontext_text(struct jsontext *j, const char *text);
+void jsontext_raw(struct jsontext *j, const char *at, size_t len);	/* as it stands */
 void jsontext_base64(struct jsontext *j, const void *at, size_t len);
 void jsontext_hex(struct jsontext *j, const void *at, size_t len);
 void jsontext_double(struct jsontext *j, double value);

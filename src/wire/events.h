@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The samples of one sample type one by one, for formats that have a line of
+ * time: by thread, in order of time. A sample without times happened when its
+ * profile began.
+ *
+ * Borrows the profile, which must outlive it unchanged. 24 bytes for each
+ * event, at most EVENTS_MAX; more are -E2BIG.
+ */
+#ifndef WIRE_EVENTS_H
+#define WIRE_EVENTS_H
+
+#include "profile/profile.h"
+#include "profile/rowtable.h"
+
+#define EVENTS_MAX (128u << 20)
+
+struct event {
+	u64 time_ns;		/* since the start of the profile */
+	s64 value;
+	u32 stack, thread;
+};
+
+struct events_thread {
+	struct str name, process;	/* "[unknown]" if nobody knows */
+	s64 pid, tid;			/* -1 if unknown */
+	u32 first, count;		/* its events */
+};
+
+struct events {
+	struct event *at;
+	u32 count, cap;
+	struct events_thread *threads;
+	u32 thread_count, thread_cap;
+	struct str type, unit;		/* of the values */
+	u64 start_unix_ns, period_ns;	/* 0 if unknown */
+	struct rowtable thread_rows, process_rows;
+};
+
+/* Of the sample type with this name. */
+int events_init(struct events *events, const struct profile *profile, const char *type);
+void events_done(struct events *events);
+
+#endif
