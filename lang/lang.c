@@ -31,6 +31,35 @@ int lang_file_find(const struct exe *exe, struct lang_file *ret_file)
 	return -ENODATA;
 }
 
+u32 lang_named(const char *tracer, size_t len)
+{
+	if (len == 4 && !strncmp(tracer, "node", len)) {
+		tracer = "v8";
+		len = 2;
+	}
+	for (u32 lang = 1; lang < LANG_MAX; lang++)
+		if (lang_list[lang] && strlen(lang_list[lang]->tracer) == len &&
+		    !strncmp(lang_list[lang]->tracer, tracer, len))
+			return lang;
+	return LANG_NONE;
+}
+
+u32 lang_left_out(const char *tracers)
+{
+	u32 wanted = 0;
+
+	if (!*tracers)
+		return 0;
+	for (size_t start, len; *tracers; tracers += start + len) {
+		start = strspn(tracers, ", ");
+		len = strcspn(tracers + start, ", ");
+		if (len == 3 && !strncmp(tracers + start, "all", len))
+			return 0;
+		wanted |= 1u << lang_named(tracers + start, len);
+	}
+	return ~wanted & ~1u;
+}
+
 int lang_read(const struct lang_process *process, u64 va, void *to, size_t bytes)
 {
 	struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)va, bytes };

@@ -65,6 +65,15 @@ struct lang_ops {
 /* By number; NULL where there is none. */
 extern const struct lang_ops *const lang_list[LANG_MAX];
 
+/* What --tracers calls a language: its number, or 0 if there is none (yet). `node` is v8. */
+u32 lang_named(const char *tracer, size_t len);
+
+/*
+ * The languages that a list with commas leaves out: bit n for number n. "" and "all" leave out none, "native" all;
+ * names of languages that are not there (yet) are passed over.
+ */
+u32 lang_left_out(const char *tracers);
+
 /*
  * Another process's memory is hostile, and changes while it is read. 0, or -EFAULT if not all of it is there, -ESRCH
  * if the process is gone.

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "lang/lang.h"
 #include "proc/environment.h"
 #include "tracer/sampler.h"
 
@@ -12,23 +13,27 @@ static const char *const error_modes[] = { "propagate", "ignore", NULL };
 /* Languages that have interpreters or runtimes of their own, as the OpenTelemetry profiler names them. */
 #define INTERPRETERS(X) X(python) X(perl) X(php) X(hotspot) X(ruby) X(v8) X(dotnet) X(go) X(beam) X(luajit)
 
-#define LATER_INTERPRETERS "frames of interpreted code show as those of the interpreter until languages are supported"
-static const struct config_field interpreter_fields[] = {
-	{ "disabled", CONFIG_LATER, .help = LATER_INTERPRETERS },
-	{ "labels", CONFIG_LATER, .help = LATER_INTERPRETERS },
-	{ "symbolization", CONFIG_LATER, .help = LATER_INTERPRETERS },
-	{ "skip_native_resume", CONFIG_LATER, .help = LATER_INTERPRETERS },
-	{ 0 },
-};
+#define NOT_YET "frames of its code show as those of the interpreter: the language is not supported yet"
+#define AT(member) FIELD(struct profiling_config, member)
+
+#define X(name)                                                                                                 \
+	static const struct config_field name##_fields[] = {                                                    \
+		{ "disabled", CONFIG_BOOL, .offset = AT(name##_off), .help = "leave its frames native" },       \
+		{ "labels", CONFIG_LATER, .help = "labels of goroutines are always read" },                     \
+		{ "symbolization", CONFIG_LATER, .help = "frames are always named" },                           \
+		{ "skip_native_resume", CONFIG_LATER, .help = "native frames between are always walked" },      \
+		{ 0 },                                                                                          \
+	};
+INTERPRETERS(X)
+#undef X
 
 static const struct config_field interpreters_fields[] = {
-#define X(name) { #name, CONFIG_SECTION, .any_case = true, .fields = interpreter_fields, .help = LATER_INTERPRETERS },
+#define X(name) { #name, CONFIG_SECTION, .any_case = true, .fields = name##_fields, .help = "frames of " #name },
 	INTERPRETERS(X)
 #undef X
 	{ 0 },
 };
 
-#define AT(member) FIELD(struct profiling_config, member)
 #define OPTION(name, type, ...) { #name, CONFIG_##type, .any_case = true, __VA_ARGS__ }
 const struct config_field profiling_fields[] = {
 	OPTION(samples_per_second, INTEGER, .offset = AT(samples_per_second), .min = 1, .max = 10000,
@@ -42,9 +47,9 @@ const struct config_field profiling_fields[] = {
 	OPTION(probabilistic_threshold, INTEGER, .offset = AT(probabilistic_threshold), .min = 1, .max = 100,
 	       .help = "so many intervals of 100 are sampled"),
 	OPTION(tracers, TEXT, .offset = AT(tracers),
-	       .help = "older form of interpreters: all, or a list with commas; " LATER_INTERPRETERS),
+	       .help = "older form of interpreters: all, native, or a list of languages with commas"),
 	OPTION(interpreters, SECTION, .fields = interpreters_fields,
-	       .present = FIELD_PRESENT(struct profiling_config, has_interpreters), .help = LATER_INTERPRETERS),
+	       .help = "languages whose own functions are shown: all that are found, unless disabled"),
 	OPTION(include_env_vars, TEXTS, .offset = AT(include_env_vars), .commas = true,
 	       .help = "variables of processes to put into profiles, as process.environment_variable.NAME"),
 	OPTION(filter_min_process_age, DURATION, .offset = AT(filter_min_process_age_ns), .max = 86400e9,
@@ -92,13 +97,12 @@ const struct profiling_config profiling_defaults = {
 
 /* ---- What goes with what ------------------------------------------------------- */
 
-static bool is_tracer(const char *at, size_t len)
+static bool is_interpreter(const char *at, size_t len)
 {
 	static const char *const names[] = {
 #define X(name) #name,
 		INTERPRETERS(X)
 #undef X
-		"all", "native", "labels", "node",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -107,23 +111,39 @@ static bool is_tracer(const char *at, size_t len)
 	return false;
 }
 
+static bool is_tracer(const char *at, size_t len)
+{
+	static const char *const others[] = { "all", "native", "labels", "node" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (len == strlen(others[i]) && !strncmp(at, others[i], len))
+			return true;
+	return is_interpreter(at, len);
+}
+
 static void check_tracers(const char *list, struct config_place place, const char *path,
 			  struct config_errors *errors)
 {
-	bool interpreted = false;
-
-	while (*list) {
-		size_t start = strspn(list, ", "), len = strcspn(list + start, ", ");
-
+	for (size_t start, len; *list; list += start + len) {
+		start = strspn(list, ", ");
+		len = strcspn(list + start, ", ");
 		if (len && !is_tracer(list + start, len))
 			config_error(errors, place, path, "tracers has no %.*s; it has all, native, python, perl, php, "
 				     "hotspot, ruby, v8, dotnet, go, beam, luajit", (int)(len < 40 ? len : 40),
 				     list + start);
-		interpreted |= len && strncmp(list + start, "native", len) != 0;
-		list += start + len;
+		else if (len && is_interpreter(list + start, len) && !lang_named(list + start, len))
+			config_warning(errors, place, path, "tracers: %.*s: " NOT_YET, (int)len, list + start);
 	}
-	if (interpreted)
-		config_warning(errors, place, path, "tracers: " LATER_INTERPRETERS);
+}
+
+u32 profiling_langs_off(const struct profiling_config *config)
+{
+	u32 off = lang_left_out(config->tracers);
+
+#define X(name) off |= config->name##_off ? 1u << lang_named(#name, strlen(#name)) : 0;
+	INTERPRETERS(X)
+#undef X
+	return off & ~1u;
 }
 
 static int count_cpu(void *arg, u32 cpu)

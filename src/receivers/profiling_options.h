@@ -15,7 +15,7 @@ struct profiling_config {
 	double reporter_jitter;
 	s64 probabilistic_interval_ns, probabilistic_threshold;
 	const char *tracers;
-	bool has_interpreters;
+	bool python_off, perl_off, php_off, hotspot_off, ruby_off, v8_off, dotnet_off, go_off, beam_off, luajit_off;
 	struct config_texts include_env_vars;
 	s64 filter_min_process_age_ns;
 	double off_cpu_threshold;
@@ -31,6 +31,9 @@ struct profiling_config {
 
 extern const struct config_field profiling_fields[];
 extern const struct profiling_config profiling_defaults;
+
+/* The languages whose frames are not wanted: bit n for number n of lang/list.h. */
+u32 profiling_langs_off(const struct profiling_config *config);
 
 /* For component_ops.check. */
 void profiling_config_check(const void *options, struct config_place place, const char *path,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receivers/profiling_options.h"
 
+#include "lang/lang.h"
 #include "test.h"
 
 static struct config_errors errors;
@@ -26,7 +27,7 @@ TEST(profiling_options_know_the_older_list_of_tracers)
 	struct profiling_config options = profiling_defaults;
 
 	config_errors_init(&errors);
-	options.tracers = "perl,php,python,hotspot,ruby,v8,dotnet,go";
+	options.tracers = "all,luajit";
 	check(&options);
 	EQ(errors.error_count, 0);
 	EQ(errors.warning_count, 1);
@@ -38,6 +39,17 @@ TEST(profiling_options_know_the_older_list_of_tracers)
 	EQ(errors.error_count, 1);
 	OK(strstr(errors.errors[0], "tracers has no cobol"));
 	config_errors_done(&errors);
+}
+
+TEST(profiling_options_switch_languages_off)
+{
+	struct profiling_config options = profiling_defaults;
+
+	EQ(profiling_langs_off(&options), 0);
+	options.python_off = true;
+	EQ(profiling_langs_off(&options), lang_named("python", 6) ? 1u << lang_named("python", 6) : 0);
+	options.tracers = "native";
+	EQ(profiling_langs_off(&options), ~1u);
 }
 
 TEST(profiling_options_say_what_is_not_there_yet)

@@ -188,6 +188,7 @@ static struct profiling_options profiling_options_of(const struct profiling_conf
 			.process_age_min_ns = (u64)o->filter_min_process_age_ns,
 			.cpus = *o->pin_cpu_ids ? o->pin_cpu_ids : NULL,
 			.verifier_log_level = (u32)o->bpf_verifier_log_level,
+			.langs_off = profiling_langs_off(o),
 		},
 		.symbolizer = {
 			.inlines = true,

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lang/lang.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "test.h"
+
+TEST(lang_left_out_by_the_list_of_tracers)
+{
+	EQ(lang_left_out(""), 0);
+	EQ(lang_left_out("all"), 0);
+	EQ(lang_left_out("native, all"), 0);
+	EQ(lang_left_out("native"), ~1u);
+	EQ(lang_left_out("cobol"), ~1u);
+	for (u32 lang = 1; lang < LANG_MAX; lang++) {
+		if (!lang_list[lang])
+			continue;
+		EQ(lang_named(lang_list[lang]->tracer, strlen(lang_list[lang]->tracer)), lang);
+		EQ(lang_left_out(lang_list[lang]->tracer), ~1u & ~(1u << lang));
+	}
+}
+
+TEST(lang_reads_memory_that_is_there)
+{
+	struct lang_process self = { .pid = (u32)getpid() };
+	u64 word = 0x1122334455667788, to = 0;
+
+	EQ(lang_read(&self, (u64)(uintptr_t)&word, &to, sizeof(to)), 0);
+	EQ(to, word);
+	EQ(lang_read_word(&self, (u64)(uintptr_t)&word), word);
+	EQ(lang_read_word(&self, 16), 0);
+	OK(lang_read(&self, UINT64_MAX - 3, &to, sizeof(to)) < 0);
+}
