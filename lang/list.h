@@ -6,7 +6,7 @@
 #ifndef LANG_LIST_H
 #define LANG_LIST_H
 
-#define LANGS(X)
+#define LANGS(X) X(1, PYTHON, python)
 
 enum lang {
 	LANG_NONE,

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lang/python/python.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "lang/lang.h"
+#include "lang/python/python.skel.h"
+#include "lang/python/python_file.h"
+#include "lang/python/python_lines.h"
+#include "lang/python/python_text.h"
+#include "lang/python/python_thread.h"
+
+#define LINES_BYTES_MAX (256u << 10)	/* of a function's line table; instructions behind it have no line */
+#define CODE_BYTES_MAX 256		/* of a code object, as far as its names */
+
+struct python {
+	struct python_layout layout;
+	u64 code_type_va;	/* 0: not known */
+	u8 *lines;		/* room for a line table */
+};
+
+static const void *object(size_t *ret_bytes)
+{
+	return python_bpf__elf_bytes(ret_bytes);
+}
+
+static void fill_slot(const struct python_layout *l, u64 runtime_va, struct python_slot *slot)
+{
+	slot->frames = l->frames;
+	slot->current_va = l->current ? runtime_va + l->current : 0;
+	slot->thread_id = l->thread_id;
+	slot->top = l->top;
+	slot->cframe_frame = l->cframe_frame;
+	slot->cframe_previous = l->cframe_previous;
+	slot->frame_block = l->frames == PYTHON_OBJECTS ? l->frame_previous : 0;
+	slot->frame_previous = l->frame_previous - slot->frame_block;
+	slot->frame_code = l->frame_code - slot->frame_block;
+	slot->frame_instruction = l->frame_instruction - slot->frame_block;
+	slot->frame_owner = l->frame_owner;
+	slot->code_block = l->code_line & ~7ull;
+	slot->code_line = l->code_line - slot->code_block;
+	slot->code_file = l->code_file - slot->code_block;
+	slot->code_name = l->code_name - slot->code_block;
+	slot->code_start = l->code_start;
+	slot->code_mask = l->frames == PYTHON_SHIMS ? ~3ull : ~0ull;
+	slot->instruction_shift = l->version < PYTHON_VERSION(10);
+	slot->copies = l->free_threaded ? l->code_copies : 0;
+	slot->frame_copy = l->frame_copy;
+}
+
+static void detach(void *state)
+{
+	struct python *python = state;
+
+	if (python)
+		free(python->lines);
+	free(python);
+}
+DEFINE_CLEANUP(void *, detach)
+
+static int attach(const struct lang_process *process, const struct lang_file *file, const struct lang_place *place,
+		  struct runtime_slot *slot, void **ret_state)
+{
+	_cleanup_(detachp) void *state = NULL;
+	struct python_facts facts;
+	struct python_slot words = { 0 };
+	struct python *python;
+	u64 runtime_va;
+	int r;
+
+	if (REG_RA == 30)
+		return -EOPNOTSUPP;	/* how far the thread pointer is from struct pthread differs between libcs */
+	memcpy(&facts, file->facts, sizeof(facts));
+	runtime_va = facts.runtime_ea + place->bias;
+	r = python_thread_find(process, &facts.layout, runtime_va, &words);
+	if (r < 0)
+		return r;
+	state = python = calloc(1, sizeof(*python));
+	if (!python)
+		return -ENOMEM;
+	python->layout = facts.layout;
+	python->code_type_va = facts.code_type_ea ? facts.code_type_ea + place->bias : 0;
+	python->lines = malloc(LINES_BYTES_MAX);
+	if (!python->lines)
+		return -ENOMEM;
+	fill_slot(&facts.layout, runtime_va, &words);
+	memcpy(slot->word, &words, sizeof(words));
+	*ret_state = TAKE(state);
+	return 0;
+}
+
+/* A code object, as far as its names. */
+struct code {
+	u64 file_va, name_va, qualname_va, lines_va;
+	u32 line;
+};
+
+static u64 word_at(const u8 *bytes, u64 offset)
+{
+	u64 word;
+
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+/* -ESTALE if there is something else by now. */
+static int read_code(const struct python *python, const struct lang_process *process, u64 va, u64 cookie,
+		     struct code *ret_code)
+{
+	const struct python_layout *l = &python->layout;
+	u8 bytes[CODE_BYTES_MAX];
+	struct code code;
+	int r;
+
+	if (l->code_lines > sizeof(bytes) - 8 || l->code_qualname > sizeof(bytes) - 8 ||
+	    l->code_name > sizeof(bytes) - 8 || l->code_file > sizeof(bytes) - 8 || l->object_type > sizeof(bytes) - 8)
+		return -EBADMSG;
+	r = lang_read(process, va, bytes, l->code_lines + 8);
+	if (r < 0)
+		return r;
+	code.file_va = word_at(bytes, l->code_file);
+	code.name_va = word_at(bytes, l->code_name);
+	code.qualname_va = word_at(bytes, l->code_qualname);
+	code.lines_va = word_at(bytes, l->code_lines);
+	memcpy(&code.line, bytes + l->code_line, sizeof(code.line));
+	if (python->code_type_va && word_at(bytes, l->object_type) != python->code_type_va)
+		return -ESTALE;
+	if (python_cookie(code.file_va, code.name_va, code.line) != cookie)
+		return -ESTALE;
+	*ret_code = code;
+	return 0;
+}
+
+static u32 line_of(struct python *python, const struct lang_process *process, const struct code *code, u32 instruction)
+{
+	const struct python_layout *l = &python->layout;
+	size_t bytes;
+
+	if (instruction == PYTHON_INSTRUCTION_NONE ||
+	    python_bytes_read(process, l, code->lines_va, python->lines, LINES_BYTES_MAX, &bytes) < 0)
+		return code->line;
+	return python_line((u32)l->layout_version, python->lines, bytes, code->line, instruction);
+}
+
+static int resolve(void *state, const struct lang_process *process, const u64 frame[2], struct lang_names *names)
+{
+	u32 instruction = (u32)(frame[0] >> PYTHON_COOKIE_BITS) & PYTHON_INSTRUCTION_MASK;
+	char function[LANG_TEXT_MAX + 1], file[LANG_TEXT_MAX + 1];
+	struct python *python = state;
+	struct code code;
+	int r;
+
+	r = read_code(python, process, frame[1], frame[0] & PYTHON_COOKIE_MASK, &code);
+	if (r < 0)
+		return r;
+	r = python_text_read(process, &python->layout, code.qualname_va, function);
+	if (r < 0)
+		return r;
+	if (python_text_read(process, &python->layout, code.file_va, file) < 0)
+		file[0] = 0;
+	lang_names_line(names, function, file, line_of(python, process, &code, instruction));
+	return 0;
+}
+
+const struct lang_ops python_ops = {
+	.file = &python_file_ops,
+	.frame_type = "cpython",
+	.tracer = "python",
+	.object = object,
+	.attach = attach,
+	.detach = detach,
+	.resolve = resolve,
+};

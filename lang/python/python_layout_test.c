@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lang/python/python_layout.h"
+
+#include <errno.h>
+
+#include "lang/python/python.h"
+#include "test.h"
+
+/* The debug offsets of two builds, word by word from the version on: Debian's 3.13.5 and 3.14.10. */
+static const u32 offsets_3_13[] = {
+	0x30d05f0, 0, 283376, 608, 632, 194976, 7272, 7264, 7344, 7400, 7656, 7640, 7648, 16, 7752, 0, 7768,
+	7760, 304, 0, 8, 16, 72, 152, 160, 232, 32, 80, 8, 0, 56, 72, 70, 208, 112, 120, 128, 136, 68, 52, 96,
+	104, 200, 16, 8, 416, 24, 88, 168, 32, 24, 16, 40, 24, 16, 48, 32, 40, 24, 16, 32, 16, 24, 40, 16, 32,
+	64, 32, 16, 40, 240, 200,
+};
+static const u32 offsets_3_14[] = {
+	0x30e0af0, 0, 316616, 784, 808, 225864, 7280, 7272, 7344, 7360, 7408, 7688, 7672, 7680, 16, 7784, 0,
+	7800, 7792, 7992, 0, 832, 0, 8, 16, 72, 152, 160, 232, 32, 88, 8, 0, 56, 80, 74, 64, 0, 216, 112, 120,
+	128, 136, 68, 52, 96, 104, 208, 0, 16, 8, 416, 24, 88, 168, 40, 32, 16, 40, 24, 16, 200, 24, 40, 32, 48,
+	32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32, 16, 40, 264, 192,
+};
+
+static u64 words[96];
+
+static const u8 *runtime(const u32 *offsets, u32 count)
+{
+	memset(words, 0, sizeof(words));
+	memcpy(words, "xdebugpy", 8);
+	for (u32 i = 0; i < count; i++)
+		words[i + 1] = offsets[i];
+	return (const u8 *)words;
+}
+
+#define RUNTIME(offsets) runtime(offsets, sizeof(offsets) / sizeof((offsets)[0])), sizeof(words)
+
+TEST(python_layout_takes_3_13_at_its_word)
+{
+	struct python_layout l;
+
+	EQ(python_layout_read(RUNTIME(offsets_3_13), &l), 0);
+	EQ(l.version, PYTHON_VERSION(13));
+	EQ(l.layout_version, PYTHON_VERSION(13));
+	EQ(l.frames, PYTHON_SHIMS);
+	EQ(l.interpreters, 632);
+	EQ(l.interpreter_next, 7264);
+	EQ(l.threads, 7344);
+	EQ(l.thread_next, 8);
+	EQ(l.thread_id, 152);
+	EQ(l.top, 72);
+	EQ(l.frame_previous, 8);
+	EQ(l.frame_instruction, 56);
+	EQ(l.frame_owner, 70);
+	EQ(l.code_qualname, 128);
+	EQ(l.code_start, 200);
+	EQ(l.text_ascii, 40);
+	EQ(l.text_other, 56);
+	EQ(l.current, 0);
+	EQ(l.code_copies, 0);
+}
+
+TEST(python_layout_takes_3_14_at_its_word)
+{
+	struct python_layout l;
+
+	EQ(python_layout_read(RUNTIME(offsets_3_14), &l), 0);
+	EQ(l.version, PYTHON_VERSION(14));
+	EQ(l.threads, 7344);
+	EQ(l.thread_id, 152);
+	EQ(l.frame_owner, 74);
+	EQ(l.code_line, 68);
+	EQ(l.code_start, 208);
+	EQ(l.bytes_data, 32);
+	EQ(l.text_other, 56);
+	EQ(l.free_threaded, 0);
+}
+
+TEST(python_layout_reads_a_newer_version_by_the_newest_known)
+{
+	struct python_layout l;
+
+	(void)runtime(offsets_3_14, sizeof(offsets_3_14) / sizeof(offsets_3_14[0]));
+	words[1] = 0x30f00f0;
+	EQ(python_layout_read((const u8 *)words, sizeof(words), &l), 0);
+	EQ(l.version, PYTHON_VERSION(15));
+	EQ(l.layout_version, PYTHON_NEWEST);
+}
+
+TEST(python_layout_refuses_offsets_that_cannot_be)
+{
+	struct python_layout l;
+
+	for (u32 i = 1; i < 81; i++) {
+		(void)runtime(offsets_3_14, sizeof(offsets_3_14) / sizeof(offsets_3_14[0]));
+		words[i] = ~0ull;
+		/* Whatever is used must be checked; the kernel half reads by it. */
+		if (python_layout_read((const u8 *)words, sizeof(words), &l) == 0)
+			OK(l.frame_owner < 128 && l.code_name < 512 && l.thread_id < 512 && l.threads < 1 << 20 &&
+			   l.frame_previous < 128 && l.text_ascii < 512 && l.bytes_data < 512);
+	}
+	EQ(python_layout_read((const u8 *)words, 8, &l), -EBADMSG);
+	words[0] = 0;
+	OK(!python_layout_speaks((const u8 *)words, sizeof(words)));
+}
+
+TEST(python_layout_knows_the_versions_that_do_not_say)
+{
+	struct python_layout l;
+
+	for (u32 minor = 8; minor <= 12; minor++) {
+		EQ(python_layout_known(PYTHON_VERSION(minor), &l), 0);
+		EQ(l.version, PYTHON_VERSION(minor));
+		EQ(l.layout_version, PYTHON_VERSION(minor));
+		OK(l.interpreters && l.threads && l.thread_id && l.top && l.code_file && l.code_lines);
+	}
+	EQ(python_layout_known(PYTHON_VERSION(7), &l), -ENODATA);
+	EQ(python_layout_known(PYTHON_VERSION(13), &l), -ENODATA);
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
+/*
+ * The kernel half, compiled for this machine, in a process of one page of
+ * memory. The loop's code is at 0x10000 (rule 1) and C code at 0x10200 (rule
+ * 2), each with 64 bytes of stack below its return address.
+ */
+#include "test.h"
+#include "unwind.h"
+
+#define CODE_VA 0x10000ull
+#define C_VA (CODE_VA + 0x220)
+#define LOOP_VA (CODE_VA + 0x120)
+#define MEMORY_VA 0x7000ull
+#define MEMORY_BYTES 0x4000ull
+#define STACK_VA (MEMORY_VA + 0x3000)	/* above the heap */
+#define THREAD_POINTER (MEMORY_VA + 0x100)
+#define FRAME_BYTES 0x48
+
+static struct map_entry maps[1] = {
+	{ .start_va = CODE_VA, .end_va = CODE_VA + 0x10000, .bias = CODE_VA, .binary = 7 },
+};
+static struct page_entry the_page = { .count = 4 };
+static struct rows_chunk the_chunk;
+static struct unwind_rule rules[4];
+static u8 memory[MEMORY_BYTES];
+
+#define LOOP_NO_UNROLL
+
+static const struct map_entry *table_map(u32 index)
+{
+	return index < 1 ? &maps[index] : NULL;
+}
+
+static const struct page_entry *table_page(u32 index)
+{
+	return index == 0 ? &the_page : NULL;
+}
+
+static const struct rows_chunk *table_chunk(u32 index)
+{
+	return index == 0 ? &the_chunk : NULL;
+}
+
+static const struct unwind_rule *table_rule(u32 index)
+{
+	return index < 4 ? &rules[index] : NULL;
+}
+
+static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
+{
+	if (va < MEMORY_VA || bytes > MEMORY_BYTES || va - MEMORY_VA > MEMORY_BYTES - bytes)
+		return -1;
+	memcpy(to, memory + (va - MEMORY_VA), bytes);
+	return 0;
+}
+
+static u64 strip_pac(struct unwind *u, u64 va)
+{
+	return va;
+}
+
+static u64 walk_thread_pointer(void)
+{
+	return THREAD_POINTER;
+}
+
+static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule);
+
+#include "lang/python/python_step.h"
+
+static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule)
+{
+	return runtime_step(u, rule);
+}
+
+static struct unwind u;
+static struct python_slot *slot = (void *)u.slot;
+
+static void put(u64 va, u64 word)
+{
+	OK(va >= MEMORY_VA && va <= MEMORY_VA + MEMORY_BYTES - 8);
+	memcpy(memory + (va - MEMORY_VA), &word, sizeof(word));
+}
+
+#define THREAD_VA (MEMORY_VA + 0x400)
+#define FRAME_VA_OF(i) (MEMORY_VA + 0x1000 + (i) * 0x80)
+#define CODE_OF(i) (MEMORY_VA + 0x2000 + (i) * 0x80)
+
+/* As in 3.12 and later, but the layout is the test's own. */
+static void setup(u64 frames)
+{
+	memset(&u, 0, sizeof(u));
+	memset(memory, 0, sizeof(memory));
+	for (u16 i = 0; i < 4; i++) {
+		the_chunk.low[i] = (u16)(0x100 * i);
+		the_chunk.rule[i] = i;
+		rules[i] = (struct unwind_rule){
+			.kind = RULE_CFA, .cfa_reg = REG_SP, .cfa_off = FRAME_BYTES, .ra_off = -8,
+		};
+	}
+	rules[1].lang = LANG_PYTHON;
+	rules[3].kind = RULE_END;
+	*slot = (struct python_slot){
+		.frames = frames, .tsd = 0x20, .thread_id = 0x10, .top = 0x18, .cframe_frame = 0, .cframe_previous = 8,
+		.frame_previous = 8, .frame_code = 0, .frame_instruction = 56, .frame_owner = 70, .code_block = 0x40,
+		.code_line = 4, .code_file = 8, .code_name = 16, .code_start = 0x60, .code_mask = ~3ull,
+	};
+	put(THREAD_POINTER + 0x20, THREAD_VA);
+	put(THREAD_VA + 0x10, THREAD_POINTER);
+	for (u64 i = 0; i < 16; i++) {
+		put(CODE_OF(i) + 0x40, (100 + i) << 32);
+		put(CODE_OF(i) + 0x48, 0x1000);
+		put(CODE_OF(i) + 0x50, 0x2000 + i);
+	}
+	u.map_count = 1;
+	u.is_leaf = 1;
+	u.first_slot = 1;
+	u.regs.pc = LOOP_VA;
+	u.regs.reg[REG_SP] = STACK_VA;
+}
+
+static void put_frame(u64 i, u64 va, u64 previous, u8 owner)
+{
+	put(va, CODE_OF(i) | 1);
+	put(va + 8, previous);
+	put(va + 56, CODE_OF(i) + 0x60 + 2 * i);
+	put(va + 64, (u64)owner << 48);
+}
+
+/* A C stack of these return addresses. */
+static void put_stack(const u64 *return_va, u32 count)
+{
+	for (u32 i = 0; i < count; i++)
+		put(STACK_VA + i * FRAME_BYTES + FRAME_BYTES - 8, return_va[i]);
+}
+
+#define STACK(...) put_stack((const u64[]){ __VA_ARGS__ }, sizeof((const u64[]){ __VA_ARGS__ }) / 8)
+
+/* The stack as text: a digit for a frame of Python by its code, L for the loop, c for C, then how it ended. */
+static const char *walked(void)
+{
+	static char text[4096];
+	u32 len = 0;
+
+	while (!native_step(&u))
+		;
+	for (u32 i = 0; i < u.trace.user_count; i++) {
+		u64 word = u.words[i];
+
+		if (word >> FRAME_KIND_SHIFT == FRAME_RUNTIME) {
+			u64 code = (u.words[++i] - CODE_OF(0)) / 0x80;
+
+			EQ(u.words[i], CODE_OF(code));
+			EQ(word >> PYTHON_COOKIE_BITS & PYTHON_INSTRUCTION_MASK, code);
+			EQ(word & PYTHON_COOKIE_MASK, python_cookie(0x1000, 0x2000 + code, (u32)(100 + code)));
+			text[len++] = (char)('0' + code);
+		} else {
+			text[len++] = (word & FRAME_EA_MASK) >> 8 == 1 ? 'L' : 'c';
+		}
+	}
+	snprintf(text + len, sizeof(text) - len, "%s",
+		 u.trace.end == END_COMPLETE ? "" : u.trace.end == END_RUNTIME ? " broken" : " cut");
+	return text;
+}
+
+#define SHIM_OF(i) (STACK_VA + (i) * FRAME_BYTES + 8)	/* in the i-th C frame */
+
+/* Functions 1 and 2 in a run, C code, then function 3 in another. */
+static void put_two_runs(void)
+{
+	STACK(C_VA, LOOP_VA, C_VA, CODE_VA + 0x310);
+	put(THREAD_VA + 0x18, FRAME_VA_OF(0));
+	put_frame(1, FRAME_VA_OF(0), FRAME_VA_OF(1), 0);
+	put_frame(2, FRAME_VA_OF(1), SHIM_OF(0), 1);
+	put(SHIM_OF(0) + 8, FRAME_VA_OF(2));
+	put(SHIM_OF(0) + 64, 3ull << 48);
+	put_frame(3, FRAME_VA_OF(2), SHIM_OF(2), 0);
+	put(SHIM_OF(2) + 64, 3ull << 48);
+}
+
+TEST(python_step_puts_functions_between_the_c_code_that_calls_them)
+{
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	STREQ(walked(), "12c3cc");
+}
+
+TEST(python_step_shows_a_run_without_frames_as_c)
+{
+	/* The loop was just called: its shim is not linked yet. */
+	setup(PYTHON_SHIMS);
+	STACK(C_VA, LOOP_VA, C_VA, CODE_VA + 0x310);
+	put(THREAD_VA + 0x18, FRAME_VA_OF(2));
+	put_frame(3, FRAME_VA_OF(2), SHIM_OF(2), 0);
+	put(SHIM_OF(2) + 64, 3ull << 48);
+	STREQ(walked(), "Lc3cc");
+}
+
+TEST(python_step_passes_runs_that_another_program_has_walked)
+{
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	u.regs.pc = C_VA;
+	u.regs.reg[REG_SP] = STACK_VA + FRAME_BYTES;
+	STREQ(walked(), "c3cc");
+}
+
+TEST(python_step_follows_the_cframes_of_3_12)
+{
+	u64 cframe[] = { STACK_VA + 0x10, STACK_VA + 2 * FRAME_BYTES + 0x10 };
+
+	setup(PYTHON_CSHIMS);
+	put_two_runs();
+	put(THREAD_VA + 0x18, cframe[0]);
+	put_frame(2, FRAME_VA_OF(1), FRAME_VA_OF(5), 0);
+	put_frame(9, FRAME_VA_OF(5), 0, 3);
+	put_frame(3, FRAME_VA_OF(2), FRAME_VA_OF(5), 0);
+	put(cframe[0], FRAME_VA_OF(0));
+	put(cframe[0] + 8, cframe[1]);
+	put(cframe[1], FRAME_VA_OF(2));
+	put(cframe[1] + 8, 0);
+	STREQ(walked(), "12c3cc");
+}
+
+TEST(python_step_ends_runs_of_3_11_at_their_entry)
+{
+	u64 cframe[] = { STACK_VA + 0x10, STACK_VA + 2 * FRAME_BYTES + 0x10 };
+
+	setup(PYTHON_ENTRIES);
+	STACK(C_VA, LOOP_VA, C_VA, CODE_VA + 0x310);
+	put(THREAD_VA + 0x18, cframe[0]);
+	put_frame(1, FRAME_VA_OF(0), FRAME_VA_OF(1), 0);
+	put_frame(2, FRAME_VA_OF(1), FRAME_VA_OF(2), 1);
+	put_frame(3, FRAME_VA_OF(2), 0, 1);
+	put(cframe[0], FRAME_VA_OF(0));
+	put(cframe[0] + 8, cframe[1]);
+	put(cframe[1], FRAME_VA_OF(2));
+	STREQ(walked(), "12c3cc");
+}
+
+TEST(python_step_gives_each_run_of_3_10_one_function)
+{
+	setup(PYTHON_OBJECTS);
+	slot->instruction_shift = 1;
+	STACK(LOOP_VA, C_VA, LOOP_VA, CODE_VA + 0x310);
+	put(THREAD_VA + 0x18, FRAME_VA_OF(0));
+	for (u64 i = 0; i < 3; i++) {
+		put_frame(i + 1, FRAME_VA_OF(i), i < 2 ? FRAME_VA_OF(i + 1) : 0, 0);
+		put(FRAME_VA_OF(i) + 56, 2 * (i + 1));
+	}
+	STREQ(walked(), "12c3c");
+}
+
+TEST(python_step_knows_the_thread_that_holds_the_lock)
+{
+	u64 other = MEMORY_VA + 0x600;
+
+	setup(PYTHON_SHIMS);
+	STACK(CODE_VA + 0x310);
+	slot->current_va = MEMORY_VA + 0x700;
+	put(slot->current_va, other);
+	put(other + 0x10, THREAD_POINTER);
+	put(other + 0x18, FRAME_VA_OF(4));
+	put_frame(5, FRAME_VA_OF(4), SHIM_OF(0), 0);
+	put(SHIM_OF(0) + 64, 3ull << 48);
+	STREQ(walked(), "5c");
+	/* ... which may be another: then libc's value counts. */
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	slot->current_va = MEMORY_VA + 0x700;
+	put(slot->current_va, other);
+	put(other + 0x10, 0x1234);
+	STREQ(walked(), "12c3cc");
+}
+
+TEST(python_step_leaves_threads_without_python_native)
+{
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	put(THREAD_POINTER + 0x20, 0);
+	STREQ(walked(), "LcLcc");
+}
+
+TEST(python_step_hides_code_without_a_file)
+{
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	put(CODE_OF(2) + 0x50, 0x1000);
+	STREQ(walked(), "1c3cc");
+}
+
+TEST(python_step_stops_at_what_cannot_be)
+{
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	put(FRAME_VA_OF(1) + 8, 0x10);
+	STREQ(walked(), "12 broken");
+	/* Frames in a circle. */
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	put(FRAME_VA_OF(1) + 8, FRAME_VA_OF(0));
+	OK(strstr(walked(), " cut"));
+	EQ(u.trace.end, END_TRUNCATED);
+}
+
+/* Any bytes at all: it must end, and stay in its arrays (under the sanitizers). */
+TEST(python_step_survives_any_memory)
+{
+	u32 seed = 1;
+
+	for (u32 round = 0; round < 4000; round++) {
+		setup(round % 4);
+		put_two_runs();
+		if (round % 4 == PYTHON_ENTRIES || round % 4 == PYTHON_CSHIMS)
+			put(THREAD_VA + 0x18, SHIM_OF(0));
+		for (u32 i = 0; i < 1 + round % 40; i++) {
+			u32 at;
+
+			seed = seed * 1103515245 + 12345;
+			at = 0x1000 + (seed >> 8) % (MEMORY_BYTES - 0x1008);
+			if (seed & 1)
+				memory[at] = (u8)(seed >> 4);
+			else
+				put(MEMORY_VA + (at & ~7u), MEMORY_VA + (seed >> 3) % MEMORY_BYTES);
+		}
+		for (u32 steps = 0; !native_step(&u); steps++)
+			OK(steps < 100000);
+		OK(u.trace.user_count <= USER_WORDS_MAX);
+	}
+}
