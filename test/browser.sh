@@ -55,6 +55,8 @@ timeout 120 node test/browser/links.mjs "http://127.0.0.1:$port" leaf_a $victim 
 curl -sf "http://127.0.0.1:$port/api/v1/export?format=pprof" -o "$work/export.pb.gz" &&
 	"$WICK" report -n 20 "$work/export.pb.gz" | grep -q leaf_a
 [ $? = 0 ] && echo 'ok - an export can be read' || { echo 'not ok - an export can be read'; status=1; }
+"$WICK" doctor --duration=0 --store.path="$work/store" | grep -q 'reaches back: blocks [0-9.]* \(seconds\|minutes\)' &&
+	echo 'ok - doctor reads a store that is in use' || { echo 'not ok - doctor reads a store that is in use'; status=1; }
 [ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Host: evil.example' "http://127.0.0.1:$port/")" = 403 ] &&
 	echo 'ok - a foreign name is refused' || { echo 'not ok - a foreign name is refused'; status=1; }
 "$WICK" --listen="127.0.0.1:$port" --store.path="$work/store" 2>"$work/second"

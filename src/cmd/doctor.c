@@ -12,6 +12,7 @@
 #include "cmd/findings.h"
 #include "cmd/live.h"
 #include "cmd/probe.h"
+#include "cmd/probe_store.h"
 #include "profile/profile.h"
 #include "receivers/profiling.h"
 
@@ -26,6 +27,7 @@ struct doctor_values {
 	bool json;
 	double duration;
 	s64 frequency;
+	const char *store_path;
 };
 
 #define AT(field) offsetof(struct doctor_values, field)
@@ -33,6 +35,8 @@ static const struct option_entry doctor_options[] = {
 	{ "duration", 'd', OPTION_REAL, AT(duration), "SECONDS", "2", 0, 3600, NULL,
 	  "sample for so long, 0 for not at all" },
 	{ "frequency", 'F', OPTION_INTEGER, AT(frequency), "HZ", "99", 1, 10000, NULL, "samples a second on each CPU" },
+	{ "store.path", 0, OPTION_TEXT, AT(store_path), "DIRECTORY", "/var/lib/wick", 0, 0, NULL,
+	  "the store to look at" },
 	{ "json", 0, OPTION_SWITCH, AT(json), NULL, NULL, 0, 0, NULL, "print JSON" },
 	{ 0 },
 };
@@ -170,6 +174,7 @@ static int doctor_run(const void *values, int count, char **operands)
 		return command_fail(&command_doctor, "out of memory");
 	terminal_init(&terminal, STDOUT_FILENO);
 	probe_machine(&doctor->findings);
+	probe_store(v->store_path, clock_ns(CLOCK_REALTIME), &doctor->findings);
 	if (v->duration > 0 && findings_worst(&doctor->findings) != FINDING_BAD)
 		try_sampling(doctor, v);
 	if (v->json)
@@ -188,8 +193,8 @@ const struct command command_doctor = {
 	.operands = "",
 	.about = "Looks at the kernel, its BPF features and settings, and at the privileges that wick has, and\n"
 		 "says what each missing one costs; then samples for a moment and says how complete that was,\n"
-		 "with every counter of what was lost or cut, and what it took. The exit status is 1 if wick\n"
-		 "record cannot run here.\n",
+		 "with every counter of what was lost or cut, and what it took. Also says how far back each level\n"
+		 "of the store reaches. The exit status is 1 if wick record cannot run here.\n",
 	.examples = "  sudo wick doctor\n"
 		    "  sudo wick doctor --json | jq '.findings[] | select(.status != \"ok\")'\n",
 	.options = { .entries = doctor_options },
