@@ -1,176 +1,103 @@
-import { ask, change, onChange, readURL, selection, state } from "./state.js";
-import { Flame, Tree, kindColour } from "./flame.js";
+import { absolute, ask, change, chosen, lists, onChange, readURL, selection, state } from "./state.js";
 import { Chart, Heat } from "./chart.js";
-import { element, statusView, topTable } from "./views.js";
+import { copy, flame, functionItems, hide, isLoaded, legend, loadFlame, lookAt, makeFlame, narrowTo, narrowWithout, nextMatch, search,
+         showPath } from "./flameview.js";
+import { exactly } from "./match.js";
+import { closeMenu, hideTip, openMenu } from "./menu.js";
+import { follow } from "./live.js";
+import { FunctionTable } from "./table.js";
+import { Tree, percent } from "./tree.js";
+import { element, emptyHelp, firstHelp, statusView } from "./views.js";
 
 const $ = id => document.getElementById(id);
-const views = ["flame", "top", "sandwich", "executables", "heat", "diff", "traces", "logs", "status"];
-let tree = null, generation = -1;
+const views = [...$("tabs").children].map(tab => tab.dataset.view);
 
 function say(text) {
   $("message").textContent = text;
 }
 
-// ---- The flame graph
+// ---- The views
 
-function describe(shown, node) {
-  if (!shown || node < 0)
-    return "\u00a0";
-  const [, file, exe, type, line, , id, address] = shown.frames[shown.frame[node]];
-  const share = value => (100 * value / (shown.value[0] || 1)).toFixed(2) + " %";
-  const parts = [shown.name(node), `${share(shown.value[node])} total, ${share(shown.self[node])} self`,
-                 shown.amount(shown.value[node])];
-  if (shown.compared)
-    parts.push(`then ${(100 * shown.other[node] / (shown.other[0] || 1)).toFixed(2)} %`);
-  if (node && shown.isInline(node))
-    parts.push("inlined");
-  parts.push(type, file && file + (line ? ":" + line : ""), exe, address, id && "build id " + id.slice(0, 12));
-  return parts.filter(Boolean).join(" · ");
+async function showFlame() {
+  const tree = await loadFlame();
+  const isEmpty = !tree.total;
+  $("empty").hidden = !isEmpty;
+  $("flame-box").hidden = isEmpty;
+  say(tree.coarse ? "Only coarser roll-ups are left of a part of this range; it is shown a little wider." : "");
+  if (isEmpty)
+    $("empty").replaceChildren(await whyEmpty());
+  else if (!tree.unit)
+    await chooseType();
 }
 
-function menu(shown, node, x, y) {
-  const name = shown.name(node), item = (text, action) => element("button", { type: "button", role: "menuitem", onclick: () => {
-    $("menu").hidden = true;
-    action();
-  } }, text);
-  $("menu").replaceChildren(
-    item("Copy name", () => navigator.clipboard.writeText(name)),
-    item("Callers and callees", () => change({ view: "sandwich", function: name })),
-    item("Search for it", () => change({ view: "flame", search: name })),
-    item("Zoom into it", () => flame.zoom(node)),
-    item("Copy link", () => navigator.clipboard.writeText(location.href)));
-  $("menu").hidden = false;
-  $("menu").style.left = Math.min(x, innerWidth - 220) + "px";
-  $("menu").style.top = Math.min(y, innerHeight - 180) + "px";
-  $("menu").firstChild.focus();
+// Nothing at all, or nothing of what was asked for.
+async function whyEmpty() {
+  const status = await ask("status", "");
+  if (!status.levels.some(level => level.blocks))
+    return firstHelp(location.origin);
+  const last = Math.max(...status.levels.map(level => level.last)), actions = [];
+  if (lists.some(key => state[key].length))
+    actions.push(["Remove all filters", () => change(Object.fromEntries(lists.map(key => [key, []])))]);
+  if (last && last < absolute(state.from))
+    actions.push([`Look at the last data, from ${new Date(last * 1000).toLocaleString()}`, () => chooseRange(last - 60, last + 60)]);
+  actions.push(["Last hour", () => change({ from: "now-1h", to: "now" })], ["Last 7 days", () => change({ from: "now-7d", to: "now" })]);
+  return emptyHelp("Nothing was sampled in this range with these filters", actions);
 }
 
-const flame = new Flame($("flame"), {
-  hover: node => $("details").textContent = describe(tree, node),
-  zoom: node => change({ path: tree.path(node).join("\x1f") }),
-  menu: (node, x, y) => menu(tree, node, x, y),
-});
-const sides = Object.fromEntries(["callers", "callees"].map(name => [name, new Flame($(name), {
-  hover: node => say(node < 0 ? "" : describe(sides[name].tree, node)),
-  menu: (node, x, y) => menu(sides[name].tree, node, x, y),
-})]));
-const diff = new Flame($("diff"), { hover: node => $("diff-details").textContent = describe(diff.tree, node) });
-sides.callers.icicle = sides.callees.icicle = diff.icicle = true;
-
-function tester(text) {
-  if (text.length > 2 && text.startsWith("/") && text.endsWith("/"))
-    try {
-      const expression = new RegExp(text.slice(1, -1), "i");
-      return name => expression.test(name);
-    } catch {
-      return () => false;
-    }
-  return name => name.toLowerCase().includes(text.toLowerCase());
+// Values of two units do not add up: one kind is shown at a time.
+async function chooseType() {
+  const types = (await ask("values", chosen({ label: "type" }), "types")).map(([text]) => text);
+  $("type").replaceChildren(...types.map(type => element("option", {}, type)));
+  $("type-label").hidden = types.length < 2;
+  if (types.length > 1 && !state.where.some(filter => filter.startsWith("type=")))
+    change({ where: [...state.where, "type=" + (types.find(type => /sample|cpu/.test(type)) ?? types[0])] }, true);
 }
 
-function search() {
-  if (!tree)
-    return;
-  const found = state.search ? tree.match(tester(state.search)) : null;
-  $("matched").textContent = found ? `${(100 * found.share).toFixed(2)} % matched` : "";
-  flame.search(found?.matched ?? null);
-}
-
-function legend() {
-  const types = new Set(tree.frames.map(frame => frame[3]).filter(type => type && type !== "other"));
-  $("legend").replaceChildren(...(state.colour === "type" ? [...types].map(type => {
-    const swatch = element("i", { class: "swatch" });
-    swatch.style.background = kindColour(type);
-    return element("span", {}, swatch, " " + type);
-  }) : []));
-}
-
-// The whole first; where it was pruned, the part that is zoomed into is asked for in full.
-async function loadFlame() {
-  const path = state.path ? state.path.split("\x1f") : [];
-  let shown = new Tree(await ask("flame", selection({ group: state.group })));
-  if (path.length && (shown.find(path) < 0 || shown.hasOther(shown.find(path)))) {
-    try {
-      const part = new Tree(await ask("flame", selection({ group: state.group, path: state.path }), "part"));
-      shown = grafted(shown, part, path);
-    } catch { /* gone from this range: the whole is shown */ }
-  }
-  tree = shown;
-  flame.colour = state.colour;
-  flame.icicle = Boolean(state.icicle);
-  flame.show(tree, tree.find(path) < 0 ? [] : path);
-  $("reset").hidden = !state.path;
-  legend();
-  search();
-  say(tree.total ? (tree.coarse ? "Only coarser roll-ups are left of a part of this range; it is shown a little wider." : "")
-    : "Nothing was sampled in this range. Is a profiler sending here? Choose a longer range, or remove filters.");
-  if (!tree.value[0])
-    $("details").textContent = "\u00a0";
-}
-
-// The part's answer is a tree of its own: it takes the place of its node.
-function grafted(whole, part, path) {
-  const node = whole.find(path);
-  if (node < 0)
-    return part;
-  const frames = whole.frames.concat(part.frames), nodes = [];
-  const put = (from, at, shift) => {
-    if (from === whole && at === node && shift === 0)
-      return put(part, 0, whole.frames.length);
-    const frame = from === part && at === 0 ? whole.frame[node] : from.frame[at] + shift;
-    nodes.push(frame, from.value[at], from.self[at], from.children[at].length);
-    from.children[at].forEach(child => put(from, child, shift));
-  };
-  put(whole, 0, 0);
-  return new Tree({ frames, nodes, unit: whole.unit, period: whole.period, total: whole.total, root: whole.whole,
-                    coarse: whole.coarse });
-}
-
-// ---- The other views
-
+const sides = Object.fromEntries(["callers", "callees"].map(name => [name, makeFlame($(name + "-box"), $("sandwich-share"))]));
+const diff = makeFlame($("diff-box"), $("diff-details"));
 const baseRange = { before: (from, to) => [2 * from - to, from], hour: (from, to) => [from - 3600, to - 3600],
                     day: (from, to) => [from - 86400, to - 86400] };
 
-function absolute(text) {
-  const now = Date.now() / 1000, units = { s: 1, m: 60, h: 3600, d: 86400 };
-  const match = /^now(?:-(\d+)([smhd]))?$/.exec(text);
-  return match ? now - (match[1] ? match[1] * units[match[2]] : 0) : Number(text);
-}
-
 async function loadDiff() {
   const [from, to] = baseRange[state.base](absolute(state.from), absolute(state.to));
-  const answer = await ask("diff", selection({ group: state.group, base_from: from.toFixed(3), base_to: to.toFixed(3) }));
-  diff.show(new Tree(answer, true));
+  const tree = new Tree(await ask("diff", selection({ group: state.group, base_from: from.toFixed(3), base_to: to.toFixed(3) })));
+  diff.show(tree, state.path);
+  $("diff-note").textContent = !tree.base[0] ? "Nothing was sampled then: choose another time, or a shorter range." :
+    `${tree.amount(tree.value[0])} now, ${tree.amount(tree.base[0])} then; each is half of the width`;
 }
 
+const table = new FunctionTable($("top-rows"), {
+  order: order => change({ order }),
+  choose: ([name]) => lookAt(name),
+  menu: ([name, executable], x, y) => openMenu(name, functionItems(name, executable), x, y),
+});
+
 async function loadTop() {
-  const answer = await ask("top", selection({ part: state.part, rows: 2000 }));
-  $("top-count").textContent = `${answer.count.toLocaleString()} functions` + (answer.count > 2000 ? ", the first 2,000" : "");
-  $("top-rows").replaceChildren(topTable(answer, name => change({ view: "sandwich", function: name })));
+  await table.load();
+  $("top-count").textContent = `${table.count.toLocaleString()} functions`;
 }
 
 async function loadSandwich() {
-  if (!state.function) {
-    const { rows } = await ask("top", selection({ rows: 200 }), "names");
-    $("functions").replaceChildren(...rows.map(row => element("option", { value: row[0] })));
-    if (rows.length)
-      change({ function: rows[0][0] }, true);
-    return;
-  }
-  for (const name of ["callers", "callees"])
-    sides[name].show(new Tree(await ask(name, selection({ function: state.function }))));
+  const { rows } = await ask("top", selection({ rows: 200 }), "names");
+  $("functions").replaceChildren(...rows.map(row => element("option", { value: row[0] })));
+  if (!state.function)
+    return rows.length && change({ function: rows[0][0] }, true);
+  const trees = await Promise.all(["callers", "callees"].map(async name => new Tree(await ask(name, selection({ function: state.function })))));
+  sides.callers.show(trees[0]);
+  sides.callees.show(trees[1]);
+  const total = rows.find(([name]) => name === state.function);
+  $("sandwich-share").textContent = trees[1].value[0] ? trees[1].amount(trees[1].value[0]) : "not in this range";
+  return total;
 }
 
 async function loadExecutables() {
   const [answer, processes, { executablesTable }] = await Promise.all([ask("executables", selection()),
-    ask("values", selection({ label: "executable" })), import("./executables.js")]);
+    ask("values", chosen({ label: "executable" })), import("./executables.js")]);
   $("executable-rows").replaceChildren(executablesTable(answer, new Set(processes.map(([path]) => path)), path => addFilter("executable=" + path)));
 }
 
-const heat = new Heat($("heat"), (from, to) => chooseRange(from, to));
-
 // From a spike, a trace or a line of the log to its flame graph.
-function lookAt(from, to, ...filters) {
+function lookAtMoment(from, to, ...filters) {
   const label = filter => filter.split("=")[0], added = filters.flat().filter(Boolean), replaced = new Set(added.map(label));
   const where = [...state.where.filter(filter => !replaced.has(label(filter))), ...added];
   change({ view: "flame", from: from.toFixed(3), to: to.toFixed(3), live: "", path: "", where });
@@ -180,17 +107,17 @@ function lookAt(from, to, ...filters) {
 const parts = {};
 
 async function part(name, file, root) {
-  return parts[name] ??= new (await import(file))[name]($(root), lookAt);
+  return parts[name] ??= new (await import(file))[name]($(root), lookAtMoment);
 }
 
 async function loadMetrics() {
   const from = absolute(state.from), to = absolute(state.to);
-  const [metrics, series] = await Promise.all([part("Metrics", "./metrics.js", "metrics"), ask("series", selection({ rows: 300 }))]);
+  const [metrics, series] = await Promise.all([part("Metrics", "./metrics.js", "metrics"), ask("series", chosen({ rows: 300 }))]);
   metrics.show(series, from, to);
 }
 
 async function loadTraces() {
-  const [traces, answer] = await Promise.all([part("Traces", "./traces.js", "traces-view"), ask("traces", selection())]);
+  const [traces, answer] = await Promise.all([part("Traces", "./traces.js", "traces-view"), ask("traces", chosen())]);
   traces.show(answer);
 }
 
@@ -198,29 +125,32 @@ async function loadLogs() {
   await (await part("Logs", "./logs.js", "logs-view")).load();
 }
 
+const heat = new Heat($("heat"), (from, to) => chooseRange(from, to));
+
 async function loadHeat() {
-  const from = absolute(state.from), to = absolute(state.to), start = Math.max(from, to - 900);
+  const to = absolute(state.to), start = Math.max(absolute(state.from), to - 900), query = chosen({ rows: 100 });
+  query.set("from", start.toFixed(3));
   await loadMetrics();
-  heat.show(await ask("heat", (() => {
-    const query = selection({ rows: 50 });
-    query.set("from", start.toFixed(3));
-    return query;
-  })()));
+  const answer = await ask("heat", query);
+  heat.show(answer);
+  $("heat-note").textContent = answer.max ? `${new Date(answer.from * 1000).toLocaleTimeString()} to ` +
+    `${new Date((answer.from + answer.seconds) * 1000).toLocaleTimeString()}, at most ${answer.max} samples in ${1000 / answer.rows} ms` +
+    (to - absolute(state.from) > 901 ? "; the last 15 minutes of the range" : "") : "Nothing with times of its own was sampled in this range.";
 }
 
 async function loadStatus() {
-  const [status, hosts] = await Promise.all([ask("status", ""), ask("values", selection({ label: "host" }), "hosts")]);
+  const [status, hosts] = await Promise.all([ask("status", ""), ask("values", chosen({ label: "host" }), "hosts")]);
   $("status-view").replaceChildren(statusView(status, hosts));
 }
 
-const loaders = { flame: loadFlame, top: loadTop, sandwich: loadSandwich, executables: loadExecutables, heat: loadHeat,
-                  diff: loadDiff, traces: loadTraces, logs: loadLogs, status: loadStatus };
+const loaders = { flame: showFlame, top: loadTop, sandwich: loadSandwich, executables: loadExecutables, heat: loadHeat, diff: loadDiff,
+                  traces: loadTraces, logs: loadLogs, status: loadStatus };
 
 const chart = new Chart($("chart"), $("chart-note"), (from, to) => chooseRange(from, to));
 
 async function loadChart() {
   const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3)));
-  chart.show(await ask("chart", selection({ by: state.group || "process", buckets, lines: 12 })));
+  chart.show(await ask("chart", chosen({ by: state.group || "process", buckets, lines: 12 })));
 }
 
 // ---- Everything together
@@ -234,6 +164,15 @@ function addFilter(text) {
     change({ where: [...state.where, text], path: "" });
 }
 
+const chipTitles = { where: "", focus: "only", ignore: "without", hide: "hidden" };
+
+function showChips() {
+  $("chips").replaceChildren(...lists.flatMap(key => state[key].map(text => element("li", { class: "chip" },
+    ...(chipTitles[key] ? [element("b", {}, chipTitles[key])] : []), element("span", { title: text }, text),
+    element("button", { type: "button", "aria-label": `remove ${chipTitles[key]} ${text}`, onclick: () =>
+      change({ [key]: state[key].filter(other => other !== text), path: "" }) }, "×")))));
+}
+
 function showControls() {
   for (const view of views)
     $(view + "-view").hidden = state.view !== view;
@@ -242,71 +181,78 @@ function showControls() {
     tab.tabIndex = tab.dataset.view === state.view ? 0 : -1;
   }
   $("range").value = state.to === "now" && [...$("range").options].some(option => option.value === state.from) ? state.from : "";
-  $("live").checked = Boolean(state.live);
-  $("icicle").checked = Boolean(state.icicle);
+  for (const id of ["live", "icicle", "collapse"])
+    $(id).checked = Boolean(state[id]);
   for (const id of ["group", "colour", "base", "search", "part", "function"])
     if ($(id) !== document.activeElement)
       $(id).value = state[id];
-  $("chips").replaceChildren(...state.where.map(filter => element("span", { class: "chip", role: "listitem" }, filter,
-    element("button", { type: "button", "aria-label": "remove filter " + filter, onclick: () =>
-      change({ where: state.where.filter(other => other !== filter), path: "" }) }, "×"))));
+  $("type").value = state.where.find(filter => filter.startsWith("type="))?.slice(5) ?? "";
+  showChips();
 }
 
-async function load() {
+let running = 0;
+
+// Until all that was asked for is there, the page is busy.
+async function busy(work) {
+  document.querySelector("main").setAttribute("aria-busy", String(++running > 0));
   try {
-    await Promise.all([loaders[state.view](), loadChart()]);
+    await work;
   } catch (error) {
     if (error.name !== "AbortError")
-      say(error.message === "Failed to fetch" ? "wick does not answer. Is it still running?" : error.message);
+      say(error.message);
   }
+  document.querySelector("main").setAttribute("aria-busy", String(--running > 0));
+}
+
+function load() {
+  hideTip();
+  return busy(Promise.all([loaders[state.view](), loadChart()]));
 }
 
 // What was asked for again needs no new data.
-const drawOnly = { search: search, colour: () => { flame.colour = state.colour; legend(); flame.draw(); },
+const drawOnly = { search, colour: () => { flame.recolour(state.colour); legend(); },
                    icicle: () => { flame.icicle = Boolean(state.icicle); flame.draw(); }, live: () => {} };
 
 onChange(changes => {
   const keys = Object.keys(changes);
   showControls();
-  if (keys.every(key => key in drawOnly) && tree)
+  adjustLive();
+  if (keys.every(key => key in drawOnly) && flame.tree)
     keys.forEach(key => drawOnly[key]());
-  else if (keys.length === 1 && keys[0] === "path" && tree && tree.find(state.path ? state.path.split("\x1f") : []) >= 0 &&
-           !tree.hasOther(tree.find(state.path ? state.path.split("\x1f") : [])))
-    $("reset").hidden = !state.path;
+  else if (state.view === "flame" && "path" in changes && isLoaded())
+    busy(showPath().then(search));
   else
     load();
 });
 
-// Live: when something new came, what is shown is asked for again.
-async function poll() {
-  if (state.live && !document.hidden && state.to === "now") {
-    try {
-      if (state.view === "logs")
-        await loadLogs();
-      const now = await ask("generation", "");
-      if (now.generation !== generation) {
-        generation = now.generation;
-        await load();
-      }
-    } catch { /* said by load() */ }
-  }
-  setTimeout(poll, 1000);
-}
+const adjustLive = follow(() => Boolean(state.live) && state.to === "now", load);
+
+// What was refused is in the log, not in the store: no event tells of it.
+setInterval(() => state.view === "logs" && state.live && !document.hidden && loadLogs().catch(() => {}), 1000);
 
 function listen(id, event, changes) {
   $(id).addEventListener(event, () => change(changes($(id))));
 }
 
 listen("range", "change", input => ({ from: input.value, to: "now", live: "1" }));
-listen("live", "change", input => ({ live: input.checked ? "1" : "" }));
 listen("group", "change", input => ({ group: input.value, path: "" }));
 listen("colour", "change", input => ({ colour: input.value }));
-listen("icicle", "change", input => ({ icicle: input.checked ? "1" : "" }));
+for (const id of ["live", "icicle", "collapse"])
+  listen(id, "change", input => ({ [id]: input.checked ? "1" : "" }));
 listen("base", "change", input => ({ base: input.value }));
 listen("function", "change", input => ({ function: input.value }));
+listen("type", "change", input => ({ where: [...state.where.filter(filter => !filter.startsWith("type=")), "type=" + input.value], path: "" }));
 $("search").addEventListener("input", () => change({ search: $("search").value }, true));
+$("search").addEventListener("keydown", event => {
+  if (event.key === "Enter")
+    nextMatch(event.shiftKey ? -1 : 1);
+  else if (event.key === "Escape")
+    $("flame").focus();
+});
 $("part").addEventListener("input", () => change({ part: $("part").value }, true));
-$("reset").addEventListener("click", () => change({ path: "" }) || flame.show(tree));
+$("keep").addEventListener("click", () => narrowTo(state.search));
+$("next").addEventListener("click", () => nextMatch(1));
+$("previous").addEventListener("click", () => nextMatch(-1));
 $("filter").addEventListener("keydown", event => {
   if (event.key === "Enter") {
     addFilter($("filter").value.trim());
@@ -314,59 +260,78 @@ $("filter").addEventListener("keydown", event => {
   }
 });
 $("filter").addEventListener("focus", async () => {
-  const lists = await Promise.all(["process", "host", "service"].map(async label =>
-    (await ask("values", selection({ label, max: 50 }), "suggest-" + label)).map(([text]) => label + "=" + text)));
-  $("suggestions").replaceChildren(...lists.flat().map(value => element("option", { value })));
+  const all = await Promise.all(["process", "host", "service"].map(async label =>
+    (await ask("values", chosen({ label, max: 50 }), "suggest-" + label)).map(([text]) => label + "=" + text))).catch(() => []);
+  $("suggestions").replaceChildren(...all.flat().map(value => element("option", { value })));
 });
 $("export").addEventListener("change", () => {
-  if ($("export").value)
-    location.href = "/api/v1/export?" + selection({ format: $("export").value, group: state.group });
+  const format = $("export").value;
   $("export").value = "";
+  if (format === "png")
+    $("flame").toBlob(picture => {
+      const link = element("a", { href: URL.createObjectURL(picture), download: "wick.png" });
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+  else if (format)
+    location.href = "/api/v1/export?" + selection({ format, group: state.group });
 });
 for (const tab of $("tabs").children)
   tab.addEventListener("click", () => change({ view: tab.dataset.view }));
+$("tabs").addEventListener("keydown", event => {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step)
+    return;
+  change({ view: views[(views.indexOf(state.view) + step + views.length) % views.length] });
+  $(state.view + "-tab").focus();
+});
 
-function toggleTheme() {
-  const dark = document.documentElement.classList.contains("dark") ||
-    (!document.documentElement.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
-  document.documentElement.className = dark ? "light" : "dark";
-  localStorage.setItem("theme", document.documentElement.className);
-  flame.draw();
-  chart.draw();
+// ---- Light and dark
+
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+
+function redraw() {
+  for (const picture of [flame, chart, heat, diff, ...Object.values(sides)])
+    picture.draw();
   parts.Metrics?.draw();
 }
 
+function toggleTheme() {
+  const root = document.documentElement, isDark = root.classList.contains("dark") || (!root.classList.contains("light") && prefersDark.matches);
+  root.className = isDark ? "light" : "dark";
+  localStorage.setItem("theme", root.className);
+  redraw();
+}
+
+prefersDark.addEventListener("change", redraw);
 $("theme").addEventListener("click", toggleTheme);
 $("help").addEventListener("click", () => $("keys").showModal());
-addEventListener("click", event => {
-  if (!$("menu").contains(event.target))
-    $("menu").hidden = true;
-});
+
+// ---- Keys
+
+const framed = action => () => {
+  const node = flame.hovered > 0 ? flame.hovered : flame.chosen;
+  if (state.view === "flame" && node > 0)
+    action(flame.tree.name(node));
+};
+const keys = {
+  "/": () => (change({ view: "flame" }), $("search").focus()), "?": () => $("keys").showModal(), t: toggleTheme, g: () => (change({ view: "flame" }), $("flame").focus()),
+  l: () => change({ live: state.live ? "" : "1" }), r: () => change({ collapse: state.collapse ? "" : "1" }),
+  m: () => state.view === "flame" && flame.tree && flame.menuHere(), n: () => nextMatch(1), N: () => nextMatch(-1), c: framed(copy), s: framed(lookAt), f: framed(name => narrowTo(exactly(name))),
+  h: framed(name => hide(exactly(name))), i: framed(name => narrowWithout(exactly(name))),
+  Escape: () => closeMenu() || (state.view === "flame" && flame.root && flame.zoom(flame.tree.parent[flame.root])),
+};
 addEventListener("keydown", event => {
-  if (event.key === "Escape")
-    $("menu").hidden = true;
-  if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey)
+  if (event.target.matches("input:not([type=checkbox]), select, textarea") || event.ctrlKey || event.metaKey || event.altKey || $("keys").open)
     return;
-  const number = Number(event.key) - 1;
-  if (event.key === "/") {
+  const action = keys[event.key] ?? (views[event.key - 1] && (() => change({ view: views[event.key - 1] })));
+  if (action) {
     event.preventDefault();
-    $("search").focus();
-  } else if (event.key === "?") {
-    $("keys").showModal();
-  } else if (event.key === "t") {
-    toggleTheme();
-  } else if (event.key === "l") {
-    change({ live: state.live ? "" : "1" });
-  } else if (event.key === "c" && tree && flame.hovered >= 0) {
-    navigator.clipboard.writeText(tree.name(flame.hovered));
-  } else if (event.key === "s" && tree && flame.hovered > 0) {
-    change({ view: "sandwich", function: tree.name(flame.hovered) });
-  } else if (views[number]) {
-    change({ view: views[number] });
+    action();
   }
 });
 
 document.documentElement.className = localStorage.getItem("theme") ?? "";
 readURL();
 showControls();
-load().finally(poll);
+load();

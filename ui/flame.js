@@ -1,322 +1,481 @@
-// A flame graph on a canvas. The data is what /api/v1/flame answers; docs/api.md describes it.
-const ROW = 19;
-const MIN_WIDTH = 0.6;
+// A flame graph on a canvas: as large as what is seen of it, drawn again when that moves.
+import { INK, differenceColour, frameColours } from "./colours.js";
+import { baseName } from "./match.js";
 
-const kinds = { kernel: "#e8590c", native: "#f2b84b", go: "#22b8cf", jvm: "#69c36d", cpython: "#6d9eeb", v8js: "#b4d455",
-                ruby: "#e5738a", php: "#a597e8", perl: "#7bbfb5", dotnet: "#b487c9", label: "#c6a5e0", other: "#b0b5bd" };
+const ROW = 20, TEXT_FROM = 24, CLICK = 4, WIDTH_MIN = 1e-7, FONT = "12px system-ui, sans-serif";
 
-export function kindColour(type) {
-  return kinds[type] ?? (type ? "#cdb79e" : "#d8cfc0");
-}
+// How wide letters are: measured once, since measuring each text takes longer than drawing it.
+const letters = new Float64Array(128);
 
-function hashColour(text) {
-  let hash = 2166136261;
-  for (let i = 0; i < text.length; i++)
-    hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
-  return `hsl(${(hash >>> 0) % 360} 55% ${62 + (hash >>> 9) % 14}%)`;
-}
-
-// Colour-blind safe: red for more, blue for less, grey for the same.
-function differenceColour(share, before) {
-  const change = before ? (share - before) / Math.max(share, before) : share ? 1 : 0;
-  const strength = Math.min(1, Math.abs(change));
-  if (strength < 0.02)
-    return "#c9ccd1";
-  return change > 0 ? `hsl(4 70% ${85 - 35 * strength}%)` : `hsl(208 70% ${85 - 35 * strength}%)`;
-}
-
-export class Tree {
-  // nodes: [frame, total, self, children (, total of the other range)] each before its children.
-  constructor(answer, compared = false) {
-    const step = compared ? 5 : 4, raw = answer.nodes, count = raw.length / step;
-    Object.assign(this, { count, frames: answer.frames, unit: answer.unit, period: Number(answer.period) || 0, compared,
-                          coarse: answer.coarse, total: answer.total, whole: answer.root });
-    this.frame = new Uint32Array(count);
-    this.value = new Float64Array(count);
-    this.self = new Float64Array(count);
-    this.other = compared ? new Float64Array(count) : null;
-    this.parent = new Int32Array(count).fill(-1);
-    this.level = new Uint16Array(count);
-    this.children = Array.from({ length: count }, () => []);
-    const open = [];
-    for (let i = 0; i < count; i++) {
-      const at = i * step;
-      this.frame[i] = raw[at];
-      this.value[i] = raw[at + 1];
-      this.self[i] = raw[at + 2];
-      if (compared)
-        this.other[i] = raw[at + 4];
-      const above = open.at(-1);
-      if (above) {
-        this.parent[i] = above.node;
-        this.level[i] = this.level[above.node] + 1;
-        this.children[above.node].push(i);
-        above.left--;
-      }
-      if (raw[at + 3])
-        open.push({ node: i, left: raw[at + 3] });
-      while (open.length && !open.at(-1).left)
-        open.pop();
-    }
-    this.place();
+function fitting(context, text, room) {
+  if (!letters[32])
+    for (let code = 32; code < 128; code++)
+      letters[code] = context.measureText(String.fromCharCode(code)).width;
+  let width = 0, whole = 0;
+  for (let i = 0; i < text.length; i++) {
+    width += letters[Math.min(127, text.charCodeAt(i))] || 12;
+    if (width > room)
+      return whole ? text.slice(0, whole) + "…" : "";
+    if (width < room - 11)
+      whole = i + 1;
   }
-
-  width(node) {
-    return this.compared ? Math.max(this.value[node], this.other[node]) : this.value[node];
-  }
-
-  // Siblings by name, so that a picture looks like the one before it; what was left out comes last.
-  place() {
-    const rank = node => this.type(node) === "other" ? 1 : 0;
-    this.left = new Float64Array(this.count);
-    this.depth = 0;
-    for (let i = 0; i < this.count; i++) {
-      let at = this.left[i];
-      this.children[i].sort((a, b) => rank(a) - rank(b) || (this.name(a) < this.name(b) ? -1 : 1));
-      for (const child of this.children[i]) {
-        this.left[child] = at;
-        at += this.width(child);
-      }
-      this.depth = Math.max(this.depth, this.level[i]);
-    }
-  }
-
-  name(node) { return node ? this.frames[this.frame[node]][0] : "all"; }
-  type(node) { return this.frames[this.frame[node]][3]; }
-  exe(node) { return this.frames[this.frame[node]][2]; }
-  isInline(node) { return this.frames[this.frame[node]][5]; }
-
-  path(node) {
-    const names = [];
-    for (; node > 0; node = this.parent[node])
-      names.unshift(this.name(node));
-    return names;
-  }
-
-  find(names) {
-    let node = 0;
-    for (const name of names) {
-      node = this.children[node].find(child => this.name(child) === name);
-      if (node === undefined)
-        return -1;
-    }
-    return node;
-  }
-
-  hasOther(node) {
-    return this.children[node].some(child => this.type(child) === "other" || this.hasOther(child));
-  }
-
-  amount(value) {
-    if (this.period && this.unit === "count")
-      return seconds(value * this.period / 1e9) + ` (${value.toLocaleString()} samples)`;
-    return this.unit === "nanoseconds" ? seconds(value / 1e9) : `${value.toLocaleString()} ${this.unit}`;
-  }
-
-  // The share that frames with a match have together: what is below a match is not counted again.
-  match(test) {
-    const matched = new Uint8Array(this.count), below = new Uint8Array(this.count), byFrame = new Map();
-    let sum = 0;
-    for (let i = 1; i < this.count; i++) {
-      if (!byFrame.has(this.frame[i]))
-        byFrame.set(this.frame[i], test(this.name(i)));
-      matched[i] = byFrame.get(this.frame[i]) ? 1 : 0;
-      below[i] = below[this.parent[i]] || matched[this.parent[i]];
-      if (matched[i] && !below[i])
-        sum += this.value[i];
-    }
-    return { matched, share: this.value[0] ? sum / this.value[0] : 0 };
-  }
-}
-
-export function seconds(value) {
-  if (value >= 7200)
-    return (value / 3600).toFixed(1) + " h";
-  if (value >= 120)
-    return (value / 60).toFixed(1) + " min";
-  return value >= 1 ? value.toFixed(2) + " s" : (value * 1000).toFixed(value >= 0.01 ? 0 : 2) + " ms";
+  return text;
 }
 
 export class Flame {
-  // events: hover(node), zoom(node), menu(node, x, y)
-  constructor(canvas, events) {
-    Object.assign(this, { canvas, events, tree: null, root: 0, hovered: -1, chosen: 0, matched: null, colour: "type",
-                          icicle: false });
-    canvas.addEventListener("mousemove", event => this.hover(this.at(event)));
-    canvas.addEventListener("mouseleave", () => this.hover(-1));
-    canvas.addEventListener("click", event => this.zoom(this.at(event)));
-    canvas.addEventListener("dblclick", () => this.zoom(0));
-    canvas.addEventListener("contextmenu", event => {
-      const node = this.at(event);
-      if (node >= 0) {
-        event.preventDefault();
-        this.events.menu?.(node, event.clientX, event.clientY);
-      }
-    });
-    canvas.addEventListener("keydown", event => this.key(event));
-    new ResizeObserver(() => this.draw()).observe(canvas.parentElement);
+  // box: the element that scrolls, with a canvas in it. events: hover(node, x, y), zoom(node), menu(node, x, y), view(from, to)
+  constructor(box, events) {
+    Object.assign(this, { box, events, canvas: box.querySelector("canvas"), tree: null, root: 0, from: 0, to: 1, hovered: -1, chosen: 0,
+                          found: null, colour: "kind", icicle: true });
+    this.spacer = box.appendChild(document.createElement("div"));
+    this.context = this.canvas.getContext("2d", { alpha: false });
+    this.listen();
+    new ResizeObserver(() => this.draw()).observe(box);
   }
 
-  show(tree, path = []) {
+  // ---- What is shown
+
+  show(tree, path = "") {
+    const isFirst = !this.tree;
     this.tree = tree;
-    this.root = Math.max(0, tree.find(path));
-    this.chosen = this.root;
+    this.fills = null;
+    this.found = null;
     this.hovered = -1;
-    this.draw();
+    this.look(Math.max(0, tree.find(path)));
     // Flames stand on the ground: that is where one begins to look.
-    if (!this.icicle)
-      this.canvas.parentElement.scrollTop = this.canvas.parentElement.scrollHeight;
+    if (isFirst && !this.icicle)
+      this.box.scrollTop = this.box.scrollHeight;
   }
 
-  search(matched) {
-    this.matched = matched;
-    this.draw();
-  }
-
-  zoom(node) {
-    if (node < 0 || !this.tree || this.tree.type(node) === "other")
-      return;
+  look(node) {
+    const tree = this.tree, all = tree.width[0] || 1;
     this.root = this.chosen = node;
+    this.from = tree.left[node] / all;
+    this.to = (tree.left[node] + tree.width[node]) / all;
+    if (!(this.to > this.from))
+      [this.from, this.to] = [0, 1];
     this.draw();
+    this.events.view?.(this.from, this.to);
+  }
+
+  recolour(by) {
+    this.colour = by;
+    this.fills = null;
+    this.draw();
+  }
+
+  search(found) {
+    this.found = found;
+    this.draw();
+  }
+
+  // A step inwards or back: the address of the page follows.
+  zoom(node) {
+    if (node < 0 || !this.tree)
+      return;
+    this.look(node);
+    this.reveal(node);
     this.events.zoom?.(node);
   }
 
-  hover(node) {
-    if (node === this.hovered)
+  // A window of the whole width, by wheel, drag, pinch or the small map.
+  window(from, to) {
+    const width = Math.min(1, Math.max(WIDTH_MIN, to - from));
+    this.from = Math.min(1 - width, Math.max(0, from));
+    this.to = this.from + width;
+    this.drawSoon();
+    this.events.view?.(this.from, this.to);
+  }
+
+  // Brings a node's row into sight.
+  reveal(node) {
+    const top = this.row(this.tree.level[node]) * ROW, { scrollTop, clientHeight } = this.box;
+    if (top < scrollTop || top + 2 * ROW > scrollTop + clientHeight)
+      this.box.scrollTop = Math.max(0, top - clientHeight / 2);
+  }
+
+  // The next frame that was found, or the one before: made wide enough to be seen.
+  next(step) {
+    const nodes = this.found?.found;
+    if (!nodes?.length)
       return;
-    this.hovered = node;
+    let at = nodes.findIndex(node => node >= this.chosen);
+    at = at < 0 ? (step > 0 ? 0 : nodes.length - 1) : nodes[at] === this.chosen ? at + step : step > 0 ? at : at - 1;
+    this.choose(nodes[(at + nodes.length) % nodes.length]);
+    return (at + nodes.length) % nodes.length;
+  }
+
+  choose(node) {
+    const tree = this.tree, [x, , width] = this.place(node);
+    if (width < 12 || x < 0 || x + width > this.width) {
+      let wide = node;
+      while (wide && tree.width[wide] < 40 * tree.width[node])
+        wide = tree.parent[wide];
+      if (width < 12 || x < 0 || x + width > this.width)
+        this.look(wide);
+    }
+    this.chosen = node;
+    this.reveal(node);
     this.draw();
-    this.events.hover?.(node);
+    const [left, top, wide] = this.place(node), bounds = this.canvas.getBoundingClientRect();
+    this.events.hover?.(node, bounds.left + Math.max(0, left) + Math.min(40, wide / 2), bounds.top + top + ROW);
   }
 
-  // Ancestors of the root are as wide as the canvas.
-  box(node) {
-    const tree = this.tree, scale = this.width / Math.max(1, tree.width(this.root));
-    const row = this.icicle ? tree.level[node] : this.rows - 1 - tree.level[node];
-    if (tree.level[node] < tree.level[this.root])
-      return [0, row * ROW, this.width];
-    return [(tree.left[node] - tree.left[this.root]) * scale, row * ROW, tree.width(node) * scale];
+  // ---- Where things are
+
+  row(level) {
+    return this.icicle ? level : this.tree.depth + (this.tree.pruned ? 1 : 0) - level;
   }
 
-  isShown(node) {
-    const tree = this.tree, root = this.root;
-    if (tree.level[node] < tree.level[root]) {
-      let above = root;
-      while (tree.level[above] > tree.level[node])
-        above = tree.parent[above];
-      return above === node;
-    }
-    return tree.left[node] >= tree.left[root] - 1e-9 &&
-      tree.left[node] + tree.width(node) <= tree.left[root] + tree.width(root) + 1e-9 && this.isBelow(node);
+  // Left, top and width on the canvas.
+  place(node) {
+    const tree = this.tree, scale = this.width / ((this.to - this.from) * (tree.width[0] || 1));
+    return [(tree.left[node] - this.from * tree.width[0]) * scale, this.row(tree.level[node]) * ROW - this.box.scrollTop,
+            tree.width[node] * scale];
   }
 
-  isBelow(node) {
+  // The place in `order` of the first node of a level that ends after x.
+  firstAfter(level, x) {
     const tree = this.tree;
-    if (!this.root)
-      return true;
-    while (tree.level[node] > tree.level[this.root])
-      node = tree.parent[node];
-    return node === this.root;
-  }
-
-  fill(node) {
-    const tree = this.tree;
-    if (tree.compared)
-      return differenceColour(tree.value[node] / Math.max(1, tree.value[0]), tree.other[node] / Math.max(1, tree.other[0]));
-    if (tree.type(node) === "other")
-      return kinds.other;
-    return this.colour === "exe" ? hashColour(tree.exe(node)) : this.colour === "name" ? hashColour(tree.name(node))
-      : kindColour(tree.type(node));
-  }
-
-  draw() {
-    const tree = this.tree, canvas = this.canvas;
-    if (!tree || !canvas.parentElement.clientWidth)
-      return;
-    const ratio = devicePixelRatio || 1, style = getComputedStyle(document.documentElement);
-    this.width = canvas.parentElement.clientWidth;
-    this.rows = tree.depth + 1;
-    canvas.style.height = this.rows * ROW + "px";
-    canvas.width = this.width * ratio;
-    canvas.height = this.rows * ROW * ratio;
-    const context = this.context = canvas.getContext("2d");
-    context.scale(ratio, ratio);
-    context.font = "12px system-ui, sans-serif";
-    context.textBaseline = "middle";
-    for (let i = 0; i < tree.count; i++)
-      if (tree.width(i) && this.isShown(i))
-        this.drawNode(i, style);
-  }
-
-  drawNode(node, style) {
-    const context = this.context, tree = this.tree, [x, y, width] = this.box(node);
-    if (width < MIN_WIDTH)
-      return;
-    const faded = (this.matched && !this.matched[node] && node) || tree.level[node] < tree.level[this.root];
-    context.globalAlpha = faded ? 0.35 : 1;
-    context.fillStyle = node ? this.fill(node) : style.getPropertyValue("--line");
-    context.fillRect(x, y, Math.max(1, width - 0.6), ROW - 1);
-    context.globalAlpha = 1;
-    if (this.matched?.[node] || node === this.hovered || (node === this.chosen && document.activeElement === this.canvas)) {
-      context.strokeStyle = this.matched?.[node] && node !== this.hovered ? "#9c36b5" : style.getPropertyValue("--fg");
-      context.lineWidth = 1.5;
-      context.strokeRect(x + 0.75, y + 0.75, Math.max(0.5, width - 2), ROW - 2.5);
+    let low = tree.starts[level], high = tree.starts[level + 1];
+    while (low < high) {
+      const middle = (low + high) >> 1, node = tree.order[middle];
+      if (tree.left[node] + tree.width[node] <= x)
+        low = middle + 1;
+      else
+        high = middle;
     }
-    if (width > 32)
-      this.drawText(node, x, y, width, faded, style);
+    return low;
   }
 
-  drawText(node, x, y, width, faded, style) {
-    const context = this.context;
-    let text = (this.tree.isInline(node) ? "↳ " : "") + this.tree.name(node);
-    const fits = Math.floor((width - 8) / 6.2);
-    if (text.length > fits)
-      text = text.slice(0, Math.max(1, fits - 1)) + "…";
-    context.fillStyle = !node || faded ? style.getPropertyValue("--fg") : "#1d1d1f";
-    context.save();
-    context.beginPath();
-    context.rect(x, y, width - 3, ROW);
-    context.clip();
-    context.fillText(text, Math.max(x, 0) + 4, y + ROW / 2);
-    context.restore();
-  }
-
+  // The node under the mouse; of what was left out, the node that it is a part of.
   at(event) {
     const tree = this.tree;
     if (!tree)
       return -1;
-    const bounds = this.canvas.getBoundingClientRect();
-    const x = event.clientX - bounds.left, row = Math.floor((event.clientY - bounds.top) / ROW);
-    const level = this.icicle ? row : this.rows - 1 - row;
-    for (let i = 0; i < tree.count; i++) {
-      if (tree.level[i] !== level || !this.isShown(i))
+    const bounds = this.canvas.getBoundingClientRect(), all = tree.width[0];
+    const x = (this.from + (event.clientX - bounds.left) / this.width * (this.to - this.from)) * all;
+    const row = Math.floor((event.clientY - bounds.top + this.box.scrollTop) / ROW);
+    const level = this.icicle ? row : this.row(0) - row;
+    for (let l = level; l >= 0 && l >= level - 1; l--) {
+      if (l > tree.depth)
         continue;
-      const [left, , width] = this.box(i);
-      if (x >= left && x < left + Math.max(width, MIN_WIDTH))
-        return i;
+      const node = tree.order[this.firstAfter(l, x)];
+      const isIn = this.firstAfter(l, x) < tree.starts[l + 1] && tree.left[node] <= x;
+      if (l === level && isIn)
+        return node;
+      if (l < level)
+        return isIn && tree.rest[node] > 0 && x < this.restLeft(node) + tree.rest[node] && x >= this.restLeft(node) ? node : -1;
     }
     return -1;
   }
 
+  restLeft(node) {
+    const tree = this.tree, last = tree.first[node + 1] - 1, kid = tree.kids[last];
+    return last < tree.first[node] ? tree.left[node] : tree.left[kid] + tree.width[kid];
+  }
+
+  // ---- Drawing
+
+  drawSoon() {
+    this.soon ??= requestAnimationFrame(() => {
+      this.soon = undefined;
+      this.draw();
+    });
+  }
+
+  resize() {
+    const ratio = devicePixelRatio || 1, { clientWidth, clientHeight } = this.box;
+    const rows = (this.tree.depth + 1 + (this.tree.pruned ? 1 : 0)) * ROW, height = Math.min(clientHeight, rows);
+    this.width = clientWidth;
+    this.height = height;
+    this.spacer.style.height = Math.max(0, rows - height) + "px";
+    if (this.canvas.width !== Math.round(clientWidth * ratio) || this.canvas.height !== Math.round(height * ratio)) {
+      this.canvas.style.height = height + "px";
+      this.canvas.width = Math.round(clientWidth * ratio);
+      this.canvas.height = Math.round(height * ratio);
+    }
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  }
+
+  draw() {
+    const tree = this.tree;
+    if (!tree || !this.box.clientWidth)
+      return;
+    const style = getComputedStyle(document.documentElement), context = this.context;
+    this.resize();
+    this.colours = Object.fromEntries(["bg", "fg", "dim", "line", "found"].map(name => [name, style.getPropertyValue("--" + name)]));
+    this.fills ??= tree.compared ? null : frameColours(tree, this.colour, i => baseName(tree.executables[tree.frames.executable[i]][0]));
+    context.fillStyle = this.colours.bg;
+    context.fillRect(0, 0, this.width, this.height);
+    context.font = FONT;
+    context.textBaseline = "middle";
+    const first = Math.floor(this.box.scrollTop / ROW), last = Math.ceil((this.box.scrollTop + this.height) / ROW);
+    for (let row = first; row <= last; row++) {
+      const level = this.icicle ? row : this.row(0) - row;
+      if (level >= 0 && level <= tree.depth)
+        this.drawLevel(level);
+    }
+    for (let level = 0; level <= tree.depth && tree.pruned; level++)
+      this.drawRest(level);
+    this.outline(this.chosen, document.activeElement === this.canvas ? 2 : 0);
+    this.outline(this.hovered, 1.5);
+  }
+
+  drawLevel(level) {
+    const tree = this.tree, all = tree.width[0] || 1, end = tree.starts[level + 1], right = this.to * all;
+    const scale = this.width / ((this.to - this.from) * all), pixel = 1 / scale;
+    const y = this.row(level) * ROW - this.box.scrollTop, origin = this.from * all;
+    for (let at = this.firstAfter(level, origin); at < end; at++) {
+      const node = tree.order[at], left = tree.left[node], width = tree.width[node];
+      if (left >= right)
+        return;
+      if (!(width > 0))
+        continue;
+      this.drawNode(node, (left - origin) * scale, y, width * scale);
+      // What is narrower than a pixel is drawn once a pixel.
+      if (width < pixel)
+        at = Math.max(at, this.firstAfter(level, left + pixel) - 1);
+    }
+  }
+
+  fill(node) {
+    const tree = this.tree;
+    if (!node)
+      return this.colours.line;
+    return tree.compared ? differenceColour(tree.value[node] / (tree.value[0] || 1), tree.base[node] / (tree.base[0] || 1))
+      : this.fills[tree.frame[node]];
+  }
+
+  drawNode(node, x, y, width) {
+    const tree = this.tree, context = this.context, isFound = this.found && this.found.matched[tree.frame[node]] && node > 0;
+    const isFaded = (this.found && !isFound && node > 0) || tree.level[node] < tree.level[this.root];
+    const left = Math.max(0, x), shown = Math.min(this.width, x + width) - left;
+    context.globalAlpha = isFaded ? 0.38 : 1;
+    context.fillStyle = isFound ? this.colours.found : this.fill(node);
+    context.fillRect(left, y, Math.max(0.7, shown - (shown > 3 ? 1 : 0)), ROW - 1);
+    context.globalAlpha = 1;
+    if (shown >= TEXT_FROM)
+      this.drawText(node, left, y, shown, isFaded || !node, isFound);
+  }
+
+  drawText(node, x, y, width, isPlain, isFound) {
+    const tree = this.tree, context = this.context, text = (node && tree.isInlined(node) ? "↳ " : "") + tree.name(node);
+    context.fillStyle = isPlain && !isFound ? this.colours.fg : INK;
+    context.fillText(fitting(context, text, width - 7), x + 4, y + ROW / 2);
+  }
+
+  // What was left out of a node's children for being small: it is fetched when one zooms in.
+  drawRest(level) {
+    const tree = this.tree, all = tree.width[0] || 1, scale = this.width / ((this.to - this.from) * all), row = this.row(level + 1);
+    const y = row * ROW - this.box.scrollTop, origin = this.from * all, end = tree.starts[level + 1], context = this.context;
+    if (y < -ROW || y > this.height)
+      return;
+    context.fillStyle = this.colours.line;
+    for (let at = this.firstAfter(level, origin); at < end; at++) {
+      const node = tree.order[at];
+      if (tree.left[node] >= this.to * all)
+        return;
+      if (tree.width[node] * scale < 1) {
+        at = Math.max(at, this.firstAfter(level, tree.left[node] + 1 / scale) - 1);
+        continue;
+      }
+      const share = tree.compared ? tree.rest[node] / (tree.value[0] || 1) : tree.rest[node], width = share * scale;
+      if (width < 0.5)
+        continue;
+      const x = (this.restLeft(node) - origin) * scale;
+      context.fillRect(Math.max(0, x), y, Math.min(this.width, x + width) - Math.max(0, x), ROW - 1);
+      if (width > 60) {
+        context.fillStyle = this.colours.dim;
+        context.fillText("(other)", Math.max(0, x) + 4, y + ROW / 2);
+        context.fillStyle = this.colours.line;
+      }
+    }
+  }
+
+  outline(node, width) {
+    if (node < 0 || !width)
+      return;
+    const [x, y, wide] = this.place(node), left = Math.max(0, x), context = this.context;
+    context.strokeStyle = this.colours.fg;
+    context.lineWidth = width;
+    context.strokeRect(left + width / 2, y + width / 2, Math.max(1, Math.min(this.width, x + wide) - left - width), ROW - 1 - width);
+  }
+
+  // ---- Mouse, fingers, keys
+
+  listen() {
+    const canvas = this.canvas, pointers = this.pointers = new Map();
+    this.box.addEventListener("scroll", () => this.drawSoon());
+    canvas.addEventListener("pointerdown", event => {
+      if (event.button === 0) {
+        pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+        this.drag = { x: event.clientX, y: event.clientY, from: this.from, to: this.to, top: this.box.scrollTop, moved: false };
+      }
+    });
+    canvas.addEventListener("pointermove", event => this.move(event));
+    for (const name of ["pointerup", "pointercancel", "pointerleave"])
+      canvas.addEventListener(name, event => {
+        pointers.delete(event.pointerId);
+        if (name === "pointerleave")
+          this.hover(-1);
+      });
+    canvas.addEventListener("click", event => {
+      if (!this.drag?.moved)
+        this.zoom(this.at(event));
+    });
+    canvas.addEventListener("dblclick", () => this.zoom(0));
+    canvas.addEventListener("contextmenu", event => {
+      // The key for menus has no place: it is for the frame that is chosen.
+      const node = event.button === 2 || event.pointerType === "touch" ? this.at(event) : this.chosen;
+      if (node >= 0 && this.tree) {
+        event.preventDefault();
+        this.events.menu?.(node, event.clientX, event.clientY);
+      }
+    });
+    canvas.addEventListener("wheel", event => this.wheel(event), { passive: false });
+    canvas.addEventListener("keydown", event => this.key(event));
+    canvas.addEventListener("focus", () => this.draw());
+    canvas.addEventListener("blur", () => this.draw());
+  }
+
+  hover(node, event) {
+    if (node !== this.hovered) {
+      this.hovered = node;
+      this.drawSoon();
+    }
+    this.events.hover?.(node, event?.clientX, event?.clientY);
+  }
+
+  move(event) {
+    const held = this.pointers.get(event.pointerId);
+    if (!held || !this.drag)
+      return void (this.pointers.size || this.hover(this.at(event), event));
+    const others = [...this.pointers.entries()].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
+    if (others.length) {
+      this.pinch(held, { x: event.clientX }, others[0]);
+      Object.assign(held, { x: event.clientX, y: event.clientY });
+      return;
+    }
+    const { drag } = this, dx = event.clientX - drag.x, dy = event.clientY - drag.y;
+    if (!drag.moved && Math.hypot(dx, dy) < CLICK)
+      return;
+    if (!drag.moved)
+      this.canvas.setPointerCapture(event.pointerId);
+    drag.moved = true;
+    const width = drag.to - drag.from, from = drag.from - dx / this.width * width;
+    this.window(from, from + width);
+    if (event.pointerType === "mouse")
+      this.box.scrollTop = drag.top - dy;
+  }
+
+  pinch(before, now, other) {
+    const bounds = this.canvas.getBoundingClientRect(), old = Math.max(10, Math.abs(before.x - other.x));
+    const factor = old / Math.max(10, Math.abs(now.x - other.x));
+    this.drag.moved = true;
+    this.scale(factor, ((now.x + other.x) / 2 - bounds.left) / this.width);
+  }
+
+  // at: the share of the canvas that stays where it is.
+  scale(factor, at) {
+    const width = this.to - this.from, fixed = this.from + at * width, wide = Math.min(1, width * factor);
+    this.window(fixed - at * wide, fixed - at * wide + wide);
+  }
+
+  wheel(event) {
+    if (!this.tree)
+      return;
+    const width = this.to - this.from;
+    if (event.ctrlKey || event.altKey || event.metaKey) {
+      this.scale(Math.exp(event.deltaY * 0.004), (event.clientX - this.canvas.getBoundingClientRect().left) / this.width);
+    } else if ((event.deltaX || event.shiftKey) && width < 1) {
+      const by = (event.deltaX || event.deltaY) / this.width * width;
+      this.window(this.from + by, this.to + by);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+
   key(event) {
     const tree = this.tree, node = this.chosen;
-    if (!tree)
+    if (!tree || event.ctrlKey || event.metaKey || event.altKey)
       return;
-    const siblings = node ? tree.children[tree.parent[node]] : [0], place = siblings.indexOf(node);
-    const widest = tree.children[node].reduce((a, b) => a < 0 || tree.width(b) > tree.width(a) ? b : a, -1);
+    const siblings = node ? tree.children(tree.parent[node]) : Uint32Array.of(0), place = siblings.indexOf(node);
+    let widest = -1;
+    for (const child of tree.children(node))
+      if (widest < 0 || tree.width[child] > tree.width[widest])
+        widest = child;
     const inward = this.icicle ? "ArrowDown" : "ArrowUp", outward = this.icicle ? "ArrowUp" : "ArrowDown";
-    const moves = { ArrowLeft: siblings[place - 1], ArrowRight: siblings[place + 1], [inward]: widest,
-                    [outward]: tree.parent[node] };
-    if (event.key === "Enter")
-      this.zoom(node);
-    else if (event.key === "Escape")
-      this.zoom(Math.max(0, tree.parent[this.root]));
+    const moves = { ArrowLeft: siblings[place - 1], ArrowRight: siblings[place + 1], [inward]: widest, [outward]: tree.parent[node],
+                    Home: 0 };
+    const actions = { Enter: () => this.zoom(node), " ": () => this.zoom(node), Backspace: () => this.zoom(Math.max(0, tree.parent[this.root])),
+                      Escape: () => this.zoom(Math.max(0, tree.parent[this.root])), "+": () => this.scale(0.5, 0.5), "-": () => this.scale(2, 0.5) };
+    if (actions[event.key])
+      actions[event.key]();
     else if (moves[event.key] >= 0)
-      this.chosen = moves[event.key];
+      this.choose(moves[event.key]);
     else if (!(event.key in moves))
       return;
     event.preventDefault();
-    this.draw();
-    this.events.hover?.(this.chosen);
+    event.stopPropagation();
+  }
+
+  menuHere() {
+    const [x, y, width] = this.place(this.chosen), bounds = this.canvas.getBoundingClientRect();
+    this.events.menu?.(this.chosen, bounds.left + Math.max(0, x) + Math.min(30, width / 2), bounds.top + y + ROW);
+  }
+}
+
+// The whole of it, small, with the part that is seen; dragging there moves it.
+export class SmallMap {
+  constructor(canvas, flame) {
+    Object.assign(this, { canvas, flame });
+    const go = event => {
+      if (!event.buttons || !flame.tree)
+        return;
+      const middle = event.offsetX / canvas.clientWidth, half = (flame.to - flame.from) / 2;
+      flame.window(middle - half, middle + half);
+    };
+    canvas.addEventListener("pointerdown", event => {
+      canvas.setPointerCapture(event.pointerId);
+      go(event);
+    });
+    canvas.addEventListener("pointermove", go);
+  }
+
+  draw() {
+    const { canvas, flame } = this, tree = flame.tree;
+    canvas.hidden = !tree || flame.to - flame.from > 0.999;
+    if (canvas.hidden)
+      return;
+    const width = canvas.width = canvas.clientWidth, height = canvas.height = canvas.clientHeight, context = canvas.getContext("2d");
+    if (this.of !== tree || this.picture?.width !== width)
+      this.picture = this.silhouette(width, height);
+    this.of = tree;
+    context.drawImage(this.picture, 0, 0);
+    const style = getComputedStyle(document.documentElement), from = flame.from * width, wide = Math.max(3, (flame.to - flame.from) * width);
+    context.fillStyle = style.getPropertyValue("--accent");
+    context.globalAlpha = 0.25;
+    context.fillRect(from, 0, wide, height);
+    context.globalAlpha = 1;
+    context.strokeStyle = style.getPropertyValue("--accent");
+    context.strokeRect(from + 0.5, 0.5, wide - 1, height - 1);
+  }
+
+  // How deep it is at each place.
+  silhouette(width, height) {
+    const { tree } = this.flame, depth = new Uint16Array(width), picture = new OffscreenCanvas(width, height), context = picture.getContext("2d");
+    for (let i = 0; i < tree.count; i++) {
+      const from = Math.floor(tree.left[i] / tree.width[0] * width), to = Math.ceil((tree.left[i] + tree.width[i]) / tree.width[0] * width);
+      for (let x = from; x < Math.min(width, to); x++)
+        depth[x] = Math.max(depth[x], tree.level[i]);
+    }
+    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--dim");
+    for (let x = 0; x < width; x++) {
+      const high = depth[x] / Math.max(1, tree.depth) * (height - 2);
+      context.fillRect(x, this.flame.icicle ? 0 : height - high, 1, high);
+    }
+    return picture;
   }
 }

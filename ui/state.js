@@ -1,8 +1,12 @@
 // What is shown, as it stands in the URL: whoever opens the link sees the same.
-const defaults = { view: "flame", from: "now-5m", to: "now", group: "", search: "", path: "", function: "", part: "",
-                   colour: "type", icicle: "1", base: "before", live: "1" };
+const defaults = { view: "flame", from: "now-5m", to: "now", group: "", search: "", path: "", function: "", part: "", order: "self",
+                   colour: "kind", icicle: "1", collapse: "", base: "before", live: "1" };
 
-export const state = { ...defaults, where: [] };
+// What may be given more than once: labels that must hold, functions that stacks must have or not, and that are taken out.
+export const lists = ["where", "focus", "ignore", "hide"];
+const narrowing = ["focus", "ignore", "hide"];
+
+export const state = { ...defaults, ...Object.fromEntries(lists.map(key => [key, []])) };
 const listeners = [];
 
 export function onChange(listener) {
@@ -17,7 +21,8 @@ export function readURL() {
   const query = new URLSearchParams(location.search);
   for (const key of Object.keys(defaults))
     state[key] = query.get(key) ?? defaults[key];
-  state.where = query.getAll("where");
+  for (const key of lists)
+    state[key] = query.getAll(key);
   for (const label of labels)
     for (const value of query.getAll(label))
       state.where.push(label + "=" + value);
@@ -33,8 +38,9 @@ function url() {
   for (const [key, value] of Object.entries(defaults))
     if (state[key] !== value)
       query.set(key, state[key]);
-  for (const filter of state.where)
-    query.append("where", filter);
+  for (const key of lists)
+    for (const text of state[key])
+      query.append(key, text);
   return "/" + (query.size ? "?" + query : "");
 }
 
@@ -53,11 +59,29 @@ addEventListener("popstate", () => {
     listener({ ...state });
 });
 
-export function selection(extra = {}) {
+// The range and the labels.
+export function chosen(extra = {}) {
   const query = new URLSearchParams({ from: state.from, to: state.to, ...extra });
   for (const filter of state.where)
     query.append("where", filter);
   return query;
+}
+
+// The same, narrowed down to functions.
+export function selection(extra = {}) {
+  const query = chosen(extra);
+  for (const key of narrowing)
+    for (const text of state[key])
+      query.append(key, text);
+  if (state.collapse)
+    query.set("collapse", "1");
+  return query;
+}
+
+// Seconds since 1970 of a time as the URL has it.
+export function absolute(text) {
+  const units = { s: 1, m: 60, h: 3600, d: 86400 }, match = /^now(?:-(\d+)([smhd]))?$/.exec(text);
+  return match ? Date.now() / 1000 - (match[1] ? match[1] * units[match[2]] : 0) : Number(text);
 }
 
 // One answer at a time for each kind of question: a newer question makes an older one moot.
@@ -66,7 +90,9 @@ const running = {};
 export async function ask(name, query, slot = name) {
   running[slot]?.abort();
   const abort = running[slot] = new AbortController();
-  const answer = await fetch("/api/v1/" + name + "?" + query, { signal: abort.signal });
+  const answer = await fetch("/api/v1/" + name + "?" + query, { signal: abort.signal }).catch(error => {
+    throw error.name === "AbortError" ? error : new Error("wick does not answer. Is it still running?");
+  });
   if (answer.ok)
     return answer.json();
   let text = answer.statusText;

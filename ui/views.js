@@ -1,4 +1,6 @@
 // The views that are made of tables and text.
+import { bytes } from "./tree.js";
+
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -9,25 +11,6 @@ export function element(name, attributes = {}, ...children) {
   }
   made.append(...children);
   return made;
-}
-
-const percent = share => (100 * share).toFixed(share < 0.001 && share ? 3 : 1) + " %";
-
-export function topTable(answer, choose) {
-  const total = answer.total || 1;
-  const row = ([name, exe, file, type, self, all]) => element("tr", {},
-    element("td", { class: "number" }, percent(self / total)),
-    element("td", { class: "number" }, percent(all / total)),
-    element("td", { class: "name", title: name }, element("button", { type: "button", onclick: () => choose(name) }, name)),
-    element("td", {}, exe.split("/").pop()), element("td", {}, type), element("td", { title: file }, file.split("/").pop()));
-  return element("table", {}, element("thead", {}, element("tr", {},
-    element("th", { class: "number" }, "self"), element("th", { class: "number" }, "total"), element("th", {}, "function"),
-    element("th", {}, "file"), element("th", {}, "kind"), element("th", {}, "source"))),
-    element("tbody", {}, ...answer.rows.map(row)));
-}
-
-function bytes(value) {
-  return value >= 1 << 20 ? (value / (1 << 20)).toFixed(1) + " MiB" : (value / 1024).toFixed(1) + " KiB";
 }
 
 const moment = seconds => seconds ? new Date(seconds * 1000).toLocaleString() : "nothing yet";
@@ -44,4 +27,25 @@ export function statusView(status, hosts) {
     card("Samples with an impossible time", String(status.times_wrong), "kept under that of their arrival"),
     ...status.levels.map(level => card(`Reaches back: ${level.name}`, moment(level.first),
       `${level.blocks.toLocaleString()} blocks, ${bytes(level.bytes)}`)));
+}
+
+// What a store without anything in it says.
+export function firstHelp(origin) {
+  const port = new URL(origin).host, code = text => element("code", {}, text);
+  return element("div", { class: "help" }, element("h2", {}, "Nothing has been sampled yet"),
+    element("p", {}, "This page fills itself as soon as profiles come. Ways to have some:"),
+    element("ol", {},
+      element("li", {}, "This machine: ", code("sudo wick"), " samples all of it, 20 times a second for each CPU, and shows it here."),
+      element("li", {}, "Another machine with wick or any OTLP agent: send to ", code(port), " by gRPC, or by HTTP to ",
+              code(origin + "/v1development/profiles"), "."),
+      element("li", {}, "The OpenTelemetry eBPF profiler: ", code(`ebpf-profiler -collection-agent=${port} -disable-tls`)),
+      element("li", {}, "A file: ", code("wick convert cpu.pb.gz cpu.otlp"), ", then ",
+              code(`curl -H 'content-type: application/x-protobuf' --data-binary @cpu.otlp ${origin}/v1development/profiles`))),
+    element("p", {}, "If wick runs here and nothing comes, ", code("wick doctor"), " says why."));
+}
+
+// What a selection without anything in it says. actions: [text, action]
+export function emptyHelp(text, actions) {
+  return element("div", { class: "help" }, element("h2", {}, text), element("p", {}, ...actions.flatMap(([title, onclick]) =>
+    [element("button", { type: "button", onclick }, title), " "])));
 }

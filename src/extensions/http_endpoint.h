@@ -57,7 +57,7 @@ extern const char *const http_endpoint_transports[];
 	{ "compression_algorithms", CONFIG_REFUSED, .help = "requests have no body here; remove it" }, \
 	{ "middlewares", CONFIG_REFUSED, .help = "there are no middlewares; remove it" }
 
-#define HTTP_ENDPOINT_ROUTES_MAX 16
+#define HTTP_ENDPOINT_ROUTES_MAX 32
 
 struct http_endpoint_route {
 	const struct http_endpoint *endpoint;

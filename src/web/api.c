@@ -16,6 +16,7 @@
 #include "web/flame_json.h"
 #include "web/links.h"
 #include "web/lists_json.h"
+#include "web/narrow.h"
 #include "web/question.h"
 #include "web/reshape.h"
 #include "web/series_json.h"
@@ -27,6 +28,8 @@
 #define NODES_DEFAULT 16384
 #define NODES_MAX 1000000
 
+#define TAG_STEPS 256	/* of a range that moves with time */
+
 /* A request while it is answered. */
 struct call {
 	struct store *store;
@@ -37,14 +40,37 @@ struct call {
 	struct buf *why;
 };
 
+static void put_number(struct jsontext *j, const char *key, double value)
+{
+	jsontext_key(j, key);
+	jsontext_double(j, value);
+}
+
 /* ---- Flames ---------------------------------------------------------------------------- */
+
+/* What is chosen, narrowed down. */
+static int get_selected(struct call *c, const struct store_selection *selection, enum store_label group,
+			struct flame **ret_flame)
+{
+	_cleanup_(flame_freep) struct flame *flame = NULL;
+	struct narrow narrow;
+	int r = narrow_read(&narrow, c->question, c->why);
+
+	if (r == 0)
+		r = store_flame(c->store, selection, group, &flame);
+	if (r == 0)
+		r = narrow_flame(&narrow, &flame, c->why);
+	if (r == 0)
+		*ret_flame = TAKE(flame);
+	return r;
+}
 
 static int get_flame(struct call *c, struct flame **ret_flame)
 {
 	enum store_label group;
 	int r = question_label(c->question, "group", &group, c->why);
 
-	return r < 0 ? r : store_flame(c->store, &c->question->selection, group, ret_flame);
+	return r < 0 ? r : get_selected(c, &c->question->selection, group, ret_flame);
 }
 
 static int put_flame(struct call *c, const struct flame *flame, const s64 *compared)
@@ -81,9 +107,9 @@ static int answer_diff(struct call *c)
 	if (r == 0)
 		r = question_label(c->question, "group", &group, c->why);
 	if (r == 0)
-		r = store_flame(c->store, &c->question->selection, group, &now);
+		r = get_selected(c, &c->question->selection, group, &now);
 	if (r == 0)
-		r = store_flame(c->store, &base, group, &before);
+		r = get_selected(c, &base, group, &before);
 	if (r == 0)
 		r = reshape_join(now, before, &joined, &compared);
 	return r < 0 ? r : put_flame(c, joined, compared);
@@ -123,17 +149,43 @@ static int answer_top(struct call *c)
 {
 	_cleanup_(flame_freep) struct flame *flame = NULL;
 	_cleanup_(links_done) struct links links = { 0 };
-	u32 first = 0, rows = 1000;
-	int r = question_number(c->question, "first", 0, UINT32_MAX, &first, c->why);
+	struct top_options options = { .part = question_text(c->question, "part", ""), .rows_max = 1000 };
+	int r = question_number(c->question, "first", 0, UINT32_MAX, &options.first, c->why);
 
 	if (r == 0)
-		r = question_number(c->question, "rows", 1, 100000, &rows, c->why);
+		r = question_number(c->question, "rows", 1, 100000, &options.rows_max, c->why);
 	if (r == 0)
-		r = store_flame(c->store, &c->question->selection, STORE_LABEL_COUNT, &flame);
+		r = top_order_read(question_text(c->question, "order", ""), &options.order, c->why);
+	if (r == 0)
+		r = get_selected(c, &c->question->selection, STORE_LABEL_COUNT, &flame);
 	if (r == 0)
 		r = links_init(&links, flame);
-	return r < 0 ? r :
-		       top_json(flame, &links, question_text(c->question, "part", ""), first, rows, c->answer->body);
+	return r < 0 ? r : top_json(flame, &links, &options, c->answer->body, c->why);
+}
+
+static int answer_search(struct call *c)
+{
+	_cleanup_(flame_freep) struct flame *flame = NULL;
+	struct jsontext j = { .b = c->answer->body };
+	const char *text = question_text(c->question, "text", "");
+	struct narrow_found found;
+	int r;
+
+	if (!*text) {
+		buf_addf(c->why, "text is missing: what to look for");
+		return -EINVAL;
+	}
+	r = get_flame(c, &flame);
+	if (r == 0)
+		r = narrow_find(flame, text, &found, c->why);
+	if (r < 0)
+		return r;
+	jsontext_open(&j, '{');
+	put_number(&j, "total", (double)flame_nodes(flame)[0].total);
+	put_number(&j, "matched", (double)found.total);
+	put_number(&j, "nodes", found.nodes);
+	jsontext_close(&j, '}');
+	return 0;
 }
 
 static int answer_executables(struct call *c)
@@ -144,19 +196,13 @@ static int answer_executables(struct call *c)
 	int r = question_number(c->question, "rows", 1, 100000, &rows, c->why);
 
 	if (r == 0)
-		r = store_flame(c->store, &c->question->selection, STORE_LABEL_COUNT, &flame);
+		r = get_selected(c, &c->question->selection, STORE_LABEL_COUNT, &flame);
 	if (r == 0)
 		r = links_init(&links, flame);
 	return r < 0 ? r : executables_json(flame, &links, rows, c->answer->body);
 }
 
 /* ---- Numbers ----------------------------------------------------------------------------- */
-
-static void put_number(struct jsontext *j, const char *key, double value)
-{
-	jsontext_key(j, key);
-	jsontext_double(j, value);
-}
 
 static int answer_values(struct call *c)
 {
@@ -421,26 +467,36 @@ static int answer_export(struct call *c)
 
 /* ---- All of them --------------------------------------------------------------------------------- */
 
-static const struct {
+static const struct question_kind {
 	const char *name;
 	int (*answer)(struct call *c);
+	bool is_stored;		/* of the store alone: the same until the store changes */
 } calls[] = {
-	{ "arrivals", answer_arrivals },
-	{ "callees", answer_callees },
-	{ "callers", answer_callers },
-	{ "chart", answer_chart },
-	{ "diff", answer_diff },
-	{ "executables", answer_executables },
-	{ "export", answer_export },
-	{ "flame", answer_flame },
-	{ "generation", answer_generation },
-	{ "heat", answer_heat },
-	{ "series", answer_series },
-	{ "status", answer_status },
-	{ "top", answer_top },
-	{ "traces", answer_traces },
-	{ "values", answer_values },
+	{ "arrivals", answer_arrivals, false },
+	{ "callees", answer_callees, true },
+	{ "callers", answer_callers, true },
+	{ "chart", answer_chart, true },
+	{ "diff", answer_diff, true },
+	{ "executables", answer_executables, true },
+	{ "export", answer_export, true },
+	{ "flame", answer_flame, true },
+	{ "generation", answer_generation, false },
+	{ "heat", answer_heat, true },
+	{ "search", answer_search, true },
+	{ "series", answer_series, true },
+	{ "status", answer_status, false },
+	{ "top", answer_top, true },
+	{ "traces", answer_traces, true },
+	{ "values", answer_values, true },
 };
+
+static const struct question_kind *find_kind(const char *name)
+{
+	for (u32 i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (!strcmp(calls[i].name, name))
+			return &calls[i];
+	return NULL;
+}
 
 static void put_error(struct api_answer *answer, int status, const char *text)
 {
@@ -478,6 +534,7 @@ void api_answer(const struct api_sources *sources, const char *name, const char 
 	_cleanup_(freep) struct question *question = malloc(sizeof(*question));
 	struct buf why;
 	struct call c = { sources->store, sources->arrivals, question, clock_ns(CLOCK_REALTIME), answer, &why };
+	const struct question_kind *kind = find_kind(name);
 
 	answer->status = 200;
 	answer->content_type = "application/json";
@@ -487,13 +544,32 @@ void api_answer(const struct api_sources *sources, const char *name, const char 
 		return;
 	}
 	buf_init(&why, 1024);
-	for (u32 i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (strcmp(calls[i].name, name))
-			continue;
-		answer_call(&c, calls[i].answer, query);
-		buf_done(&why);
+	if (kind)
+		answer_call(&c, kind->answer, query);
+	else
+		put_error(answer, 404, "there is no such question; docs/api.md lists them");
+	buf_done(&why);
+}
+
+void api_tag(struct store *store, const char *name, const char *query, char ret_tag[API_TAG_BYTES])
+{
+	_cleanup_(freep) struct question *question = malloc(sizeof(*question));
+	const struct store_selection *selection = &question->selection;
+	const struct question_kind *kind = find_kind(name);
+	u64 facts[3] = { store_generation(store) };
+	struct buf why;
+	u64 hash;
+
+	*ret_tag = '\0';
+	if (!question || !kind || !kind->is_stored)
 		return;
+	buf_init(&why, 1024);
+	if (question_parse(query, clock_ns(CLOCK_REALTIME), question, &why) == 0) {
+		facts[1] = selection->to_ns - selection->from_ns;
+		facts[2] = selection->to_ns / (facts[1] / TAG_STEPS + 1);
+		hash = hash_bytes(0, facts, sizeof(facts));
+		hash = hash_bytes(hash_bytes(hash, name, strlen(name)), query, strlen(query));
+		snprintf(ret_tag, API_TAG_BYTES, "\"%016llx\"", hash);
 	}
-	put_error(answer, 404, "there is no such question; docs/api.md lists them");
 	buf_done(&why);
 }

@@ -24,4 +24,11 @@ struct api_answer {
 /* name: what follows /api/v1/. Always answers; errors are {"error": "..."}. */
 void api_answer(const struct api_sources *sources, const char *name, const char *query, struct api_answer *answer);
 
+/*
+ * What an answer stands for: equal tags, equal answers. It changes with the store, with the question, and with time
+ * for ranges that do, by steps of a 256th of the range. "" for what has none: it is never kept.
+ */
+#define API_TAG_BYTES 20
+void api_tag(struct store *store, const char *name, const char *query, char ret_tag[API_TAG_BYTES]);
+
 #endif

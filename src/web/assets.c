@@ -7,19 +7,16 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* ASSET(symbol, path, file, content type); UI_DIR comes from the Makefile. */
+#define SCRIPT(X, name) X(name, "/" #name ".js", #name ".js", "text/javascript; charset=utf-8")
+
+/* X(symbol, path, file, content type); UI_DIR comes from the Makefile. */
 #define ASSETS(X)									\
 	X(page, "/", "index.html", "text/html; charset=utf-8")				\
 	X(style, "/style.css", "style.css", "text/css; charset=utf-8")			\
-	X(app, "/app.js", "app.js", "text/javascript; charset=utf-8")			\
-	X(flame, "/flame.js", "flame.js", "text/javascript; charset=utf-8")		\
-	X(chart, "/chart.js", "chart.js", "text/javascript; charset=utf-8")		\
-	X(state, "/state.js", "state.js", "text/javascript; charset=utf-8")		\
-	X(views, "/views.js", "views.js", "text/javascript; charset=utf-8")		\
-	X(metrics, "/metrics.js", "metrics.js", "text/javascript; charset=utf-8")	\
-	X(traces, "/traces.js", "traces.js", "text/javascript; charset=utf-8")		\
-	X(logs, "/logs.js", "logs.js", "text/javascript; charset=utf-8")		\
-	X(executables, "/executables.js", "executables.js", "text/javascript; charset=utf-8")	\
+	SCRIPT(X, app) SCRIPT(X, chart) SCRIPT(X, colours) SCRIPT(X, executables)	\
+	SCRIPT(X, flame) SCRIPT(X, flameview) SCRIPT(X, live) SCRIPT(X, logs)		\
+	SCRIPT(X, match) SCRIPT(X, menu) SCRIPT(X, metrics) SCRIPT(X, state)		\
+	SCRIPT(X, table) SCRIPT(X, traces) SCRIPT(X, tree) SCRIPT(X, views)		\
 	X(icon, "/icon.svg", "icon.svg", "image/svg+xml")
 
 #define X(symbol, path, file, type)							\

@@ -7,11 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/interner.h"
 #include "web/links.h"
 #include "wire/jsontext.h"
 
 #define NAME_BYTES_MAX 512	/* of a name in the tree; the whole is in the list of functions */
+#define TEXTS_MAX (1u << 20)
+#define TEXTS_BYTES_MAX ((size_t)256 << 20)
+
+/* A node has a number in each; base only where two ranges are compared. */
+#define NODE_COLUMNS(X) X(frame) X(self) X(rest) X(children) X(base)
+
+/* Texts that many frames share are written once, and called by their number. */
+struct texts {
+	struct arena arena;
+	struct interner interner;
+	int err;
+};
 
 struct writer {
 	const struct flame *flame;
@@ -21,15 +35,48 @@ struct writer {
 	u32 *frames;		/* number in the answer + 1; 0: not there */
 	u32 *order;		/* the frames of the answer */
 	u32 frame_count;
-	u32 other;		/* the frame of what is left out, + 1 */
-	struct buf nodes;
+	u32 numbers;		/* nodes written */
+#define X(name) struct buf name;
+	NODE_COLUMNS(X)
+#undef X
+	struct texts files, executables, kinds;
 };
+
+static void texts_init(struct texts *t)
+{
+	arena_init(&t->arena, TEXTS_BYTES_MAX);
+	interner_init(&t->interner, &t->arena, TEXTS_MAX);
+}
+
+static void texts_done(struct texts *t)
+{
+	interner_done(&t->interner);
+	arena_done(&t->arena);
+}
+
+static int writer_init(struct writer *w, size_t bytes_max)
+{
+#define X(name) buf_init(&w->name, bytes_max);
+	NODE_COLUMNS(X)
+#undef X
+	texts_init(&w->files);
+	texts_init(&w->executables);
+	texts_init(&w->kinds);
+	w->frames = calloc((size_t)w->flame->frames.count + 1, sizeof(*w->frames));
+	w->order = calloc((size_t)w->flame->frames.count + 1, sizeof(*w->order));
+	return w->frames && w->order ? 0 : -ENOMEM;
+}
 
 static void writer_done(struct writer *w)
 {
+#define X(name) buf_done(&w->name);
+	NODE_COLUMNS(X)
+#undef X
+	texts_done(&w->files);
+	texts_done(&w->executables);
+	texts_done(&w->kinds);
 	free(w->frames);
 	free(w->order);
-	buf_done(&w->nodes);
 }
 
 static s64 weight(const struct writer *w, u32 node)
@@ -106,64 +153,35 @@ static int choose_least(struct writer *w, u32 root, u32 nodes_max)
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
-static u32 frame_number(struct writer *w, u32 frame)
+/* How far back from the newest frame it is: 0 is one that was not there yet, the most frequent number by far. */
+static u32 frame_distance(struct writer *w, u32 frame)
 {
-	if (!w->frames[frame]) {
-		w->order[w->frame_count++] = frame;
-		w->frames[frame] = w->frame_count;
-	}
-	return w->frames[frame] - 1;
-}
-
-static void put_node(struct writer *w, u32 frame, s64 total, s64 self, u32 children, s64 compared)
-{
-	buf_addf(&w->nodes, "%s%u,%lld,%lld,%u", w->nodes.len ? "," : "", frame, total, self, children);
-	if (w->compared)
-		buf_addf(&w->nodes, ",%lld", compared);
-}
-
-/* What is left out of a node's children: its sum, and how many are kept. */
-struct left_out {
-	s64 total, compared;
-	u32 kept;
-	bool any;
-};
-
-static struct left_out look_at_children(const struct writer *w, u32 node)
-{
-	struct left_out out = { 0 };
-
-	for (u32 child = w->links->child[node]; child; child = w->links->next[child]) {
-		if (weight(w, child) >= w->least) {
-			out.kept++;
-			continue;
-		}
-		out.total += flame_nodes(w->flame)[child].total;
-		out.compared += w->compared ? w->compared[child] : 0;
-		out.any = true;
-	}
-	out.any = out.any && (out.total || out.compared);
-	return out;
-}
-
-static u32 other_number(struct writer *w)
-{
-	if (!w->other) {
-		w->order[w->frame_count++] = UINT32_MAX;
-		w->other = w->frame_count;
-	}
-	return w->other - 1;
+	if (w->frames[frame])
+		return w->frame_count + 1 - w->frames[frame];
+	w->order[w->frame_count++] = frame;
+	w->frames[frame] = w->frame_count;
+	return 0;
 }
 
 static void put_kept(struct writer *w, u32 node)
 {
 	const struct flame_node *n = &flame_nodes(w->flame)[node];
-	struct left_out out = look_at_children(w, node);
+	const char *comma = w->numbers++ ? "," : "";
+	s64 rest = n->total - n->self;
+	u32 kept = 0;
 
-	put_node(w, frame_number(w, n->frame), n->total, n->self, out.kept + out.any,
-		 w->compared ? w->compared[node] : 0);
-	if (out.any)
-		put_node(w, other_number(w), out.total, out.total, 0, out.compared);
+	for (u32 child = w->links->child[node]; child; child = w->links->next[child]) {
+		if (weight(w, child) < w->least)
+			continue;
+		rest -= flame_nodes(w->flame)[child].total;
+		kept++;
+	}
+	buf_addf(&w->frame, "%s%u", comma, frame_distance(w, n->frame));
+	buf_addf(&w->self, "%s%lld", comma, n->self);
+	buf_addf(&w->rest, "%s%lld", comma, rest);
+	buf_addf(&w->children, "%s%u", comma, kept);
+	if (w->compared)
+		buf_addf(&w->base, "%s%lld", comma, w->compared[node]);
 }
 
 /* As links_visit(), but not below what is left out. */
@@ -193,32 +211,115 @@ static void put_nodes(struct writer *w, u32 root)
 
 /* ---- Frames ------------------------------------------------------------------------------------ */
 
-static void put_text(struct jsontext *j, struct str s)
+static struct str cut(struct str s)
 {
 	u32 len = s.len > NAME_BYTES_MAX ? NAME_BYTES_MAX : s.len;
 
 	/* Not in the middle of a character. */
 	while (len < s.len && len && ((unsigned char)s.at[len] & 0xc0) == 0x80)
 		len--;
-	jsontext_string(j, s.at, len);
+	return (struct str){ s.at, len };
 }
 
-static void put_frame(struct writer *w, struct jsontext *j, u32 frame)
+static void put_text(struct jsontext *j, struct str s)
 {
-	static const struct flame_frame other = { .name = { "(other)", 7 }, .type = { "other", 5 } };
-	const struct flame_frame *f = frame == UINT32_MAX ? &other : &flame_frames(w->flame)[frame];
-	char address[24];
+	struct str shown = cut(s);
 
+	jsontext_string(j, shown.at, shown.len);
+}
+
+static void put_shared(struct jsontext *j, struct texts *texts, struct str s)
+{
+	struct str shown = cut(s);
+	u32 number = interner_add(&texts->interner, shown.at, shown.len, NULL);
+
+	if (number == INTERNER_NONE)
+		texts->err = -E2BIG;
+	jsontext_u32(j, number);
+}
+
+/* A file is its path and its build id: two of one name may differ. */
+static void put_executable(struct writer *w, struct jsontext *j, const struct flame_frame *f)
+{
+	char both[2 * NAME_BYTES_MAX + 1];
+	struct str exe = cut(f->exe), id = cut(f->build_id);
+
+	memcpy(both, exe.len ? exe.at : "", exe.len);
+	both[exe.len] = '\n';
+	memcpy(both + exe.len + 1, id.len ? id.at : "", id.len);
+	put_shared(j, &w->executables, (struct str){ both, exe.len + 1 + id.len });
+}
+
+static void put_address(struct jsontext *j, u64 address)
+{
+	char text[24];
+
+	jsontext_string(j, text, (size_t)snprintf(text, sizeof(text), address ? "%llx" : "", address));
+}
+
+static void put_texts(struct jsontext *j, const char *key, const struct texts *texts)
+{
+	jsontext_key(j, key);
 	jsontext_open(j, '[');
-	put_text(j, f->name);
-	put_text(j, f->file);
-	put_text(j, f->exe);
-	put_text(j, f->type);
-	jsontext_u32(j, f->line);
-	jsontext_u32(j, f->is_inline);
-	put_text(j, f->build_id);
-	jsontext_string(j, address, (size_t)snprintf(address, sizeof(address), f->address ? "0x%llx" : "", f->address));
+	for (u32 i = 0; i < texts->interner.count; i++) {
+		const struct interner_entry *e = interner_get(&texts->interner, i);
+
+		jsontext_string(j, e->at, e->len);
+	}
 	jsontext_close(j, ']');
+}
+
+static void put_frames(struct writer *w, struct jsontext *j)
+{
+	jsontext_key(j, "frames");
+	jsontext_open(j, '{');
+#define COLUMN(key, put)									\
+	jsontext_key(j, key);									\
+	jsontext_open(j, '[');									\
+	for (u32 i = 0; i < w->frame_count; i++) {						\
+		const struct flame_frame *f = &flame_frames(w->flame)[w->order[i]];		\
+												\
+		put;										\
+	}											\
+	jsontext_close(j, ']')
+	COLUMN("name", put_text(j, f->name));
+	COLUMN("file", put_shared(j, &w->files, f->file));
+	COLUMN("executable", put_executable(w, j, f));
+	COLUMN("kind", put_shared(j, &w->kinds, f->type));
+	COLUMN("line", jsontext_u32(j, f->line));
+	COLUMN("inlined", jsontext_u32(j, f->is_inline));
+	COLUMN("address", put_address(j, f->address));
+#undef COLUMN
+	jsontext_close(j, '}');
+	put_texts(j, "files", &w->files);
+	put_texts(j, "executables", &w->executables);
+	put_texts(j, "kinds", &w->kinds);
+}
+
+static void put_columns(struct writer *w, struct jsontext *j)
+{
+	jsontext_key(j, "nodes");
+	jsontext_open(j, '{');
+#define X(name)							\
+	if (w->name.len) {					\
+		jsontext_key(j, #name);				\
+		jsontext_open(j, '[');				\
+		buf_add(j->b, w->name.data, w->name.len);	\
+		jsontext_close(j, ']');				\
+	}
+	NODE_COLUMNS(X)
+#undef X
+	jsontext_close(j, '}');
+}
+
+static int writer_err(const struct writer *w)
+{
+	int r = w->files.err | w->executables.err | w->kinds.err;
+
+#define X(name) r = r < 0 ? r : buf_err(&w->name);
+	NODE_COLUMNS(X)
+#undef X
+	return r;
 }
 
 static void put_number(struct jsontext *j, const char *key, double value)
@@ -248,28 +349,18 @@ int flame_json(const struct flame *flame, const struct links *links, u32 root, u
 {
 	_cleanup_(writer_done) struct writer w = { .flame = flame, .links = links, .compared = compared };
 	struct jsontext j = { .b = out };
-	int r;
+	int r = writer_init(&w, out->max);
 
-	buf_init(&w.nodes, out->max);
-	w.frames = calloc((size_t)flame->frames.count + 1, sizeof(*w.frames));
-	w.order = calloc((size_t)flame->frames.count + 2, sizeof(*w.order));
-	if (!w.frames || !w.order)
-		return -ENOMEM;
-	r = choose_least(&w, root, nodes_max);
+	if (r == 0)
+		r = choose_least(&w, root, nodes_max);
 	if (r < 0)
 		return r;
 	put_nodes(&w, root);
 	jsontext_open(&j, '{');
 	put_heading(&w, &j, root);
-	jsontext_key(&j, "frames");
-	jsontext_open(&j, '[');
-	for (u32 i = 0; i < w.frame_count; i++)
-		put_frame(&w, &j, w.order[i]);
-	jsontext_close(&j, ']');
-	jsontext_key(&j, "nodes");
-	buf_addf(out, "[");
-	buf_add(out, w.nodes.data, w.nodes.len);
-	buf_addf(out, "]");
+	put_frames(&w, &j);
+	put_columns(&w, &j);
 	jsontext_close(&j, '}');
-	return buf_err(&w.nodes) < 0 ? buf_err(&w.nodes) : buf_err(out);
+	r = writer_err(&w);
+	return r < 0 ? r : buf_err(out);
 }

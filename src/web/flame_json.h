@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A flame as JSON, from a node on, with at most nodes_max nodes: the smallest
- * go into one "(other)" beside their siblings, so that widths stay right.
- *
- *	{"unit", "period", "total", "root": total of the whole, "coarse", "from", "to",
- *	 "frames": [[name, file, exe, type, line, inline, build id, address], ...],
- *	 "nodes": [frame, total, self, number of children, ...]}	each node before its children
+ * A flame as JSON, from a node on, with at most nodes_max nodes: docs/api.md. The smallest are left out; what a node
+ * misses by that is its "rest", so that widths stay right. A node's total is not written: it is what it has itself,
+ * the rest, and the totals of its children.
  */
 #ifndef WEB_FLAME_JSON_H
 #define WEB_FLAME_JSON_H
@@ -16,7 +13,7 @@
 struct buf;
 struct links;
 
-/* compared: what each node has in another range, a fifth number of it; NULL: none. -ENOMEM, -E2BIG. */
+/* compared: the total of each node in another range, written as its "base"; NULL: none. -ENOMEM, -E2BIG. */
 int flame_json(const struct flame *flame, const struct links *links, u32 root, u32 nodes_max, const s64 *compared,
 	       struct buf *out);
 

@@ -14,7 +14,10 @@ struct links {
 int links_init(struct links *links, const struct flame *flame);
 void links_done(struct links *links);
 
-/* The node that a path of names leads to ("\x1f" between them); -ENOENT. */
+/*
+ * The node that a path of names leads to: "\x1f" between them, and behind a name "\x1e" and its executable where the
+ * name alone would not do. Of several the largest. -ENOENT.
+ */
 int links_find(const struct links *links, const struct flame *flame, const char *path, u32 *ret_node);
 
 /* Visits all nodes below and with root, each before its children, without recursion. */

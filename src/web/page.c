@@ -14,6 +14,7 @@
 #include "store/shared.h"
 #include "web/api.h"
 #include "web/assets.h"
+#include "web/events.h"
 #include "web/guard.h"
 #include "wire/compression.h"
 
@@ -34,6 +35,7 @@ struct page {
 	struct service *service;
 	struct http_endpoint endpoint;
 	struct guard guard;
+	struct events *events;
 };
 
 static const struct options defaults = {
@@ -63,7 +65,7 @@ static const struct http_header guards[] = {
 	{ "cross-origin-resource-policy", "same-origin" },
 };
 #define GUARDS (sizeof(guards) / sizeof(guards[0]))
-#define HEADERS_MAX (GUARDS + 4)
+#define HEADERS_MAX (GUARDS + 5)
 
 struct reply {
 	struct http_header headers[HEADERS_MAX];
@@ -185,16 +187,36 @@ static void pack(struct exchange *exchange, struct reply *reply, struct buf *bod
 	reply_header(reply, "content-encoding", "gzip");
 }
 
+/* Nothing has changed since the browser asked the same: it keeps what it has. */
+static bool serve_unchanged(struct exchange *exchange, struct reply *reply, const char *tag)
+{
+	const char *known = exchange_header(exchange, "if-none-match");
+	struct buf body;
+
+	if (!known || !*tag || strcmp(known, tag))
+		return false;
+	buf_init(&body, 16);
+	reply_send(reply, exchange, 304, CONTENT_JSON, &body);
+	return true;
+}
+
 static void serve_answer(struct exchange *exchange, const struct api_sources *sources)
 {
+	const char *name = exchange_path(exchange) + strlen(API);
+	char tag[API_TAG_BYTES];
 	struct reply reply;
 	struct buf body;
 	struct api_answer answer = { .body = &body };
 
-	buf_init(&body, ANSWER_BYTES_MAX);
-	api_answer(sources, exchange_path(exchange) + strlen(API), exchange_query(exchange), &answer);
 	reply_init(&reply);
-	reply_header(&reply, "cache-control", "no-store");
+	api_tag(sources->store, name, exchange_query(exchange), tag);
+	if (*tag)
+		reply_header(&reply, "etag", tag);
+	reply_header(&reply, "cache-control", *tag ? "private, no-cache" : "no-store");
+	if (serve_unchanged(exchange, &reply, tag))
+		return;
+	buf_init(&body, ANSWER_BYTES_MAX);
+	api_answer(sources, name, exchange_query(exchange), &answer);
 	if (answer.file_name[0]) {
 		snprintf(reply.disposition, sizeof(reply.disposition), "attachment; filename=\"%s\"", answer.file_name);
 		reply_header(&reply, "content-disposition", reply.disposition);
@@ -222,6 +244,41 @@ static void serve_api(void *arg, struct exchange *exchange)
 	store_release(store);
 }
 
+/* ---- Events --------------------------------------------------------------------------------- */
+
+static u64 current_generation(void *arg)
+{
+	struct page *page = arg;
+	struct store *store = store_borrow(page->options->store);
+	u64 generation = store ? store_generation(store) : 0;
+
+	store_release(store);
+	return generation;
+}
+
+static void reply_events(void *arg, struct exchange *exchange, struct buf *text)
+{
+	struct reply reply;
+
+	(void)arg;
+	reply_init(&reply);
+	reply_header(&reply, "cache-control", "no-store");
+	reply_send(&reply, exchange, 200, "text/event-stream", text);
+}
+
+static void serve_events(void *arg, struct exchange *exchange)
+{
+	struct page *page = arg;
+	int status;
+	const char *why = guard_refuses(&page->guard, exchange, &status);
+	const char *known = exchange_header(exchange, "last-event-id");
+
+	if (why)
+		refuse(exchange, status, why);
+	else if (events_wait(page->events, exchange, known ? known : "") < 0)
+		refuse(exchange, 503, "too many pages wait for events: ask for the generation instead");
+}
+
 /* ---- The component -------------------------------------------------------------------------- */
 
 static int page_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
@@ -240,9 +297,14 @@ static int page_create(const struct component_setup *setup, const void *options,
 	return 0;
 }
 
+/* Those that wait are answered first: the endpoint waits for all exchanges. */
 static void page_stop(void *self, u64 deadline_ns)
 {
-	http_endpoint_close(&((struct page *)self)->endpoint, deadline_ns);
+	struct page *page = self;
+
+	events_stop(page->events);
+	http_endpoint_close(&page->endpoint, deadline_ns);
+	events_free(TAKE(page->events));
 }
 
 static bool is_loopback(const char *endpoint)
@@ -255,6 +317,8 @@ static int add_routes(struct page *page, struct buf *why)
 	int r = http_endpoint_route(&page->endpoint, "GET", API, serve_api, why);
 	const struct asset *asset;
 
+	if (r == 0)
+		r = http_endpoint_route(&page->endpoint, "GET", API "events", serve_events, why);
 	for (size_t i = 0; r == 0 && (asset = asset_at(i)); i++)
 		r = http_endpoint_route(&page->endpoint, "GET", asset->path, serve_file, why);
 	return r;
@@ -264,8 +328,11 @@ static int page_start(void *self, struct buf *why)
 {
 	struct page *page = self;
 	const struct options *options = page->options;
-	int r = http_endpoint_open(&page->endpoint, page->service, &options->http, page, why);
+	struct events_ops ops = { current_generation, reply_events, page };
+	int r = events_new(&ops, &page->events);
 
+	if (r == 0)
+		r = http_endpoint_open(&page->endpoint, page->service, &options->http, page, why);
 	if (r == 0)
 		r = add_routes(page, why);
 	if (r < 0) {

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "profile/any.h"
 #include "store/flame.h"
+#include "web/matcher.h"
 #include "web/sums.h"
 #include "wire/jsontext.h"
 
@@ -16,25 +18,76 @@ static struct flame_frame function_key(const struct flame_frame *frame)
 	return (struct flame_frame){ .name = frame->name, .exe = frame->exe };
 }
 
-/* The root is no function, nor are the values of a label. */
-static bool is_wanted(const struct flame_frame *frame, const char *part)
-{
-	size_t len = strlen(part);
+/* ---- Order ------------------------------------------------------------------------------- */
 
-	if (!frame->name.len || (frame->type.len == 5 && !memcmp(frame->type.at, "label", 5)))
-		return false;
-	return !len || memmem(frame->name.at, frame->name.len, part, len);
+int top_order_read(const char *name, enum top_order *ret_order, struct buf *why)
+{
+	static const char *const names[] = {
+#define X(id, text) text,
+		TOP_ORDERS(X)
+#undef X
+	};
+
+	for (u32 i = 0; i < TOP_ORDER_COUNT; i++) {
+		if (*name && strcmp(name, names[i]))
+			continue;
+		*ret_order = i;
+		return 0;
+	}
+	buf_addf(why, "order is to be one of");
+	for (u32 i = 0; i < TOP_ORDER_COUNT; i++)
+		buf_addf(why, " %s", names[i]);
+	return -EINVAL;
 }
 
-static void keep_wanted(struct sums *f, const char *part)
+struct ordering {
+	const struct flame *flame;
+	enum top_order order;
+};
+
+static int compare_numbers(s64 x, s64 y)
 {
+	return x > y ? -1 : x < y;
+}
+
+static int compare_texts(struct str x, struct str y)
+{
+	int r = memcmp(x.at, y.at, x.len < y.len ? x.len : y.len);
+
+	return r ? r : x.len < y.len ? -1 : x.len > y.len;
+}
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct ordering *o = arg;
+	const struct sum *x = a, *y = b;
+	const struct flame_frame *f = &flame_frames(o->flame)[x->frame], *g = &flame_frames(o->flame)[y->frame];
+	int r = o->order == TOP_BY_TOTAL ? compare_numbers(x->total, y->total) :
+		o->order == TOP_BY_NAME	 ? compare_texts(f->name, g->name) :
+		o->order == TOP_BY_FILE	 ? compare_texts(str_base_name(f->exe), str_base_name(g->exe)) :
+		o->order == TOP_BY_KIND	 ? compare_texts(f->type, g->type) :
+					   0;
+
+	return r ? r : sum_compare(a, b);
+}
+
+static int keep_wanted(struct sums *f, const char *part, struct buf *why)
+{
+	_cleanup_(freep) u16 *marks = calloc((size_t)f->flame->frames.count + 1, sizeof(*marks));
+	int r = !marks ? -ENOMEM : *part ? matcher_mark(part, f->flame, 1, marks, why) : 0;
 	u32 kept = 0;
 
-	for (u32 i = 0; i < f->count; i++)
-		if (f->at[i].total && is_wanted(&flame_frames(f->flame)[f->at[i].frame], part))
+	for (u32 i = 0; i < f->count && r == 0; i++) {
+		u32 frame = f->at[i].frame;
+
+		if (f->at[i].total && matcher_is_function(&flame_frames(f->flame)[frame]) && (!*part || marks[frame]))
 			f->at[kept++] = f->at[i];
+	}
 	f->count = kept;
+	return r;
 }
+
+/* ---- Rows --------------------------------------------------------------------------------- */
 
 static void put_row(struct jsontext *j, const struct flame_frame *frame, const struct sum *sum)
 {
@@ -48,17 +101,20 @@ static void put_row(struct jsontext *j, const struct flame_frame *frame, const s
 	jsontext_close(j, ']');
 }
 
-int top_json(const struct flame *flame, const struct links *links, const char *part, u32 first, u32 rows_max,
-	     struct buf *out)
+int top_json(const struct flame *flame, const struct links *links, const struct top_options *options, struct buf *out,
+	     struct buf *why)
 {
 	_cleanup_(sums_done) struct sums f;
+	struct ordering ordering = { flame, options->order };
 	struct jsontext j = { .b = out };
 	int r = sums_init(&f, flame, links, function_key);
 
 	if (r < 0)
 		return r;
-	keep_wanted(&f, part);
-	qsort(f.at, f.count, sizeof(*f.at), sum_compare);
+	r = keep_wanted(&f, options->part, why);
+	if (r < 0)
+		return r;
+	qsort_r(f.at, f.count, sizeof(*f.at), compare, &ordering);
 	jsontext_open(&j, '{');
 	jsontext_key(&j, "total");
 	jsontext_double(&j, (double)flame_nodes(flame)[0].total);
@@ -66,7 +122,7 @@ int top_json(const struct flame *flame, const struct links *links, const char *p
 	jsontext_u32(&j, f.count);
 	jsontext_key(&j, "rows");
 	jsontext_open(&j, '[');
-	for (u32 i = first; i < f.count && i - first < rows_max; i++)
+	for (u32 i = options->first; i < f.count && i - options->first < options->rows_max; i++)
 		put_row(&j, &flame_frames(flame)[f.at[i].frame], &f.at[i]);
 	jsontext_close(&j, ']');
 	jsontext_close(&j, '}');

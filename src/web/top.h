@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of a flame, those with the most of their own first:
+ * The functions of a flame in a certain order, a part of the list at a time:
  *
  *	{"total", "count", "rows": [[name, exe, file, type, self, total], ...]}
  *
@@ -15,8 +15,26 @@ struct buf;
 struct flame;
 struct links;
 
-/* part: only names that contain it; "": all. -ENOMEM, -E2BIG. */
-int top_json(const struct flame *flame, const struct links *links, const char *part, u32 first, u32 rows_max,
-	     struct buf *out);
+/* Numbers come largest first, texts by their letters; of equals the one with more of its own. */
+#define TOP_ORDERS(X) X(SELF, "self") X(TOTAL, "total") X(NAME, "name") X(FILE, "file") X(KIND, "kind")
+enum top_order {
+#define X(id, text) TOP_BY_##id,
+	TOP_ORDERS(X)
+#undef X
+	TOP_ORDER_COUNT,
+};
+
+struct top_options {
+	const char *part;	/* only functions that this means, see matcher.h; "": all */
+	enum top_order order;
+	u32 first, rows_max;
+};
+
+/* By its name; "" is the first. -EINVAL and a sentence. */
+int top_order_read(const char *name, enum top_order *ret_order, struct buf *why);
+
+/* -EINVAL and a sentence if `part` is wrong; -ENOMEM, -E2BIG. */
+int top_json(const struct flame *flame, const struct links *links, const struct top_options *options, struct buf *out,
+	     struct buf *why);
 
 #endif

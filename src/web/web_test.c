@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,12 @@
 #include "store/flame.h"
 #include "test.h"
 #include "web/assets.h"
+#include "web/events.h"
 #include "web/executables.h"
 #include "web/flame_json.h"
 #include "web/guard.h"
 #include "web/links.h"
+#include "web/narrow.h"
 #include "web/question.h"
 #include "web/reshape.h"
 #include "web/top.h"
@@ -169,6 +172,7 @@ static struct flame *small_flame(void)
 	return flame;
 }
 
+/* want: the columns of the nodes. */
 static void nodes_are(const struct flame *flame, u32 root, u32 nodes_max, const s64 *compared, const char *want)
 {
 	_cleanup_(links_done) struct links links = { 0 };
@@ -189,8 +193,9 @@ TEST(flame_json_has_each_node_before_its_children)
 {
 	_cleanup_(flame_freep) struct flame *flame = small_flame();
 
-	nodes_are(flame, 0, 100, NULL, "[0,31,0,2,1,7,1,1,2,6,2,1,1,4,4,0,3,24,8,1,2,16,16,0]}");
-	nodes_are(flame, 4, 100, NULL, "[0,24,8,1,1,16,16,0]}");
+	nodes_are(flame, 0, 100, NULL, "{\"frame\":[0,0,0,2,0,2],\"self\":[0,1,2,4,8,16],\"rest\":[0,0,0,0,0,0],"
+				       "\"children\":[2,1,1,0,1,0]}}");
+	nodes_are(flame, 4, 100, NULL, "{\"frame\":[0,0],\"self\":[8,16],\"rest\":[0,0],\"children\":[1,0]}}");
 }
 
 TEST(flame_json_sums_up_what_is_too_small)
@@ -198,7 +203,33 @@ TEST(flame_json_sums_up_what_is_too_small)
 	_cleanup_(flame_freep) struct flame *flame = small_flame();
 
 	/* Three nodes: all, c, b below c; the branch of a is left out. */
-	nodes_are(flame, 0, 3, NULL, "[0,31,0,2,1,7,7,0,2,24,8,1,3,16,16,0]}");
+	nodes_are(flame, 0, 3, NULL, "{\"frame\":[0,0,0],\"self\":[0,8,16],\"rest\":[7,0,0],\"children\":[1,1,0]}}");
+}
+
+TEST(flame_json_writes_shared_texts_once)
+{
+	_cleanup_(flame_freep) struct flame *flame = flame_new();
+	_cleanup_(links_done) struct links links = { 0 };
+	struct flame_frame frame = { .exe = STR("/bin/x"), .build_id = STR("ab"), .file = STR("x.c"),
+				     .type = STR("native"), .line = 7, .address = 0xffffffff81000000 };
+	struct buf out;
+
+	for (u32 i = 0; i < 2; i++) {
+		frame.name = (struct str){ &"ab"[i], 1 };
+		flame_count(flame, (u32)flame_node(flame, 0, (u32)flame_frame(flame, &frame)), 1);
+	}
+	flame_sum(flame);
+	buf_init(&out, 1 << 20);
+	EQ(links_init(&links, flame), 0);
+	EQ(flame_json(flame, &links, 0, 10, NULL, &out), 0);
+	buf_addf(&out, "%s", "");
+	OK(strstr(out.data, "\"frames\":{\"name\":[\"\",\"a\",\"b\"],\"file\":[0,1,1],"
+			    "\"executable\":[0,1,1],\"kind\":[0,1,1],\"line\":[0,7,7],\"inlined\":[0,0,0],"
+			    "\"address\":[\"\",\"ffffffff81000000\","
+			    "\"ffffffff81000000\"]},"));
+	OK(strstr(out.data, "\"files\":[\"\",\"x.c\"],\"executables\":[\"\\n\",\"/bin/x\\nab\"],"
+			    "\"kinds\":[\"\",\"native\"]"));
+	buf_done(&out);
 }
 
 TEST(links_follow_paths_of_names)
@@ -213,6 +244,9 @@ TEST(links_follow_paths_of_names)
 	EQ(links_find(&links, flame, "a\x1f" "b\x1f" "a", &node), 0);
 	EQ(flame_nodes(flame)[node].self, 4);
 	EQ(links_find(&links, flame, "a\x1f" "c", &node), -ENOENT);
+	EQ(links_find(&links, flame, "c\x1e/bin/x\x1f" "b", &node), 0);
+	EQ(flame_nodes(flame)[node].self, 16);
+	EQ(links_find(&links, flame, "c\x1e/bin/y", &node), -ENOENT);
 }
 
 TEST(executables_tell_how_many_functions_have_names)
@@ -249,19 +283,185 @@ TEST(top_counts_recursion_once)
 {
 	_cleanup_(flame_freep) struct flame *flame = small_flame();
 	_cleanup_(links_done) struct links links = { 0 };
+	struct top_options options = { .part = "", .rows_max = 10 };
 	struct buf out;
 
 	buf_init(&out, 1 << 20);
 	EQ(links_init(&links, flame), 0);
-	EQ(top_json(flame, &links, "", 0, 10, &out), 0);
+	EQ(top_json(flame, &links, &options, &out, &out), 0);
 	buf_addf(&out, "%s", "");
 	STREQ(out.data, "{\"total\":31,\"count\":3,\"rows\":[[\"b\",\"/bin/x\",\"\",\"\",18,22],"
 			"[\"c\",\"/bin/x\",\"\",\"\",8,24],[\"a\",\"/bin/x\",\"\",\"\",5,7]]}");
 	out.len = 0;
-	EQ(top_json(flame, &links, "a", 0, 10, &out), 0);
+	options.part = "A";
+	EQ(top_json(flame, &links, &options, &out, &out), 0);
 	buf_addf(&out, "%s", "");
 	OK(strstr(out.data, "\"count\":1"));
 	buf_done(&out);
+}
+
+/* ---- Less of a flame ----------------------------------------------------------------------- */
+
+static void narrowed_is(const char *query, const char *want)
+{
+	_cleanup_(flame_freep) struct flame *flame = small_flame();
+	struct narrow narrow;
+	struct buf why;
+	char ignored[256];
+
+	buf_init(&why, 1024);
+	EQ(ask(query, ignored), 0);
+	EQ(narrow_read(&narrow, &question, &why), 0);
+	EQ(narrow_flame(&narrow, &flame, &why), 0);
+	nodes_are(flame, 0, 100, NULL, want);
+	buf_done(&why);
+}
+
+TEST(narrow_keeps_and_drops_whole_stacks)
+{
+	narrowed_is("focus=c", "{\"frame\":[0,0,0],\"self\":[0,8,16],\"rest\":[0,0,0],\"children\":[1,1,0]}}");
+	narrowed_is("focus=b&focus=A",
+		    "{\"frame\":[0,0,0,2],\"self\":[0,0,2,4],\"rest\":[0,0,0,0],\"children\":[1,1,1,0]}}");
+	narrowed_is("ignore=/^b$/", "{\"frame\":[0,0,0],\"self\":[0,1,8],\"rest\":[0,0,0],\"children\":[2,0,0]}}");
+	narrowed_is("focus=nothing", "{\"frame\":[0],\"self\":[0],\"rest\":[0],\"children\":[0]}}");
+}
+
+TEST(narrow_gives_the_values_of_hidden_frames_to_their_callers)
+{
+	/* b is taken out: what it had is its callers', and what it called is called by them. */
+	narrowed_is("hide=b",
+		    "{\"frame\":[0,0,1,0],\"self\":[0,3,4,24],\"rest\":[0,0,0,0],\"children\":[2,1,0,0]}}");
+	/* Then a calls itself, and is one. */
+	narrowed_is("hide=b&collapse=1",
+		    "{\"frame\":[0,0,0],\"self\":[0,7,24],\"rest\":[0,0,0],\"children\":[2,0,0]}}");
+	narrowed_is("hide=file%3Dx", "{\"frame\":[0],\"self\":[31],\"rest\":[0],\"children\":[0]}}");
+}
+
+TEST(narrow_says_what_is_wrong)
+{
+	static const char *const queries[] = { "hide=/(/", "focus=/(/", "ignore=/[/" };
+	struct buf why;
+	char ignored[256];
+
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+		_cleanup_(flame_freep) struct flame *flame = small_flame();
+		struct narrow narrow;
+
+		buf_init(&why, 1024);
+		EQ(ask(queries[i], ignored), 0);
+		EQ(narrow_read(&narrow, &question, &why), 0);
+		EQ(narrow_flame(&narrow, &flame, &why), -EINVAL);
+		OK(why.len);
+		EQ(flame_nodes(flame)[0].total, 31);
+		buf_done(&why);
+	}
+}
+
+TEST(search_does_not_count_twice_what_is_below_a_match)
+{
+	_cleanup_(flame_freep) struct flame *flame = small_flame();
+	static const struct {
+		const char *text;
+		s64 total;
+		u32 nodes;
+	} cases[] = { { "a", 7, 2 }, { "B", 22, 2 }, { "/[ab]/", 23, 4 }, { "file=x", 31, 5 }, { "kind=go", 0, 0 } };
+	struct narrow_found found;
+	struct buf why;
+
+	buf_init(&why, 1024);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		EQ(narrow_find(flame, cases[i].text, &found, &why), 0);
+		EQ(found.total, cases[i].total);
+		EQ(found.nodes, cases[i].nodes);
+	}
+	buf_done(&why);
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t came;
+	u64 generation;
+	u32 replies;
+	char last[64];
+} heard = { .lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER };
+
+static u64 heard_generation(void *arg)
+{
+	u64 generation;
+
+	(void)arg;
+	pthread_mutex_lock(&heard.lock);
+	generation = heard.generation;
+	pthread_mutex_unlock(&heard.lock);
+	return generation;
+}
+
+static void heard_reply(void *arg, struct exchange *exchange, struct buf *text)
+{
+	(void)arg;
+	(void)exchange;
+	pthread_mutex_lock(&heard.lock);
+	snprintf(heard.last, sizeof(heard.last), "%.*s", (int)text->len, text->data);
+	heard.replies++;
+	pthread_cond_signal(&heard.came);
+	pthread_mutex_unlock(&heard.lock);
+	buf_done(text);
+}
+
+static void wait_replies(u32 count)
+{
+	pthread_mutex_lock(&heard.lock);
+	while (heard.replies < count)
+		pthread_cond_wait(&heard.came, &heard.lock);
+	pthread_mutex_unlock(&heard.lock);
+}
+
+TEST(events_are_told_when_the_store_changes)
+{
+	struct events_ops ops = { heard_generation, heard_reply, NULL };
+	struct events *events = NULL;
+
+	heard.generation = 7;
+	EQ(events_new(&ops, &events), 0);
+	/* Who knows nothing hears at once; who knows all waits for the next. */
+	EQ(events_wait(events, NULL, ""), 0);
+	wait_replies(1);
+	STREQ(heard.last, "retry: 100\nid: 7\ndata: 7\n\n");
+	EQ(events_wait(events, NULL, "7"), 0);
+	pthread_mutex_lock(&heard.lock);
+	EQ(heard.replies, 1);
+	heard.generation = 8;
+	pthread_mutex_unlock(&heard.lock);
+	wait_replies(2);
+	STREQ(heard.last, "retry: 100\nid: 8\ndata: 8\n\n");
+	events_free(events);
+}
+
+TEST(events_are_for_so_many_and_end_with_an_answer)
+{
+	struct events_ops ops = { heard_generation, heard_reply, NULL };
+	struct events *events = NULL;
+
+	heard.generation = 7;
+	EQ(events_new(&ops, &events), 0);
+	for (u32 i = 0; i < EVENTS_MAX; i++)
+		EQ(events_wait(events, NULL, "7"), 0);
+	EQ(events_wait(events, NULL, "7"), -EAGAIN);
+	events_free(events);
+	EQ(heard.replies, EVENTS_MAX);
+	STREQ(heard.last, "retry: 100\n\n");
+}
+
+TEST(assets_are_small)
+{
+	const struct asset *asset;
+	size_t bytes = 0;
+
+	for (size_t i = 0; (asset = asset_at(i)); i++)
+		bytes += asset->bytes;
+	OK(bytes < 100 << 10);
 }
 
 TEST(callees_and_callers_of_all_places)
@@ -271,9 +471,11 @@ TEST(callees_and_callers_of_all_places)
 
 	EQ(links_init(&links, flame), 0);
 	EQ(reshape_callees(flame, &links, "b", &callees), 0);
-	nodes_are(callees, 0, 100, NULL, "[0,22,0,1,1,22,18,1,2,4,4,0]}");
+	nodes_are(callees, 0, 100, NULL,
+		  "{\"frame\":[0,0,0],\"self\":[0,18,4],\"rest\":[0,0,0],\"children\":[1,1,0]}}");
 	EQ(reshape_callers(flame, &links, "b", &callers), 0);
-	nodes_are(callers, 0, 100, NULL, "[0,22,0,1,1,22,0,2,2,6,6,0,3,16,16,0]}");
+	nodes_are(callers, 0, 100, NULL,
+		  "{\"frame\":[0,0,0,0],\"self\":[0,0,6,16],\"rest\":[0,0,0,0],\"children\":[1,2,0,0]}}");
 }
 
 TEST(joined_flames_have_both_values)
@@ -285,7 +487,9 @@ TEST(joined_flames_have_both_values)
 	flame_count(b, (u32)flame_node(b, 0, frame), 5);
 	flame_sum(b);
 	EQ(reshape_join(a, b, &joined, &compared), 0);
-	nodes_are(joined, 0, 100, compared, "[0,31,0,2,5,1,7,1,1,0,2,6,2,1,0,1,4,4,0,0,3,24,8,1,5,2,16,16,0,0]}");
+	nodes_are(joined, 0, 100, compared,
+		  "{\"frame\":[0,0,0,2,0,2],\"self\":[0,1,2,4,8,16],\"rest\":[0,0,0,0,0,0],"
+		  "\"children\":[2,1,1,0,1,0],\"base\":[5,0,0,0,5,0]}}");
 }
 
 TEST(profile_of_a_flame_has_its_values)

@@ -10,14 +10,19 @@ export function check(name, holds, got = "") {
   failed += !holds;
 }
 
-export async function look(url) {
+// options: of the browser's context, see playwright. open(): another page.
+export async function look(url, options = {}) {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
-  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
   const errors = [], elsewhere = [];
-  page.on("console", message => message.type() === "error" && errors.push(message.text()));
-  page.on("pageerror", error => errors.push(String(error)));
-  page.on("request", request => request.url().startsWith(url) || elsewhere.push(request.url()));
-  return { browser, page, errors, elsewhere, query: () => new URL(page.url()).searchParams,
+  async function open(more = options) {
+    const page = await (await browser.newContext({ viewport: { width: 1400, height: 900 }, ...more })).newPage();
+    page.on("console", message => message.type() === "error" && errors.push(message.text()));
+    page.on("pageerror", error => errors.push(String(error)));
+    page.on("request", request => request.url().startsWith(url) || request.url().startsWith("blob:" + url) || elsewhere.push(request.url()));
+    return page;
+  }
+  const page = await open();
+  return { browser, page, open, errors, elsewhere, query: () => new URL(page.url()).searchParams,
            text: selector => page.locator(selector).textContent(),
            drawn: () => page.waitForFunction(() => document.getElementById("legend").textContent.includes("native")) };
 }

@@ -1,0 +1,42 @@
+// The colours of frames. Each is light enough for dark text: a contrast of at least 4.5, which test/browser/page.mjs checks.
+export const INK = "#1d1d1f";
+
+const kinds = { kernel: [18, 90, 62], native: [40, 86, 66], go: [188, 60, 60], jvm: [123, 40, 62], cpython: [216, 75, 72], v8js: [74, 55, 60],
+                ruby: [350, 70, 72], php: [250, 65, 77], perl: [170, 35, 62], dotnet: [285, 42, 70], beam: [325, 45, 70], label: [272, 45, 78],
+                other: [215, 8, 72] };
+const unknown = [34, 28, 72];
+
+function hash(text) {
+  let value = 2166136261;
+  for (let i = 0; i < text.length; i++)
+    value = Math.imul(value ^ text.charCodeAt(i), 16777619);
+  return value >>> 0;
+}
+
+export function kindColour(kind, shade = 0) {
+  const [hue, saturation, light] = kinds[kind] ?? unknown;
+  return `hsl(${hue} ${saturation}% ${light + shade}%)`;
+}
+
+export function textColour(text) {
+  const value = hash(text);
+  return `hsl(${value % 360} 55% ${68 + (value >>> 9) % 12}%)`;
+}
+
+// Neighbours of one kind differ a little, so that the eye can tell them apart.
+export function frameColours(tree, by, fileOf) {
+  return tree.frames.name.map((name, i) => {
+    const kind = tree.kinds[tree.frames.kind[i]];
+    if (by === "file")
+      return textColour(fileOf(i));
+    return by === "name" ? textColour(name) : kindColour(kind, hash(name) % 5 * 2.5);
+  });
+}
+
+// Red for more, blue for less, grey for the same: tells apart for the colour-blind as well.
+export function differenceColour(now, then) {
+  const change = then || now ? (now - then) / Math.max(now, then) : 0, strength = Math.min(1, Math.abs(change));
+  if (strength < 0.02)
+    return "#d3d5da";
+  return change > 0 ? `hsl(8 85% ${88 - 24 * strength}%)` : `hsl(208 75% ${86 - 24 * strength}%)`;
+}

@@ -1,0 +1,100 @@
+// All functions as a table of which only the rows in sight exist; they are asked for as they come.
+import { ask, selection, state } from "./state.js";
+import { baseName } from "./match.js";
+import { percent } from "./tree.js";
+import { element } from "./views.js";
+
+const ROW = 27, PAGE = 500, FIRST = 100, SPARE = 10;
+const columns = [["self", "self", "number"], ["total", "total", "number"], ["name", "function", "name"], ["file", "file", ""],
+                 ["kind", "kind", ""], ["", "source", ""]];
+
+export class FunctionTable {
+  // events: order(name), menu(row, x, y), choose(row)
+  constructor(box, events) {
+    Object.assign(this, { box, events, rows: [], count: 0, total: 1, asked: new Set(), turn: 0 });
+    this.body = element("tbody");
+    this.heads = columns.map(([order, text, look]) => element("th", { class: look, scope: "col" }, order ?
+      element("button", { type: "button", onclick: () => events.order(order) }, text) : text));
+    this.table = element("table", { class: "functions", "aria-label": "functions" },
+                         element("thead", {}, element("tr", {}, ...this.heads)), this.body);
+    box.replaceChildren(this.table);
+    box.addEventListener("scroll", () => this.draw());
+    new ResizeObserver(() => this.draw()).observe(box);
+    box.addEventListener("contextmenu", event => {
+      const row = this.rows[event.target.closest("tr")?.dataset.place];
+      if (row) {
+        event.preventDefault();
+        events.menu(row, event.clientX, event.clientY);
+      }
+    });
+  }
+
+  // The first rows come alone: they are what is looked at.
+  async load() {
+    const turn = ++this.turn, answer = await ask("top", this.query(0, FIRST), "top");
+    if (turn !== this.turn)
+      return;
+    Object.assign(this, { rows: [], count: answer.count, total: answer.total || 1, asked: new Set() });
+    this.put(0, answer.rows);
+    columns.forEach(([order], i) => this.heads[i].setAttribute("aria-sort", order && order === state.order ?
+      (order === "self" || order === "total" ? "descending" : "ascending") : "none"));
+    this.table.setAttribute("aria-rowcount", answer.count + 1);
+    this.draw();
+  }
+
+  query(first, rows) {
+    return selection({ part: state.part, order: state.order, first, rows });
+  }
+
+  put(first, rows) {
+    rows.forEach((row, i) => this.rows[first + i] = row);
+  }
+
+  async fetchPage(page) {
+    if (this.asked.has(page))
+      return;
+    this.asked.add(page);
+    const turn = this.turn, answer = await ask("top", this.query(page * PAGE, PAGE), "page" + page).catch(() => null);
+    if (turn !== this.turn)
+      return;
+    if (answer)
+      this.put(page * PAGE, answer.rows);
+    else
+      this.asked.delete(page);
+    this.draw();
+  }
+
+  draw() {
+    const from = Math.max(0, Math.floor(this.box.scrollTop / ROW) - SPARE);
+    const to = Math.min(this.count, from + Math.ceil((this.box.clientHeight || 600) / ROW) + 2 * SPARE), shown = [];
+    for (let place = from; place < to; place++) {
+      if (!this.rows[place])
+        this.fetchPage(Math.floor(place / PAGE));
+      shown.push(this.row(place));
+    }
+    const space = () => element("tr", { class: "space", "aria-hidden": "true" }, element("td", { colspan: columns.length }));
+    const above = space(), below = space();
+    above.style.height = from * ROW + "px";
+    below.style.height = (this.count - to) * ROW + "px";
+    this.body.replaceChildren(above, ...shown, below);
+  }
+
+  row(place) {
+    const row = this.rows[place], made = element("tr", { "data-place": place, "aria-rowindex": place + 2 });
+    if (!row) {
+      made.append(element("td", { colspan: columns.length, class: "dim" }, "…"));
+      return made;
+    }
+    const [name, executable, file, kind, self, total] = row;
+    const share = value => {
+      const bar = element("i", { class: "bar", "aria-hidden": "true" });
+      bar.style.width = 60 * value / this.total + "px";
+      return element("td", { class: "number" }, bar, percent(value / this.total));
+    };
+    made.append(share(self), share(total), element("td", { class: "name", title: name },
+                                                   element("button", { type: "button", onclick: () => this.events.choose(row) }, name)),
+                element("td", { title: executable }, baseName(executable)), element("td", {}, kind),
+                element("td", { title: file }, baseName(file)));
+    return made;
+  }
+}
