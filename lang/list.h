@@ -6,7 +6,9 @@
 #ifndef LANG_LIST_H
 #define LANG_LIST_H
 
-#define LANGS(X) X(1, PYTHON, python)
+#define LANGS(X)                \
+	X(1, PYTHON, python)    \
+	X(5, JIT, jit)
 
 enum lang {
 	LANG_NONE,

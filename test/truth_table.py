@@ -131,6 +131,8 @@ def scenarios():
         Row("v-plt", MAIN + rf"(?:{CLOCK}|calls_[abc](?:;plt_one|;plt_two|;v-plt\+0x[0-9a-f]+|;[^;]*@plt)?)",
             leaves=frames(leaf_a="calls_a", leaf_b="calls_b", leaf_c="calls_c")),
         Row("v-fork", MAIN + "middle;" + LEAF),
+        Row("v-jit", MAIN + "generated_caller;middle;" + LEAF),
+        Row("v-jitdump", MAIN + "generated_caller;middle;" + LEAF),
         Row("v-hidden", START + "victim_setup;hides;victim_main;outer;middle;" + LEAF),
         Row("v-vfork", START + "victim_setup;vfork_round;" + LEAF),
         Row("v-threads", r"(?:" + LIBC + r";){1,3}thread_body;victim_main;outer;middle;" + LEAF,

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lang/jit/code_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define LOOK_BACK 16	/* pieces that begin before the one in question and may cover it, too */
+
+void code_table_done(struct code_table *t)
+{
+	free(t->pieces);
+	buf_done(&t->text);
+	*t = (struct code_table){ .dropped = t->dropped, .generation = t->generation };
+}
+
+void code_table_clear(struct code_table *t)
+{
+	code_table_done(t);
+	t->generation++;
+}
+
+static u32 add_text(struct code_table *t, const char *text, size_t len)
+{
+	size_t at;
+
+	if (!t->text.max) {
+		buf_init(&t->text, CODE_TEXT_MAX);
+		buf_add(&t->text, "", 1);
+	}
+	if (!text || !len)
+		return 0;
+	at = t->text.len;
+	buf_add(&t->text, text, len);
+	buf_add(&t->text, "", 1);
+	return buf_err(&t->text) ? 0 : (u32)at;
+}
+
+void code_table_add(struct code_table *t, u64 start_va, u64 bytes, const char *name, size_t name_len,
+		    const char *file, size_t file_len, u32 line)
+{
+	struct code_piece piece = { .start_va = start_va, .end_va = start_va + bytes, .order = t->count, .line = line };
+
+	piece.name = add_text(t, name, name_len);
+	piece.file = add_text(t, file, file_len);
+	if (piece.end_va <= start_va || !piece.name || t->count == CODE_PIECES_MAX ||
+	    array_reserve(&t->pieces, &t->cap, t->count + 1, sizeof(*t->pieces)) < 0) {
+		t->dropped++;
+		return;
+	}
+	t->pieces[t->count++] = piece;
+	t->sorted = false;
+	t->generation++;
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct code_piece *x = a, *y = b;
+
+	if (x->start_va != y->start_va)
+		return x->start_va < y->start_va ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+const struct code_piece *code_table_find(struct code_table *t, u64 va)
+{
+	const struct code_piece *found = NULL;
+	u32 lo = 0, hi = t->count;
+
+	if (!t->sorted && t->count)
+		qsort(t->pieces, t->count, sizeof(*t->pieces), compare_pieces);
+	t->sorted = true;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (t->pieces[mid].start_va <= va)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (u32 i = 0; i < LOOK_BACK && lo > 0; i++, lo--) {
+		const struct code_piece *piece = &t->pieces[lo - 1];
+
+		if (va < piece->end_va && (!found || piece->order > found->order))
+			found = piece;
+	}
+	return found;
+}

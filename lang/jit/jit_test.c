@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "lang/jit/code_table.h"
+#include "lang/jit/jitdump.h"
+#include "lang/jit/perf_map.h"
+#include "test.h"
+
+static const char *name_at(struct code_table *table, u64 va)
+{
+	const struct code_piece *piece = code_table_find(table, va);
+
+	return piece ? code_table_text(table, piece->name) : NULL;
+}
+
+TEST(perf_map_lines_become_code)
+{
+	static const char text[] = "1000 20 one\n0x1020 0x10 two three\nnonsense\n\nffffffffffffffff0 1 long\n"
+				   "1040 0 empty\n1050 10 cut";
+	struct code_table table = { 0 };
+
+	EQ(perf_map_parse(&table, text, sizeof(text) - 1), sizeof(text) - 1 - strlen("1050 10 cut"));
+	STREQ(name_at(&table, 0x1000), "one");
+	STREQ(name_at(&table, 0x101f), "one");
+	STREQ(name_at(&table, 0x102f), "two three");
+	OK(!name_at(&table, 0x1030));
+	OK(!name_at(&table, 0x1040));
+	OK(!name_at(&table, 0xfff));
+	EQ(table.count, 2);
+	EQ(table.dropped, 1);
+	code_table_done(&table);
+}
+
+TEST(code_that_was_told_last_is_there)
+{
+	struct code_table table = { 0 };
+	u64 generation;
+
+	code_table_add(&table, 0x1000, 0x100, "old", 3, NULL, 0, 0);
+	code_table_add(&table, 0x1040, 0x10, "inner", 5, "f.c", 3, 7);
+	STREQ(name_at(&table, 0x1044), "inner");
+	STREQ(name_at(&table, 0x1090), "old");
+	EQ(code_table_find(&table, 0x1044)->line, 7);
+	STREQ(code_table_text(&table, code_table_find(&table, 0x1044)->file), "f.c");
+	generation = table.generation;
+	code_table_add(&table, 0x1000, 0x100, "new", 3, NULL, 0, 0);
+	OK(table.generation > generation);
+	STREQ(name_at(&table, 0x1044), "new");
+	STREQ(name_at(&table, 0x1000), "new");
+	code_table_clear(&table);
+	OK(!name_at(&table, 0x1000));
+	code_table_done(&table);
+}
+
+static void add_word(struct buf *b, u64 value, size_t bytes)
+{
+	buf_add(b, &value, bytes);
+}
+
+static void add_load(struct buf *b, u64 va, const char *name)
+{
+	add_word(b, 0, 4);
+	add_word(b, 16 + 40 + strlen(name) + 1 + 4, 4);
+	add_word(b, 1, 8);
+	add_word(b, 0, 8);
+	add_word(b, va, 8);
+	add_word(b, va, 8);
+	add_word(b, 0x20, 8);
+	add_word(b, 1, 8);
+	buf_add(b, name, strlen(name) + 1);
+	add_word(b, 0x90909090, 4);
+}
+
+static void add_debug_info(struct buf *b, u64 va, const char *file, u32 line)
+{
+	add_word(b, 2, 4);
+	add_word(b, 16 + 32 + strlen(file) + 1, 4);
+	add_word(b, 1, 8);
+	add_word(b, va, 8);
+	add_word(b, 1, 8);
+	add_word(b, va, 8);
+	add_word(b, line, 4);
+	add_word(b, 0, 4);
+	buf_add(b, file, strlen(file) + 1);
+}
+
+TEST(jitdump_records_become_code)
+{
+	struct code_table table = { 0 };
+	struct buf b;
+
+	buf_init(&b, 4096);
+	add_debug_info(&b, 0x5000, "a.jl", 12);
+	add_load(&b, 0x5000, "julia_f");
+	add_load(&b, 0x6000, "g");
+	add_word(&b, 1, 4);	/* g moves */
+	add_word(&b, 16 + 48, 4);
+	add_word(&b, 1, 8);
+	add_word(&b, 0, 8);
+	add_word(&b, 0, 8);
+	add_word(&b, 0x6000, 8);
+	add_word(&b, 0x7000, 8);
+	add_word(&b, 0x20, 8);
+	add_word(&b, 1, 8);
+	EQ(jitdump_parse(&table, b.data, b.len), (long)b.len);
+	STREQ(name_at(&table, 0x501f), "julia_f");
+	EQ(code_table_find(&table, 0x5000)->line, 12);
+	STREQ(code_table_text(&table, code_table_find(&table, 0x5000)->file), "a.jl");
+	STREQ(name_at(&table, 0x7000), "g");
+	code_table_clear(&table);
+	/* All but the last byte: the last record waits. */
+	OK(jitdump_parse(&table, b.data, b.len - 1) < (long)b.len - 1);
+	STREQ(name_at(&table, 0x6000), "g");
+	OK(!name_at(&table, 0x7000));
+	memset(b.data, 0, 8);
+	EQ(jitdump_parse(&table, b.data, b.len), -EBADMSG);
+	code_table_done(&table);
+	buf_done(&b);
+}
+
+TEST(jitdump_header_is_checked)
+{
+	u32 header[10] = { 0x4a695444, 1, 40 };
+
+	EQ(jitdump_header(header, sizeof(header)), 40);
+	EQ(jitdump_header(header, 8), -EBADMSG);
+	header[0] = 0x4454694a;
+	EQ(jitdump_header(header, sizeof(header)), -EBADMSG);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Between outer() and the leaves lies generated code, of which a perf map tells, or, with -DJITDUMP, a jitdump file. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "victim.h"
+
+#if defined(__aarch64__)
+static const uint32_t code[] = { 0xa9bf7bfd, 0x910003fd, 0xd63f0020, 0xa8c17bfd, 0xd65f03c0 };
+#else
+/* push %rbp; mov %rsp,%rbp; call *%rsi; pop %rbp; ret */
+static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd6, 0x5d, 0xc3 };
+#endif
+
+static uint64_t (*generated)(uint64_t n, uint64_t (*callee)(uint64_t n));
+static char path[64];
+
+static NOINLINE uint64_t middle(uint64_t n)
+{
+	LEAVES(n);
+	return n;
+}
+
+NOINLINE uint64_t outer(uint64_t n)
+{
+	uint64_t x = generated(n, middle);
+
+	NO_TAIL();
+	return x;
+}
+
+static void forget(void)
+{
+	unlink(path);
+}
+
+#ifdef JITDUMP
+static const char source[] = "generated.src";
+static const char name[] = "generated_caller";
+
+static void put(int fd, const void *at, size_t bytes)
+{
+	if (write(fd, at, bytes) != (ssize_t)bytes)
+		abort();
+}
+
+static void tell(void)
+{
+	uint64_t va = (uint64_t)(uintptr_t)generated, now = (uint64_t)time(NULL);
+	uint32_t header[10] = { 0x4a695444, 1, 40, 62, 0, (uint32_t)getpid() };
+	struct { uint32_t id, bytes; uint64_t time, va, count, entry_va; int32_t line, discriminator; } lines = {
+		2, sizeof(lines) + sizeof(source), now, va, 1, va, 42, 0 };
+	struct { uint32_t id, bytes; uint64_t time; uint32_t pid, tid; uint64_t vma, va, size, number; } load = {
+		0, sizeof(load) + sizeof(name) + sizeof(code), now, (uint32_t)getpid(), (uint32_t)getpid(), va, va,
+		sizeof(code), 1 };
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/jit-%d.dump", getpid());
+	fd = open(path, O_CREAT | O_RDWR | O_TRUNC, 0600);
+	put(fd, header, sizeof(header));
+	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		abort();
+	put(fd, &lines, sizeof(lines));
+	put(fd, source, sizeof(source));
+	put(fd, &load, sizeof(load));
+	put(fd, name, sizeof(name));
+	put(fd, code, sizeof(code));
+	close(fd);
+}
+#else
+static void tell(void)
+{
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	file = fopen(path, "w");
+	fprintf(file, "%llx %zx generated_caller\n", (unsigned long long)(uintptr_t)generated, sizeof(code));
+	fclose(file);
+}
+#endif
+
+void victim_setup(int argc, char **argv)
+{
+	void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(at, code, sizeof(code));
+	if (mprotect(at, 4096, PROT_READ | PROT_EXEC))
+		abort();
+	__builtin___clear_cache(at, (char *)at + sizeof(code));
+	generated = (uint64_t (*)(uint64_t, uint64_t (*)(uint64_t)))at;
+	tell();
+	atexit(forget);
+}
