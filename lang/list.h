@@ -8,7 +8,8 @@
 
 #define LANGS(X)                \
 	X(1, PYTHON, python)    \
-	X(5, JIT, jit)
+	X(5, JIT, jit) \
+	X(4, HOTSPOT, hotspot)
 
 enum lang {
 	LANG_NONE,

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * One frame of generated Java code, to its caller; x86-64.
+ *
+ *   interpreted   a frame pointer, and at fixed places below it the Method, the bytecode, the caller's sp
+ *   compiled      no frame pointer: the blob says how many words its frame has, from sp on
+ *   stub          either of them, or nothing but the return address
+ *
+ * The interrupted frame may be half built or half gone: its code's bytes tell, see step_leaf().
+ */
+#ifndef LANG_HOTSPOT_STEP_H
+#define LANG_HOTSPOT_STEP_H
+
+#include "lang/hotspot/hotspot.h"
+#include "lang/list.h"
+#include "native.h"
+
+#define SEGMAP_HOPS 64		/* a byte leads back 254 segments at most, and the interpreter is not looked up */
+#define EXTRA_WORDS 8		/* that code pushes for a call, beyond its frame */
+#define CONT_WORDS 32		/* of a ContinuationEntry, and what is around it */
+#define FRAME_WORDS_MAX 65536	/* of one compiled frame */
+#define METHOD_BYTES_MAX 0x12000	/* of a ConstMethod: 64 KiB of bytecode behind its header */
+
+#define CODE_BEFORE 32
+#define CODE_AFTER 16
+
+#define REG_AX 0
+#define REG_R13 13
+
+/* The first eight characters of a CodeBlob's name. */
+#define NAME_NMETHOD 0x00646f6874656d6eull	/* nmethod */
+#define NAME_NATIVE  0x6e2065766974616eull	/* native nmethod */
+
+static inline int step_in_code(const struct hotspot_slot *s, u64 va)
+{
+	return va >= s->code_start_va && va < s->code_end_va;
+}
+
+/* The CodeBlob that an address lies in, or 0. */
+static inline u64 step_find_blob(struct unwind *u, const struct hotspot_slot *s, u64 va)
+{
+	u64 start = 0, segmap = 0;
+	u8 back;
+
+	for (u64 i = 0; i < HOTSPOT_HEAPS_MAX; i++) {
+		if (va >= s->heap[i].start_va && va < s->heap[i].end_va) {
+			start = s->heap[i].start_va;
+			segmap = s->heap[i].segmap_va;
+		}
+	}
+	if (!segmap)
+		return 0;
+	u->mid = (va - start) >> (s->segment_shift & 31);
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < SEGMAP_HOPS; i++) {
+		if (read_user(u, &back, 1, segmap + u->mid) || back == 0xff || back > u->mid)
+			return 0;	/* not there, or free */
+		if (!back)
+			return start + (u->mid << (s->segment_shift & 31)) + s->block_bytes;
+		u->mid -= back;
+	}
+	return 0;
+}
+
+/* Of the blob's bytes in u->state[]. */
+static inline u64 step_field(const struct unwind *u, u32 offset)
+{
+	return u->state[(offset >> 3) & (STATE_WORDS - 1)];
+}
+
+static inline u32 step_field32(const struct unwind *u, u32 offset)
+{
+	return (u32)(step_field(u, offset) >> (offset & 4) * 8);
+}
+
+/* Goes to the caller, whose sp is u->cfa. */
+static inline int step_return(struct unwind *u, u64 return_va)
+{
+	return native_return(u, return_va) ? STEP_END : STEP_CALLER;
+}
+
+static inline int step_unreadable(struct unwind *u)
+{
+	unwind_end(u, END_UNREADABLE);
+	return STEP_END;
+}
+
+static inline int step_push(struct unwind *u, u64 kind, u64 object, u64 id, u64 va)
+{
+	return unwind_push_runtime(u, LANG_HOTSPOT, object, kind << HOTSPOT_KIND_SHIFT |
+				   (id & HOTSPOT_ID_MASK) << HOTSPOT_ID_SHIFT | (va & HOTSPOT_VA_MASK));
+}
+
+/* By the frame pointer. */
+static inline int step_frame_pointer(struct unwind *u)
+{
+	return native_frame_pointer(u) ? STEP_END : STEP_CALLER;
+}
+
+/* The return address is at sp + bytes, and, if there is a word below it, that is the caller's frame pointer. */
+static inline int step_at(struct unwind *u, u64 bytes)
+{
+	u64 sp = u->regs.reg[REG_SP], return_va;
+
+	if (read_user(u, &return_va, sizeof(return_va), sp + bytes))
+		return step_unreadable(u);
+	if (bytes)
+		u->fp_va = sp + bytes - 8;
+	u->cfa = sp + bytes + 8;
+	return step_return(u, return_va);
+}
+
+/*
+ *	fp + 8	return address		state[9]
+ *	fp	caller's fp		state[8]
+ *	fp - 8	caller's sp		state[7]
+ *	fp - 24	Method			state[5]
+ *	...	bytecode, before the last call; in r13 while the method runs itself
+ */
+static inline int step_frame_words(struct unwind *u)
+{
+	u64 fp;
+
+	if (native_fp(u))
+		return -1;
+	fp = u->regs.reg[REG_FP];
+	if (fp & 7 || read_user(u, u->state, 10 * sizeof(u64), fp - 8 * sizeof(u64)))
+		return unwind_end(u, END_UNREADABLE);
+	return 0;
+}
+
+static inline int step_in_entry(const struct hotspot_slot *s, u64 pc)
+{
+	u64 at = pc - s->interpreter_start_va;
+	int found = 0;
+
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < HOTSPOT_ENTRIES_MAX; i++)
+		if (at >= s->entry[i].start && at < s->entry[i].end)
+			found = 1;
+	return found;
+}
+
+/*
+ * A method that has no frame yet. The caller left its Method in rbx and its own sp in r13. The return address is on the
+ * stack, or, while room is made for locals, in rax.
+ */
+static inline int step_entry(struct unwind *u, const struct hotspot_slot *s)
+{
+	u64 sp = u->regs.reg[REG_SP], return_va = u->regs.reg[REG_AX];
+
+	if (step_push(u, HOTSPOT_INTERPRETED, u->regs.reg[REG_BX], 0, 0))
+		return STEP_END;
+	if (!step_in_code(s, return_va) && read_user(u, &return_va, sizeof(return_va), sp))
+		return step_unreadable(u);
+	u->cfa = u->regs.reg[REG_R13];
+	if (!step_in_code(s, return_va) || u->cfa < sp || u->cfa - sp > GUESS_FRAME_MAX) {
+		unwind_end(u, END_RUNTIME);
+		return STEP_END;
+	}
+	return step_return(u, return_va);
+}
+
+/* Of the interrupted method: r13 is the bytecode, if it lies in the method, else the last one that was saved. */
+static inline u64 step_bytecode(struct unwind *u, const struct hotspot_slot *s, u64 method, u64 saved)
+{
+	u64 const_method, bcp = u->regs.reg[REG_R13];
+
+	if (!u->is_leaf || read_user(u, &const_method, sizeof(const_method), method + s->const_method) ||
+	    bcp - const_method >= METHOD_BYTES_MAX)
+		return saved;
+	return bcp;
+}
+
+static inline int step_interpreted(struct unwind *u, const struct hotspot_slot *s)
+{
+	u64 fp, sp = u->regs.reg[REG_SP], method, saved_bcp;
+
+	if (u->is_leaf && step_in_entry(s, u->regs.pc))
+		return step_entry(u, s);
+	if (step_frame_words(u))
+		return STEP_END;
+	fp = u->regs.reg[REG_FP];
+	method = u->state[5];
+	saved_bcp = u->state[(8 - s->bcp_slot) & 7];
+	u->cfa = u->state[7];
+	if (u->is_leaf && sp > fp - 3 * sizeof(u64)) {	/* these are not pushed yet */
+		method = u->regs.reg[REG_BX];
+		saved_bcp = 0;
+		if (sp >= fp)
+			u->cfa = u->regs.reg[REG_R13];
+	}
+	if (step_push(u, HOTSPOT_INTERPRETED, method, 0, step_bytecode(u, s, method, saved_bcp)))
+		return STEP_END;
+	if (u->cfa < fp + 16 || u->cfa - fp > GUESS_FRAME_MAX)
+		u->cfa = fp + 16;
+	u->regs.reg[REG_FP] = u->state[8];
+	return step_return(u, u->state[9]);
+}
+
+/* Is there, at byte i of the code in u->state[], `sub rsp, n`, and did it run? */
+static inline int step_made_frame(const u8 *code, u64 i)
+{
+	return code[i] == 0x48 && code[i + 2] == 0xec &&
+	       (code[i + 1] == 0x83 || (code[i + 1] == 0x81 && i + 7 <= CODE_BEFORE));
+}
+
+/*
+ * The interrupted frame while it is built: [mov [rsp-n], eax] push rbp; [mov rbp, rsp;] sub rsp, n; with other code
+ * behind it that still counts as such. -1 if the frame is whole.
+ */
+static inline int step_prologue(struct unwind *u, u64 into)
+{
+	const u8 *code = (const u8 *)u->state;
+
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i + 4 <= CODE_BEFORE; i++)
+		if (CODE_BEFORE - i <= into && step_made_frame(code, i))
+			return -1;
+	if (into && code[CODE_BEFORE - 1] == 0x55)
+		return 8;
+	if (into > 3 && code[CODE_BEFORE - 4] == 0x55 && code[CODE_BEFORE - 3] == 0x48 && code[CODE_BEFORE - 1] == 0xec)
+		return 8;
+	return 0;
+}
+
+/* Is this a safepoint's poll between `pop rbp` and `ret`? It was another instruction in each of JDK 8, 11 and 17. */
+static inline int step_polls(const u8 *code)
+{
+	const u8 *at = code + CODE_BEFORE;
+
+	if (at[0] == 0x49 && at[1] == 0x3b && (at[2] == 0xa7 || at[2] == 0x67))
+		return at[-1] == 0x5d;				/* cmp rsp, [r15+n] */
+	if (at[0] == 0x0f && at[1] == 0x87)
+		return at[6] == 0xc3;				/* ja */
+	if (at[0] == 0x4d && at[1] == 0x8b && (at[2] == 0x97 || at[2] == 0x57))
+		return at[-1] == 0x5d;				/* mov r10, [r15+n] */
+	if (at[0] == 0x41 && at[1] == 0x85 && at[2] == 0x02)
+		return at[3] == 0xc3;				/* test [r10], eax */
+	return at[0] == 0x85 && at[1] == 0x05 && at[6] == 0xc3;	/* test [rip+n], eax */
+}
+
+/* Where the return address of the interrupted frame is, in bytes from sp; -1 if the frame is whole. */
+static inline int step_leaf(struct unwind *u, u64 pc, u64 code_va, u64 complete)
+{
+	const u8 *code = (const u8 *)u->state;
+
+	if (read_user(u, u->state, CODE_BEFORE + CODE_AFTER, pc - CODE_BEFORE))
+		return -1;
+	if (pc < code_va)
+		return 0;
+	if (pc - code_va < complete)
+		return step_prologue(u, pc - code_va);
+	if (code[CODE_BEFORE] == 0xc3 || step_polls(code))
+		return 0;
+	if (code[CODE_BEFORE] == 0x5d)
+		return 8;
+	return -1;
+}
+
+/*
+ * The frame has that many words. Some code pushes a few more for a call: a return address that is none is looked for
+ * above. Only stubs are called by code that is not generated.
+ */
+static inline int step_by_size(struct unwind *u, const struct hotspot_slot *s, u64 words, int is_stub)
+{
+	u64 return_va;
+
+	u->cfa = u->regs.reg[REG_SP] + words * 8;
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i <= EXTRA_WORDS; i++) {
+		if (read_user(u, &return_va, sizeof(return_va), u->cfa - 8))
+			return step_unreadable(u);
+		if (step_in_code(s, return_va) || (is_stub && !i && !native_find_map(u, return_va))) {
+			u->fp_va = u->cfa - 16;
+			return step_return(u, return_va);
+		}
+		u->cfa += 8;
+	}
+	unwind_end(u, END_RUNTIME);
+	return STEP_END;
+}
+
+/* The stack of a virtual thread goes on in the heap; what is found above is the frame that entered it. */
+static inline int step_continuation(struct unwind *u, const struct hotspot_slot *s)
+{
+	u64 return_va;
+
+	u->cfa = u->regs.reg[REG_SP] + 8;
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < CONT_WORDS; i++) {
+		if (read_user(u, &return_va, sizeof(return_va), u->cfa - 8))
+			return step_unreadable(u);
+		if (step_in_code(s, return_va)) {
+			u->fp_va = u->cfa - 16;
+			return step_return(u, return_va);
+		}
+		u->cfa += 8;
+	}
+	return step_frame_pointer(u);
+}
+
+/* A stub whose frame has no fixed size: it keeps a frame pointer, or has nothing on the stack. */
+static inline int step_stub(struct unwind *u, const struct hotspot_slot *s, u64 pc)
+{
+	const u8 *code = (const u8 *)u->state;
+	u64 word;
+
+	if (!u->is_leaf)
+		return pc == s->call_stub_va ? step_frame_pointer(u) : step_continuation(u, s);
+	if (read_user(u, u->state, CODE_BEFORE + CODE_AFTER, pc - CODE_BEFORE))
+		return step_unreadable(u);
+	if (code[CODE_BEFORE] == 0x55 || code[CODE_BEFORE] == 0xc3)
+		return step_at(u, 0);
+	if (code[CODE_BEFORE - 1] == 0x55)
+		return step_at(u, 8);
+	if (!read_user(u, &word, sizeof(word), u->regs.reg[REG_SP]) && step_in_code(s, word))
+		return step_at(u, 0);
+	return step_frame_pointer(u);
+}
+
+/* A return address that was bent to the code that throws the frame away: where it would have returned to. */
+static inline u64 step_original_pc(struct unwind *u, const struct hotspot_slot *s, u64 blob)
+{
+	u64 pc = u->regs.pc, handler = 0, original;
+	u32 offset = 0;
+
+	if (!u->is_return || !s->deopt_handler)
+		return pc;
+	if (read_user(u, &handler, s->deopt_is_pointer ? 8 : 4, blob + s->deopt_handler))
+		return pc;
+	if (pc != (s->deopt_is_pointer ? handler : blob + handler))
+		return pc;
+	if (read_user(u, &offset, sizeof(offset), blob + s->orig_pc) || offset > FRAME_WORDS_MAX * 8 ||
+	    read_user(u, &original, sizeof(original), u->regs.reg[REG_SP] + offset) || !step_in_code(s, original))
+		return pc;
+	return original;
+}
+
+static inline int step_blob(struct unwind *u, const struct hotspot_slot *s, u64 blob)
+{
+	u64 pc = u->regs.pc, name = 0, code_va, complete;
+	u32 frame_words, id = 0;
+	int is_method, at = -1;
+
+	if (read_user(u, u->state, HOTSPOT_BLOB_BYTES, blob))
+		return step_unreadable(u);
+	frame_words = step_field32(u, s->frame_size);
+	code_va = s->code_is_pointer ? step_field(u, s->code_begin) : blob + step_field32(u, s->code_begin);
+	complete = s->frame_complete_is_short ?
+		   (u64)(s16)(step_field(u, s->frame_complete) >> (s->frame_complete & 6) * 8) :
+		   (u64)(s32)step_field32(u, s->frame_complete);
+	if (complete > FRAME_WORDS_MAX * 8)
+		complete = 0;		/* -1: never */
+	(void)read_user(u, &name, sizeof(name), step_field(u, s->name));
+	is_method = name == NAME_NMETHOD || name == NAME_NATIVE;
+	if (is_method) {
+		(void)read_user(u, &id, sizeof(id), blob + s->compile_id);
+		pc = step_original_pc(u, s, blob);
+	}
+	if (step_push(u, is_method ? HOTSPOT_COMPILED : HOTSPOT_STUB, blob, id, pc))
+		return STEP_END;
+	if (!frame_words || frame_words > FRAME_WORDS_MAX)
+		return step_stub(u, s, u->regs.pc);
+	if (u->is_leaf)
+		at = step_leaf(u, u->regs.pc, code_va, complete);
+	return at >= 0 ? step_at(u, (u64)at) : step_by_size(u, s, frame_words, !is_method);
+}
+
+static inline int hotspot_step(struct unwind *u)
+{
+	const struct hotspot_slot *s = (const struct hotspot_slot *)u->slot;
+	u64 pc = u->regs.pc, blob;
+
+	if (pc >= s->interpreter_start_va && pc < s->interpreter_end_va)
+		return step_interpreted(u, s);
+	blob = step_find_blob(u, s, pc - u->is_return);
+	return blob ? step_blob(u, s, blob) : STEP_NATIVE;
+}
+
+#endif
