@@ -31,10 +31,7 @@ static int convert_run(const void *values, int count, char **operands)
 	r = files_read(&command_convert, operands[0], v->from, &profile);
 	if (r)
 		return r;
-	r = format_write_file(operands[1], format, profile);
-	if (r < 0)
-		return command_fail(&command_convert, "%s: %s", operands[1], strerror(-r));
-	return 0;
+	return files_write(&command_convert, operands[1], format, profile);
 }
 
 const struct command command_convert = {
@@ -46,7 +43,8 @@ const struct command command_convert = {
 	.about = "Reads a profile in any format and writes it in another. The contents of IN and the name of\n"
 		 "OUT decide which: .otlp is OTLP protobuf, .json OTLP JSON, .pb.gz pprof, .folded one line for\n"
 		 "each stack. Written only: .svg and .html, which are flame graphs, .speedscope.json,\n"
-		 ".firefox.json. A further .gz or .zst packs it. A name of - is standard input or output.\n",
+		 ".firefox.json; .pgo for go build -pgo, .afdo for clang -fprofile-sample-use.\n"
+		 "A further .gz or .zst packs it. A name of - is standard input or output.\n",
 	.examples = "  wick convert out.pb.gz out.svg\n"
 		    "  perf script | stackcollapse-perf.pl | wick convert --from=folded - out.otlp\n"
 		    "  wick convert out.otlp - --format=folded | sort -rnk2\n",

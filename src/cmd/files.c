@@ -71,6 +71,18 @@ int files_read(const struct command *command, const char *path, const char *from
 	return command_fail(command, "%s: %s", path, strerror(-r));
 }
 
+int files_write(const struct command *command, const char *path, const struct format_ops *format,
+		const struct profile *profile)
+{
+	int r = format_write_file(path, format, profile);
+
+	if (r == -ENODATA)
+		return command_fail(command, "%s: format %s needs CPU time and lines, also those that functions start "
+				    "at, and this profile lacks them; record programs with debug information",
+				    path, format->name);
+	return r < 0 ? command_fail(command, "%s: %s", path, strerror(-r)) : 0;
+}
+
 /* 0, or -errno of what writing the file would fail with. */
 static int check_writable(const char *path)
 {

@@ -16,6 +16,10 @@ const struct format_ops *files_format(const struct command *command, const char 
 /* Reads a profile in any format, or in the one named by from. 0, or 1 (the exit status) with a message. */
 int files_read(const struct command *command, const char *path, const char *from, struct profile **ret_profile);
 
+/* Writes a profile. 0, or 1 with a message. */
+int files_write(const struct command *command, const char *path, const struct format_ops *format,
+		const struct profile *profile);
+
 /*
  * The format to write: the one named by --format, else what the file's name
  * tells, else (for standard output) the one named by standard, if any. NULL,

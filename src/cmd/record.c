@@ -267,9 +267,9 @@ static int finish(struct record *r, int taken)
 	if (taken < 0)
 		(void)command_fail(&command_record, "sampling ended early: %s; writing what was taken",
 				   strerror(-taken));
-	err = format_write_file(r->values->output, r->format, profile);
-	if (err < 0)
-		return command_fail(&command_record, "%s: %s", r->values->output, strerror(-err));
+	err = files_write(&command_record, r->values->output, r->format, profile);
+	if (err)
+		return err;
 	if (!r->values->quiet)
 		print_summary(r, profile);
 	return taken < 0;

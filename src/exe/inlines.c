@@ -128,6 +128,17 @@ static u32 number(Dwarf_Die *die, unsigned name)
 	return value;
 }
 
+/* Said by the abstract function where the one with the code does not. */
+static u32 start_line(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value = 0;
+
+	if (dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_line, &attribute), &value) != 0 || value > INT32_MAX)
+		return 0;
+	return value;
+}
+
 /* A unit while addresses of it are looked at. */
 struct unit {
 	Dwarf_Die die;
@@ -193,12 +204,12 @@ static void add_chain(struct dwarf_file *file, struct unit *unit, u64 ea, struct
 		chain.depth = 1;
 		find_inlined(&chain, ea);
 	} else if (source) {
-		lines_add(builder, NULL, source, line, column);
+		lines_add(builder, NULL, source, line, column, 0);
 	}
 	while (chain.depth--) {
 		Dwarf_Die *die = &chain.die[chain.depth];
 
-		lines_add(builder, function_name(file, die), source, line, column);
+		lines_add(builder, function_name(file, die), source, line, column, start_line(die));
 		source = file_path(unit, number(die, DW_AT_call_file), path);
 		line = number(die, DW_AT_call_line);
 		column = number(die, DW_AT_call_column);

@@ -93,9 +93,10 @@ static u32 add_string(struct lines_builder *builder, const char *text)
 	return offset;
 }
 
-void lines_add(struct lines_builder *builder, const char *function, const char *file, u32 line, u32 column)
+void lines_add(struct lines_builder *builder, const char *function, const char *file, u32 line, u32 column,
+	       u32 start_line)
 {
-	struct exe_line one = { add_string(builder, function), add_string(builder, file), line, column };
+	struct exe_line one = { add_string(builder, function), add_string(builder, file), line, column, start_line };
 
 	buf_add(&builder->array, &one, sizeof(one));
 	builder->line_count++;

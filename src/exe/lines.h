@@ -19,7 +19,7 @@
 #include "base/buf.h"
 #include "base/interner.h"
 
-#define LINES_MAGIC "wicklin1"
+#define LINES_MAGIC "wicklin2"
 #define LINES_MAX 256		/* addresses to ask for at once */
 #define LINES_DEPTH_MAX 64	/* functions in a chain; outer ones beyond it are left out, the outermost never */
 
@@ -28,6 +28,7 @@ struct exe_line {
 	u32 file;		/* offset into strings, 0 = "" if unknown */
 	u32 line;		/* 0 if unknown */
 	u32 column;		/* 0 if unknown */
+	u32 start_line;		/* where the function is declared; 0 if unknown */
 };
 
 struct exe_lines {
@@ -68,7 +69,8 @@ struct lines_builder {
 
 void lines_init(struct lines_builder *builder);
 void lines_done(struct lines_builder *builder);
-void lines_add(struct lines_builder *builder, const char *function, const char *file, u32 line, u32 column);
+void lines_add(struct lines_builder *builder, const char *function, const char *file, u32 line, u32 column,
+	       u32 start_line);
 void lines_next(struct lines_builder *builder);
 int lines_finish(struct lines_builder *builder, u32 truncated, struct exe_lines **ret_lines);
 

@@ -12,8 +12,8 @@ static int build(struct exe_lines **ret_lines)
 	_cleanup_(lines_done) struct lines_builder builder;
 
 	lines_init(&builder);
-	lines_add(&builder, "f", "a.c", 7, 3);
-	lines_add(&builder, "g", "a.c", 9, 0);
+	lines_add(&builder, "f", "a.c", 7, 3, 5);
+	lines_add(&builder, "g", "a.c", 9, 0, 8);
 	lines_next(&builder);
 	lines_next(&builder);
 	lines_next(&builder);
@@ -38,6 +38,7 @@ TEST(lines_build_chains)
 	STREQ(strings + line[1].function, "g");
 	EQ(line[0].file, line[1].file);
 	EQ(line[1].line, 9);
+	EQ(line[1].start_line, 8);
 	EQ(line[0].column, 3);
 	EQ(lines->strings_bytes, 1 + 2 + 4 + 2);
 }

@@ -344,6 +344,8 @@ TEST(reader_finds_inlined_functions_and_lines)
 		OK(strstr(strings + line[0].file, "src/exe/reader_test.c"));
 		OK(strings[line[1].file] == '/');
 		OK(line[0].line > 1 && line[0].line < line[1].line);
+		OK(line[0].start_line && line[0].start_line <= line[0].line);
+		OK(line[1].start_line > line[0].start_line && line[1].start_line <= line[1].line);
 	}
 	EQ(reader_stats(reader).restarts, 0);
 }

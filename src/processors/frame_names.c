@@ -88,6 +88,7 @@ static u32 function_of(struct profile *profile, const struct symbol_line *line)
 		.name = profile_add_cstring(profile, line->function),
 		.system_name = profile_add_cstring(profile, line->system_name ? line->system_name : ""),
 		.filename = profile_add_cstring(profile, line->file ? line->file : ""),
+		.start_line = line->start_line,
 	};
 
 	return profile_add_function(profile, &function);

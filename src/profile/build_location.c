@@ -80,6 +80,7 @@ static u32 add_function(struct profile *profile, const struct symbol_line *line)
 		.name = profile_add_cstring(profile, line->function),
 		.system_name = profile_add_cstring(profile, line->system_name),
 		.filename = profile_add_cstring(profile, line->file),
+		.start_line = line->start_line,
 	});
 }
 

@@ -135,6 +135,7 @@ static const struct symbol_line *intern_lines(struct name_generation *g, const s
 			.file = intern_string(g, from[i].file),
 			.line = from[i].line,
 			.column = from[i].column,
+			.start_line = from[i].start_line,
 		};
 		if (!lines[i].function || !lines[i].system_name || !lines[i].file)
 			return NULL;

@@ -221,7 +221,8 @@ static u32 set_chain(struct symbolizer *s, const struct exe_lines *lines, u32 i,
 	for (u32 at = first[i]; at < first[i + 1] && count < LINES_DEPTH_MAX; at++, count++) {
 		const struct exe_line *from = exe_lines_array(lines) + at;
 
-		ret_chain[count] = (struct symbol_line){ .line = from->line, .column = from->column };
+		ret_chain[count] = (struct symbol_line){ .line = from->line, .column = from->column,
+							 .start_line = from->start_line };
 		ret_chain[count].file = add_text(s, strings + from->file);
 		set_function(s, &ret_chain[count], strings + from->function);
 	}

@@ -35,6 +35,8 @@ struct symbol_line {
 	const char *file;		/* "" if unknown */
 	u32 line;			/* 0 if unknown */
 	u32 column;
+	u32 start_line;			/* of the function; 0 if unknown */
+	u32 pad;
 };
 
 /* Where a frame's name came from. */

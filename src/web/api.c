@@ -456,6 +456,10 @@ static int answer_export(struct call *c)
 		r = reshape_profile(flame, &profile);
 	if (r == 0)
 		r = format->encode(profile, &plain);
+	if (r == -ENODATA) {
+		buf_addf(c->why, "the store keeps no lines, which format %s needs", format->name);
+		return -EINVAL;
+	}
 	if (r < 0)
 		return r;
 	c->answer->content_type = format->content_type;

@@ -179,8 +179,12 @@ TEST(format_writes_even_nothing)
 	struct buf b;
 
 	for (size_t i = 0; formats[i]; i++) {
+		int r;
+
 		buf_init(&b, BYTES_MAX);
-		EQ(formats[i]->encode(p, &b), 0);
+		r = formats[i]->encode(p, &b);
+		/* Compilers would take a profile without anything for one of a program that does nothing. */
+		OK(r == 0 || (r == -ENODATA && strstr(formats[i]->name, "pgo")));
 		buf_done(&b);
 	}
 }
