@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/debuginfod.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -12,12 +11,11 @@
 
 #include "base/clock.h"
 #include "base/curl_library.h"
+#include "symbol/file_cache.h"
 
 #define SERVERS_MAX 8u
 #define BUILD_ID_MIN 4
 #define BUILD_ID_BYTES_MAX 32
-#define FILES_MAX 4096u		/* in the directory; elfutils' own cache has hundreds */
-#define PART_SECONDS 3600	/* a file that is still being written after this was left behind */
 
 struct server {
 	const char *url;	/* without a slash at its end */
@@ -40,13 +38,6 @@ struct debuginfod {
 struct download {
 	int fd;
 	u64 bytes;
-};
-
-/* A file of the cache directory. */
-struct cached {
-	char name[2 * BUILD_ID_BYTES_MAX + 16];
-	u64 bytes;
-	time_t used;
 };
 
 static void add_server(struct debuginfod *debuginfod, char *url)
@@ -114,60 +105,6 @@ static int open_directory(struct debuginfod *debuginfod)
 	(void)mkdir(path, 0700);
 	debuginfod->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	return debuginfod->dir_fd < 0 ? -errno : 0;
-}
-
-/* Reads what the directory holds, and removes what nobody finishes. */
-static u32 list_directory(struct debuginfod *debuginfod, struct cached *list, u32 max)
-{
-	int fd = openat(debuginfod->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-	struct stat st;
-	u32 count = 0;
-
-	if (!dir) {
-		closep(&fd);
-		return 0;
-	}
-	while (count < max && (entry = readdir(dir))) {
-		size_t len = strlen(entry->d_name);
-
-		if (len >= sizeof(list->name) ||
-		    fstatat(debuginfod->dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
-			continue;
-		if (strstr(entry->d_name, ".part-") && time(NULL) - st.st_mtime > PART_SECONDS)
-			(void)unlinkat(debuginfod->dir_fd, entry->d_name, 0);
-		list[count] = (struct cached){ .bytes = st.st_size, .used = st.st_mtime };
-		memcpy(list[count++].name, entry->d_name, len + 1);
-	}
-	closedir(dir);
-	return count;
-}
-
-static int by_use(const void *a, const void *b)
-{
-	const struct cached *x = a, *y = b;
-
-	return (x->used > y->used) - (x->used < y->used);
-}
-
-/* Removes the files used longest ago until what is left fits, and there is room to list it next time. */
-static void prune(struct debuginfod *debuginfod)
-{
-	_cleanup_(freep) struct cached *list = calloc(FILES_MAX, sizeof(*list));
-	u64 bytes = 0;
-	u32 count;
-
-	if (!list)
-		return;
-	count = list_directory(debuginfod, list, FILES_MAX);
-	qsort(list, count, sizeof(*list), by_use);
-	for (u32 i = 0; i < count; i++)
-		bytes += list[i].bytes;
-	for (u32 i = 0; i < count && (bytes > DEBUGINFOD_CACHE_BYTES || count - i > FILES_MAX / 2); i++) {
-		(void)unlinkat(debuginfod->dir_fd, list[i].name, 0);
-		bytes -= list[i].bytes;
-	}
 }
 
 /* From the directory: a descriptor, -ENOENT if an empty file says that no server has it, -EAGAIN if unknown. */
@@ -327,7 +264,7 @@ int debuginfod_get(struct debuginfod *debuginfod, const u8 *build_id, u32 bytes)
 	if (fd == -EAGAIN) {
 		fd = download(debuginfod, hex);
 		if (fd >= 0)
-			prune(debuginfod);
+			(void)file_cache_prune(debuginfod->dir_fd, DEBUGINFOD_CACHE_BYTES);
 	}
 	debuginfod->stats.hits += fd >= 0;
 	debuginfod->stats.misses += fd == -ENOENT;
