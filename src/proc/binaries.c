@@ -260,23 +260,6 @@ static int open_vdso(struct binaries *b, struct exe_info *ret_info)
 	return taken;
 }
 
-static struct binary *binary_new(int fd, int root_fd, const char *path, const struct exe_info *info)
-{
-	struct binary *binary = calloc(1, sizeof(*binary));
-
-	if (binary)
-		binary->path = strdup(path);
-	if (!binary || !binary->path) {
-		free(binary);
-		return NULL;
-	}
-	atomic_init(&binary->refs, 1);
-	binary->fd = fd;
-	binary->root_fd = root_fd;
-	binary->info = *info;
-	return binary;
-}
-
 /* Gives a binary its id. The table keeps one reference; on failure it is gone. */
 static struct binary *binaries_add(struct binaries *b, struct binary *binary)
 {

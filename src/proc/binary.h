@@ -28,6 +28,8 @@ struct binary {
 
 #define BINARIES_MAX (1u << 20)
 
+/* With one reference and no id yet. Takes over both descriptors, unless it returns NULL: no memory. */
+struct binary *binary_new(int fd, int root_fd, const char *path, const struct exe_info *info);
 struct binary *binary_ref(struct binary *binary);
 void binary_unref(struct binary *binary);
 DEFINE_CLEANUP(struct binary *, binary_unref)

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/interner.h"
 #include "exe/reader.h"
 #include "proc/binary.h"
@@ -131,13 +132,10 @@ static struct binary *take_file(struct binary_finder *f, const struct finder_wan
 
 	if (fd < 0 || reader_identify(f->reader, fd, &info) < 0 || !is_wanted(want, &info))
 		return NULL;
-	binary = calloc(1, sizeof(*binary));
-	if (!binary || f->last_id + 1 >= BINARIES_MAX) {
-		free(binary);
+	binary = f->last_id + 1 < BINARIES_MAX ? binary_new(file, -1, path, &info) : NULL;
+	if (!binary)
 		return NULL;
-	}
-	*binary = (struct binary){ .refs = 1, .id = ++f->last_id, .fd = file, .root_fd = -1, .info = info };
-	binary->path = strdup(path);
+	binary->id = ++f->last_id;
 	file = -1;
 	return binary;
 }
@@ -300,24 +298,35 @@ static struct binary *try_directories(struct binary_finder *f, const struct find
 
 /* ---- By build id: debug files, and debuginfod -------------------------------------------------------- */
 
-static struct binary *try_debug_directories(struct binary_finder *f, const struct finder_want *want)
+static struct binary *try_debug_directories(struct binary_finder *f, const struct finder_want *want, const char *hex)
 {
 	static const char *const suffixes[] = { "", ".debug" };
-	char hex[2 * BUILD_ID_MAX + 1], path[1024];
+	char path[1024];
 
-	for (u32 i = 0; i < want->build_id_bytes; i++)
-		(void)snprintf(hex + 2 * i, 3, "%02x", want->build_id[i]);
 	for (u32 i = 0; want->build_id_bytes > 1 && i < 2 * f->options->debug_directories.count; i++) {
 		struct binary *found;
 
 		(void)snprintf(path, sizeof(path), "%s/%.2s/%s%s", f->options->debug_directories.at[i / 2], hex,
-			       hex + 2,
-			       suffixes[i % 2]);
+			       hex + 2, suffixes[i % 2]);
 		found = try_path(f, want, f->host_fd, path);
 		if (found)
 			return found;
 	}
 	return NULL;
+}
+
+static struct binary *try_ids(struct binary_finder *f, const struct finder_want *want)
+{
+	char hex[2 * BUILD_ID_MAX + 1] = "", path[4200];
+	struct binary *found;
+
+	hex_write(want->build_id_bytes ? want->build_id : want->htlhash,
+		  want->build_id_bytes ? want->build_id_bytes : sizeof(want->htlhash), hex);
+	found = try_debug_directories(f, want, hex);
+	if (found || !f->options->files_by_id)
+		return found;
+	(void)snprintf(path, sizeof(path), "%s/%s", f->options->files_by_id, hex);
+	return try_path(f, want, f->host_fd, path);
 }
 
 static struct binary *try_debuginfod(struct binary_finder *f, const struct finder_want *want, bool *ret_later)
@@ -347,7 +356,7 @@ static struct binary *with_symbols(struct binary_finder *f, const struct finder_
 
 	if (found && (found->info.has_symtab || found->info.has_debug_info))
 		return found;
-	debug = try_debug_directories(f, want);
+	debug = try_ids(f, want);
 	if (!debug)
 		return found;
 	binary_unref(found);

@@ -7,7 +7,7 @@
  *	in the files that run here, if the process ids of the profile are of this machine
  *	below the roots, by the path that the profile has
  *	in the listed directories, by the last part of the name
- *	in directories of debug files, by build id
+ *	in directories of debug files, and of files named by their id
  *	at debuginfod, if there are URLs
  *
  * Answers are kept, "nowhere" for FINDER_MISS_NS; at most FINDER_MAX of them, then all are forgotten. One
@@ -33,6 +33,7 @@ struct reader;
 
 struct finder_options {
 	struct config_texts roots, directories, debug_directories;
+	const char *files_by_id;		/* a directory of files that are named by their id, or NULL */
 	bool processes;
 	const char *debuginfod_urls, *cache_path;	/* separated by blanks; "": none */
 };

@@ -24,6 +24,7 @@
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
 #include "processors/binary_finder.h"
+#include "processors/debuginfod_options.h"
 #include "processors/edit.h"
 #include "processors/frame_names.h"
 #include "profile/profile.h"
@@ -31,11 +32,6 @@
 
 #define QUEUE_MAX 4096
 #define LINES_US 20000000
-
-struct debuginfod_options {
-	struct config_texts urls;
-	const char *cache_directory;
-};
 
 struct options {
 	struct debuginfod_options debuginfod;
@@ -214,10 +210,7 @@ static int symbolize_create(const struct component_setup *setup, const void *opt
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	buf_init(&s->urls, 65536);
-	buf_addf(&s->urls, "%s", "");
-	for (u32 i = 0; i < o->debuginfod.urls.count; i++)
-		buf_addf(&s->urls, "%s%s", i ? " " : "", o->debuginfod.urls.at[i]);
-	if (buf_err(&s->urls) < 0) {
+	if (debuginfod_options_urls(&o->debuginfod, &s->urls) < 0) {
 		symbolize_free(s);
 		return -ENOMEM;
 	}
@@ -277,7 +270,7 @@ static const char *const default_directories[] = { "/usr/bin", "/usr/sbin", "/us
 static const char *const default_debug_directories[] = { "/usr/lib/debug/.build-id" };
 
 static const struct options defaults = {
-	.debuginfod.cache_directory = "/var/cache/wick/debuginfod",
+	.debuginfod = DEBUGINFOD_DEFAULTS,
 	.roots = { 1, default_roots },
 	.directories = { 6, default_directories },
 	.debug_directories = { 1, default_debug_directories },
@@ -287,14 +280,6 @@ static const struct options defaults = {
 	.queue_size = 16,
 	.queue_mib = 64,
 	.memory_mib = 32,
-};
-
-static const struct config_field debuginfod_fields[] = {
-	{ "urls", CONFIG_TEXTS, FIELD(struct debuginfod_options, urls), .commas = true,
-	  .help = "servers that are asked for debug files by build id; none: nobody is asked" },
-	{ "cache_directory", CONFIG_TEXT, FIELD(struct debuginfod_options, cache_directory),
-	  .help = "where what they sent is kept" },
-	{ 0 },
 };
 
 static const struct config_field fields[] = {
