@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "exporters/late_names.h"
 #include "pipeline/batch.h"
 #include "pipeline/sender.h"
 #include "store/shared.h"
@@ -18,20 +19,24 @@
 struct options {
 	const char *path;
 	s64 max_age_ns, max_size_mib;
+	struct late_names_options late_names;
 	struct sender_options sender;
 };
 
 struct exporter {
 	const struct options *options;
 	const char *id;
+	const struct component_setup *setup;
 	struct sender *sender;
 	struct store *store;
+	struct late_names *late_names;
 };
 
 static const struct options defaults = {
 	.path = "/var/lib/wick",
 	.max_age_ns = 7 * 86400 * 1000000000ll,
 	.max_size_mib = 1024,
+	.late_names = LATE_NAMES_DEFAULTS,
 	.sender = SENDER_DEFAULTS(0),
 };
 
@@ -41,6 +46,8 @@ static const struct config_field fields[] = {
 	  .help = "what is older is dropped" },
 	{ "max_size_mib", CONFIG_INTEGER, FIELD(struct options, max_size_mib), .min = 1, .max = 1 << 24,
 	  .help = "of the file; past it old ranges get coarser, then go" },
+	{ "late_names", CONFIG_SECTION, FIELD(struct options, late_names), .fields = late_names_fields,
+	  .help = "names for what came without, looked for by build id" },
 	SENDER_FIELDS(struct options, sender),
 	{ 0 },
 };
@@ -87,6 +94,7 @@ static void exporter_free(void *self)
 
 	if (!exporter)
 		return;
+	late_names_stop(exporter->late_names);
 	sender_free(exporter->sender);
 	store_release(exporter->store);
 	free(exporter);
@@ -101,6 +109,7 @@ static int exporter_create(const struct component_setup *setup, const void *opti
 		return -ENOMEM;
 	exporter->options = options;
 	exporter->id = setup->id;
+	exporter->setup = setup;
 	r = sender_new(setup, &exporter->options->sender, &sending, exporter, &exporter->sender, why);
 	if (r < 0) {
 		exporter_free(exporter);
@@ -127,6 +136,9 @@ static int exporter_start(void *self, struct buf *why)
 	if (notice.len)
 		log_warn(exporter->id, "%s", notice.data);
 	buf_done(&notice);
+	if (r == 0)
+		r = late_names_start(exporter->setup, &exporter->options->late_names, exporter->store,
+				     &exporter->late_names, why);
 	return r < 0 ? r : sender_start(exporter->sender, why);
 }
 
@@ -137,7 +149,10 @@ static int exporter_consume(void *self, struct batch *batch)
 
 static void exporter_stop(void *self, u64 deadline_ns)
 {
-	sender_stop(((struct exporter *)self)->sender, deadline_ns);
+	struct exporter *exporter = self;
+
+	late_names_stop(TAKE(exporter->late_names));
+	sender_stop(exporter->sender, deadline_ns);
 }
 
 const struct component_ops exporter_store = {

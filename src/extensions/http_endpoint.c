@@ -88,8 +88,15 @@ static void serve(void *arg, struct exchange *exchange)
 int http_endpoint_route(struct http_endpoint *endpoint, const char *method, const char *path,
 			void (*handle)(void *arg, struct exchange *exchange), struct buf *why)
 {
+	return http_endpoint_route_body(endpoint, method, path, 0, handle, why);
+}
+
+int http_endpoint_route_body(struct http_endpoint *endpoint, const char *method, const char *path, size_t body_max,
+			     void (*handle)(void *arg, struct exchange *exchange), struct buf *why)
+{
 	struct http_endpoint_route *at = &endpoint->routes[endpoint->route_count];
-	const struct route route = { .method = method, .path = path, .handle = serve, .arg = at };
+	const struct route route = { .method = method, .path = path, .body_max = body_max, .handle = serve,
+				     .arg = at };
 	int r;
 
 	assert(endpoint->route_count < HTTP_ENDPOINT_ROUTES_MAX);

@@ -79,6 +79,9 @@ int http_endpoint_open(struct http_endpoint *endpoint, struct service *service,
 		       const struct http_endpoint_options *options, void *arg, struct buf *why);
 int http_endpoint_route(struct http_endpoint *endpoint, const char *method, const char *path,
 			void (*handle)(void *arg, struct exchange *exchange), struct buf *why);
+/* The same for requests that have a body. */
+int http_endpoint_route_body(struct http_endpoint *endpoint, const char *method, const char *path, size_t body_max,
+			     void (*handle)(void *arg, struct exchange *exchange), struct buf *why);
 /* Ends all routes; accepts one that was never opened. */
 void http_endpoint_close(struct http_endpoint *endpoint, u64 deadline_ns);
 

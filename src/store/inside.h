@@ -40,6 +40,7 @@ struct store {
 	pthread_mutex_t series_lock;
 	struct db *series_db;		/* of series.c; NULL until a row comes */
 
+	_Atomic u64 uploads;		/* how many files with symbols came */
 	_Atomic u64 generation, blocks_broken, times_wrong;
 };
 

@@ -233,3 +233,13 @@ int store_put_names(struct store *store, const char *build_id, const struct stor
 	atomic_fetch_add(&store->generation, 1);
 	return r < 0 ? r : named;
 }
+
+void store_note_upload(struct store *store)
+{
+	atomic_fetch_add(&store->uploads, 1);
+}
+
+u64 store_uploads(struct store *store)
+{
+	return atomic_load(&store->uploads);
+}

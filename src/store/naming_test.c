@@ -2,50 +2,17 @@
 /* Late names through a whole store: old rows are called by what comes later. */
 #include <sqlite3.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "profile/any.h"
 #include "store/flame.h"
 #include "store/inside.h"
+#include "store/scratch_test.h"
 #include "test.h"
 
 #define NOW_NS (1800000000 * SECOND_NS)
 #define ID "0123456789abcdef0123456789abcdef01234567"
 #define PATH "/opt/prog"
-
-static char directory[64];
-
-static void remove_directory(void)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	if (directory[0] && system(command) != 0)
-		fprintf(stderr, "%s is left\n", directory);
-}
-
-static void make_directory(void)
-{
-	snprintf(directory, sizeof(directory), "/tmp/wick-names-XXXXXX");
-	OK(mkdtemp(directory));
-	OK(atexit(remove_directory) == 0);
-}
-
-static struct store *open_store(void)
-{
-	struct store *store = NULL;
-	struct buf why, notice;
-
-	buf_init(&why, 512);
-	buf_init(&notice, 512);
-	EQ(store_open(&(struct store_options){ .directory = directory, .host = "here" }, &store, &why, &notice), 0);
-	EQ(notice.len, 0);
-	buf_done(&why);
-	buf_done(&notice);
-	return store;
-}
 
 struct frame {
 	u64 address;
@@ -134,8 +101,7 @@ static void expect_names(struct store *store, s64 foo)
 
 TEST(naming_renames_old_rows_and_joins_them)
 {
-	make_directory();
-	_cleanup_(store_closep) struct store *store = open_store();
+	_cleanup_(store_closep) struct store *store = scratch_store();
 	_cleanup_(flame_freep) struct flame *before = NULL;
 
 	add_leaves(store, nameless, 4);
@@ -152,21 +118,19 @@ TEST(naming_renames_old_rows_and_joins_them)
 
 TEST(naming_outlives_the_process)
 {
-	make_directory();
-	struct store *store = open_store();
+	struct store *store = scratch_store();
 
 	add_leaves(store, nameless, 4);
 	EQ(store_put_names(store, ID, found, 3), 2);
 	store_close(store);
-	store = open_store();
+	store = scratch_store();
 	expect_names(store, 2);
 	store_close(store);
 }
 
 TEST(naming_tells_what_lacks_a_name_once_and_again_after_a_while)
 {
-	make_directory();
-	_cleanup_(store_closep) struct store *store = open_store();
+	_cleanup_(store_closep) struct store *store = scratch_store();
 	struct store_unnamed unnamed;
 
 	EQ(store_next_unnamed(store, 1000, 500, &unnamed), 0);
@@ -210,18 +174,17 @@ TEST(naming_knows_what_agents_made_up_in_old_rows)
 /* A store of the second layout has no late names; nothing else is lost. */
 TEST(naming_brings_an_older_store_up_to_date)
 {
-	make_directory();
-	struct store *store = open_store();
+	struct store *store = scratch_store();
 	sqlite3 *db = NULL;
 	char path[128];
 
 	add_leaves(store, nameless, 4);
 	store_close(store);
-	snprintf(path, sizeof(path), "%s/wick.db", directory);
+	snprintf(path, sizeof(path), "%s/wick.db", scratch_directory());
 	EQ(sqlite3_open(path, &db), SQLITE_OK);
 	EQ(sqlite3_exec(db, "DROP TABLE name; DROP TABLE exe; PRAGMA user_version = 2", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
-	store = open_store();
+	store = scratch_store();
 	EQ(store_put_names(store, ID, found, 3), 2);
 	expect_names(store, 2);
 	store_close(store);

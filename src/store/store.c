@@ -49,6 +49,11 @@ const char *store_host(const struct store *store)
 	return store->host;
 }
 
+const char *store_directory(const struct store *store)
+{
+	return store->directory;
+}
+
 /* ---- Opening ---------------------------------------------------------------------- */
 
 /* One process has a directory; its pid stands in the lock file. */

@@ -46,6 +46,7 @@ DEFINE_CLEANUP(struct store *, store_close)
 /* -ENOSPC, -EROFS, -EIO: nothing was kept; store_error() says more. */
 int store_add(struct store *store, const struct profile *profile, u64 now_ns);
 const char *store_error(struct store *store);
+const char *store_directory(const struct store *store);
 
 /* This machine's name, as it was opened with. */
 const char *store_host(const struct store *store);
@@ -80,6 +81,10 @@ struct store_name {
 };
 /* Old rows have these names from now on. How many addresses have a name that had none; -errno: not on disk. */
 int store_put_names(struct store *store, const char *build_id, const struct store_name *at, u32 count);
+
+/* A file with symbols was put into the store's directory; how often that was. Who has looked before looks again. */
+void store_note_upload(struct store *store);
+u64 store_uploads(struct store *store);
 
 /* ---- Queries ---------------------------------------------------------------------- */
 

@@ -502,7 +502,7 @@ static const struct question_kind *find_kind(const char *name)
 	return NULL;
 }
 
-static void put_error(struct api_answer *answer, int status, const char *text)
+void api_error(struct api_answer *answer, int status, const char *sentence)
 {
 	struct jsontext j = { .b = answer->body };
 
@@ -512,7 +512,7 @@ static void put_error(struct api_answer *answer, int status, const char *text)
 	answer->file_name[0] = '\0';
 	jsontext_open(&j, '{');
 	jsontext_key(&j, "error");
-	jsontext_string(&j, text, strlen(text));
+	jsontext_string(&j, sentence, strlen(sentence));
 	jsontext_close(&j, '}');
 }
 
@@ -525,12 +525,12 @@ static void answer_call(struct call *c, int (*answer)(struct call *c), const cha
 	if (r == 0)
 		r = buf_err(c->answer->body);
 	if (r == -EINVAL || r == -ENOENT)
-		put_error(c->answer, r == -EINVAL ? 400 : 404,
+		api_error(c->answer, r == -EINVAL ? 400 : 404,
 			  c->why->len ? c->why->data : "the request cannot be answered");
 	else if (r == -E2BIG)
-		put_error(c->answer, 413, "the answer is too large; choose a shorter range");
+		api_error(c->answer, 413, "the answer is too large; choose a shorter range");
 	else if (r < 0)
-		put_error(c->answer, 500, strerror(-r));
+		api_error(c->answer, 500, strerror(-r));
 }
 
 void api_answer(const struct api_sources *sources, const char *name, const char *query, struct api_answer *answer)
@@ -544,14 +544,14 @@ void api_answer(const struct api_sources *sources, const char *name, const char 
 	answer->content_type = "application/json";
 	answer->file_name[0] = '\0';
 	if (!question) {
-		put_error(answer, 500, "out of memory");
+		api_error(answer, 500, "out of memory");
 		return;
 	}
 	buf_init(&why, 1024);
 	if (kind)
 		answer_call(&c, kind->answer, query);
 	else
-		put_error(answer, 404, "there is no such question; docs/api.md lists them");
+		api_error(answer, 404, "there is no such question; docs/api.md lists them");
 	buf_done(&why);
 }
 

@@ -24,6 +24,9 @@ struct api_answer {
 /* name: what follows /api/v1/. Always answers; errors are {"error": "..."}. */
 void api_answer(const struct api_sources *sources, const char *name, const char *query, struct api_answer *answer);
 
+/* In the place of whatever was answered so far. */
+void api_error(struct api_answer *answer, int status, const char *sentence);
+
 /*
  * What an answer stands for: equal tags, equal answers. It changes with the store, with the question, and with time
  * for ranges that do, by steps of a 256th of the range. "" for what has none: it is never kept.

@@ -16,6 +16,7 @@
 #include "web/assets.h"
 #include "web/events.h"
 #include "web/guard.h"
+#include "web/upload.h"
 #include "wire/compression.h"
 
 #define ANSWER_BYTES_MAX ((size_t)256 << 20)
@@ -200,8 +201,9 @@ static bool serve_unchanged(struct exchange *exchange, struct reply *reply, cons
 	return true;
 }
 
-static void serve_answer(struct exchange *exchange, const struct api_sources *sources)
+static void serve_answer(struct page *page, struct exchange *exchange, struct store *store)
 {
+	struct api_sources sources = { store, service_arrivals(page->service) };
 	const char *name = exchange_path(exchange) + strlen(API);
 	char tag[API_TAG_BYTES];
 	struct reply reply;
@@ -209,14 +211,14 @@ static void serve_answer(struct exchange *exchange, const struct api_sources *so
 	struct api_answer answer = { .body = &body };
 
 	reply_init(&reply);
-	api_tag(sources->store, name, exchange_query(exchange), tag);
+	api_tag(store, name, exchange_query(exchange), tag);
 	if (*tag)
 		reply_header(&reply, "etag", tag);
 	reply_header(&reply, "cache-control", *tag ? "private, no-cache" : "no-store");
 	if (serve_unchanged(exchange, &reply, tag))
 		return;
 	buf_init(&body, ANSWER_BYTES_MAX);
-	api_answer(sources, name, exchange_query(exchange), &answer);
+	api_answer(&sources, name, exchange_query(exchange), &answer);
 	if (answer.file_name[0]) {
 		snprintf(reply.disposition, sizeof(reply.disposition), "attachment; filename=\"%s\"", answer.file_name);
 		reply_header(&reply, "content-disposition", reply.disposition);
@@ -225,9 +227,39 @@ static void serve_answer(struct exchange *exchange, const struct api_sources *so
 	reply_send(&reply, exchange, answer.status, answer.content_type, &body);
 }
 
-static void serve_api(void *arg, struct exchange *exchange)
+static void take_symbols(struct exchange *exchange, struct store *store, struct api_answer *answer)
 {
-	struct page *page = arg;
+	_cleanup_(buf_done) struct buf file;
+	int r;
+
+	buf_init(&file, UPLOAD_BYTES_MAX);
+	r = exchange_message(exchange, &file);
+	if (r == -E2BIG)
+		api_error(answer, 413, "the file is too large; put it into the directory symbols of the store by hand");
+	else if (r < 0)
+		api_error(answer, r == -EOPNOTSUPP ? 415 : 400, "the file is packed in a way that cannot be read");
+	else
+		upload_symbols(store, file.data, file.len, answer);
+}
+
+static void serve_symbols(struct page *page, struct exchange *exchange, struct store *store)
+{
+	struct reply reply;
+	struct buf body;
+	struct api_answer answer = { .body = &body };
+
+	(void)page;
+	buf_init(&body, ANSWER_BYTES_MAX);
+	take_symbols(exchange, store, &answer);
+	reply_init(&reply);
+	reply_header(&reply, "cache-control", "no-store");
+	reply_send(&reply, exchange, answer.status, answer.content_type, &body);
+}
+
+/* What needs a store, for those who may ask. */
+static void serve_from_store(struct page *page, struct exchange *exchange,
+			     void (*serve)(struct page *page, struct exchange *exchange, struct store *store))
+{
 	int status;
 	const char *why = guard_refuses(&page->guard, exchange, &status);
 	struct store *store;
@@ -238,10 +270,20 @@ static void serve_api(void *arg, struct exchange *exchange)
 	}
 	store = store_borrow(page->options->store);
 	if (store)
-		serve_answer(exchange, &(struct api_sources){ store, service_arrivals(page->service) });
+		serve(page, exchange, store);
 	else
 		refuse(exchange, 503, "no store is open: a pipeline needs the exporter store");
 	store_release(store);
+}
+
+static void serve_api(void *arg, struct exchange *exchange)
+{
+	serve_from_store(arg, exchange, serve_answer);
+}
+
+static void serve_upload(void *arg, struct exchange *exchange)
+{
+	serve_from_store(arg, exchange, serve_symbols);
 }
 
 /* ---- Events --------------------------------------------------------------------------------- */
@@ -319,6 +361,9 @@ static int add_routes(struct page *page, struct buf *why)
 
 	if (r == 0)
 		r = http_endpoint_route(&page->endpoint, "GET", API "events", serve_events, why);
+	if (r == 0)
+		r = http_endpoint_route_body(&page->endpoint, "POST", API "symbols", UPLOAD_BYTES_MAX, serve_upload,
+					     why);
 	for (size_t i = 0; r == 0 && (asset = asset_at(i)); i++)
 		r = http_endpoint_route(&page->endpoint, "GET", asset->path, serve_file, why);
 	return r;
