@@ -276,6 +276,11 @@ int db_open(const char *path, bool read_only, struct db **ret_db, struct buf *wh
 	return 0;
 }
 
+void db_set_patience(struct db *db, int ms)
+{
+	sqlite3_busy_timeout(db->handle, ms);
+}
+
 /* ---- Writing --------------------------------------------------------------------- */
 
 int db_add_epoch(struct db *db, u64 now_ns, s64 *ret_epoch)

@@ -43,6 +43,9 @@ int db_open(const char *path, bool read_only, struct db **ret_db, struct buf *wh
 void db_close(struct db *db);
 DEFINE_CLEANUP(struct db *, db_close)
 
+/* How long to wait for another connection that writes; then -EBUSY. */
+void db_set_patience(struct db *db, int ms);
+
 /* -ENOSPC: disk full; -EROFS; -EUCLEAN: broken; -EIO: anything else, which db_error() explains. */
 int db_begin(struct db *db);
 int db_commit(struct db *db);

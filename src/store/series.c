@@ -14,6 +14,7 @@
 #define LEVEL_ROWS_MIN 64
 #define ROWS_MAX (1u << 16)		/* of one answer, or one roll-up */
 #define FUTURE_NS (3600 * SECOND_NS)	/* rows beyond are of a clock that was wrong, and would stand in the way */
+#define BUSY_MS 1000			/* longer, and windows would be dropped for a row */
 #define WINDOW_NS SECOND_NS		/* about how long a window is */
 
 static u64 period_of(u32 level)
@@ -118,23 +119,31 @@ static bool has_future(struct store *store, u64 now_ns)
 
 static int write_row(struct store *store, const struct series_row *row)
 {
-	int r = put_row(store, 0, row->start_ns, row), rolled = 0;
+	int r = put_row(store, 0, row->start_ns, row);
+	bool is_time_to_trim = false;
 
 	if (r == 0 && has_future(store, row->end_ns))
 		r = trim(store, row->end_ns);
 	for (u32 level = 1; level < DB_LEVELS && r == 0; level++) {
+		/* Counting rows takes longer than adding one: once in ten minutes is enough. */
 		while ((r = roll_up(store, level, row->start_ns)) > 0)
-			rolled++;
+			is_time_to_trim |= level > 1;
 	}
-	return r == 0 && rolled ? trim(store, row->end_ns) : r;
+	return r == 0 && is_time_to_trim ? trim(store, row->end_ns) : r;
 }
 
 static int open_connection(struct store *store)
 {
 	_cleanup_(buf_done) struct buf why;
+	int r;
 
 	buf_init(&why, 512);
-	return store->series_db ? 0 : db_open(store->path, false, &store->series_db, &why);
+	if (store->series_db)
+		return 0;
+	r = db_open(store->path, false, &store->series_db, &why);
+	if (r == 0)
+		db_set_patience(store->series_db, BUSY_MS);
+	return r;
 }
 
 static int add_locked(struct store *store, const struct series_row *row)
@@ -152,6 +161,7 @@ static int add_locked(struct store *store, const struct series_row *row)
 	return r;
 }
 
+/* The profile of the same window comes next and changes the generation: pages that follow it ask once, not twice. */
 int series_add(struct store *store, const struct series_row *row)
 {
 	int r;
@@ -161,8 +171,6 @@ int series_add(struct store *store, const struct series_row *row)
 	pthread_mutex_lock(&store->series_lock);
 	r = add_locked(store, row);
 	pthread_mutex_unlock(&store->series_lock);
-	if (r == 0)
-		atomic_fetch_add(&store->generation, 1);
 	return r;
 }
 

@@ -2,10 +2,13 @@
 #include "store/series.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "proc/host.h"
@@ -193,10 +196,10 @@ TEST(series_get_coarser_before_they_go)
 	u64 end_ns = START_NS + 4 * HOUR_NS, covered_ns;
 	u32 count;
 
-	/* The least that a level keeps is 64 rows: windows of five minutes, minutes of an hour. */
+	/* The least that a level keeps is 64 rows, and what comes in ten minutes. */
 	add_rows(store, START_NS, end_ns);
 	covered_ns = sum_of(store, START_NS, end_ns, 100000, &count);
-	OK(count < 100);
+	OK(count < 300);
 	EQ(covered_ns, 4 * HOUR_NS);
 	(void)sum_of(store, end_ns - 60 * SECOND_NS, end_ns, 100000, &count);
 	EQ(count, 12);
@@ -221,6 +224,60 @@ TEST(series_refuse_rows_without_time)
 
 	row.end_ns = row.start_ns;
 	EQ(series_add(store, &row), -EINVAL);
+}
+
+TEST(series_of_a_killed_process_are_there)
+{
+	int ready[2], status;
+	char byte;
+	pid_t pid;
+	u32 count;
+
+	/* The directory is the parent's to remove. */
+	store_close(open_store(0));
+	EQ(pipe(ready), 0);
+	pid = fork();
+	OK(pid >= 0);
+	if (pid == 0) {
+		struct store *store = open_store(0);
+
+		for (u64 t = START_NS;; t += WINDOW) {
+			struct series_row row = row_at(t);
+
+			if (series_add(store, &row) < 0 || write(ready[1], "x", 1) != 1)
+				_exit(1);
+		}
+	}
+	close(ready[1]);
+	for (u32 i = 0; i < 200; i++)
+		EQ(read(ready[0], &byte, 1), 1);
+	EQ(kill(pid, SIGKILL), 0);
+	EQ(waitpid(pid, &status, 0), pid);
+	OK(WIFSIGNALED(status));
+	close(ready[0]);
+	{
+		_cleanup_(store_closep) struct store *store = open_store(0);
+		u64 covered_ns = sum_of(store, START_NS, START_NS + 1000 * HOUR_NS, UINT32_MAX, &count);
+
+		/* All that it was told of are there, and no half row. */
+		OK(count >= 200);
+		EQ(covered_ns, count * WINDOW);
+		add_rows(store, START_NS + count * WINDOW, START_NS + (count + 12) * WINDOW);
+	}
+}
+
+TEST(series_rows_without_memory)
+{
+	struct series_row rows[2] = { row_at(START_NS), row_at(START_NS + WINDOW) }, joined;
+	int r = -ENOMEM;
+
+	for (long n = 0; r == -ENOMEM; n++) {
+		test_alloc_fail(n);
+		r = series_row_join(rows, 2, &joined);
+		(void)test_alloc_reset();
+		OK(n < 100);
+	}
+	EQ(r, 0);
 }
 
 /* ---- Layouts ----------------------------------------------------------------------------- */

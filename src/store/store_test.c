@@ -356,6 +356,60 @@ TEST(store_selects_and_groups_by_labels)
 	flame_free(flame);
 }
 
+static void add_linked(struct profile *p, struct profile_set *set, u8 trace, u8 span, u64 time_ns)
+{
+	struct profile_link link = { .trace_id = { trace }, .span_id = { span } };
+	struct profile_sample *sample = profile_add_sample(p, set);
+
+	sample->stack = add_stack(p, 1);
+	sample->link = profile_add_link(p, &link);
+	sample->times_unix_ns = profile_copy(p, &time_ns, sizeof(time_ns));
+	sample->time_count = 1;
+}
+
+TEST(store_knows_traces_and_their_spans)
+{
+	struct store_selection selection = { .from_ns = START_NS, .to_ns = START_NS + HOUR_NS };
+	struct store_traces traces;
+	struct profile_set *set;
+	struct profile *p;
+
+	make_directory();
+	_cleanup_(store_closep) struct store *store = open_store(0);
+	add_seconds(store, START_NS, 2);
+	p = new_profile("beta", "shop", &set);
+	add_linked(p, set, 1, 1, START_NS + 5);
+	add_linked(p, set, 2, 1, START_NS + 2);
+	add_linked(p, set, 2, 2, START_NS + 9);
+	add_linked(p, set, 2, 2, START_NS + 4);
+	EQ(store_add(store, p, START_NS + SECOND_NS), 0);
+	profile_free(p);
+
+	EQ(store_traces(store, &selection, false, 10, &traces), 0);
+	EQ(traces.count, 2);
+	EQ(traces.at[0].samples, 3);
+	EQ(traces.at[0].spans, 2);
+	EQ(traces.at[0].first_ns, START_NS + 2);
+	EQ(traces.at[0].last_ns, START_NS + 9);
+	STREQ(traces.at[0].trace, "02000000000000000000000000000000");
+	STREQ(traces.at[0].span, "");
+	STREQ(traces.at[0].process, "shop");
+	STREQ(traces.at[0].host, "beta");
+	store_traces_done(&traces);
+	EQ(store_traces(store, &selection, false, 1, &traces), 0);
+	EQ(traces.count, 1);
+	store_traces_done(&traces);
+
+	selection.filters[selection.filter_count++] =
+		(struct store_filter){ STORE_TRACE, STORE_EQUAL, "02000000000000000000000000000000" };
+	EQ(store_traces(store, &selection, true, 10, &traces), 0);
+	EQ(traces.count, 2);
+	STREQ(traces.at[0].span, "0200000000000000");
+	EQ(traces.at[0].samples, 2);
+	EQ(traces.at[1].spans, 1);
+	store_traces_done(&traces);
+}
+
 TEST(store_charts_how_many_cpus_were_busy)
 {
 	struct store_selection selection = { .from_ns = START_NS, .to_ns = START_NS + 20 * SECOND_NS };
