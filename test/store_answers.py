@@ -165,9 +165,15 @@ def check_arrivals(base, windows):
         good = False
     except urllib.error.HTTPError as error:
         good &= error.code == 400
+    try:
+        urllib.request.urlopen(urllib.request.Request(base + "/v1/traces", b"{}"), timeout=20)
+        good = False
+    except urllib.error.HTTPError as error:
+        good &= error.code == 404
     new = ask(base, "arrivals", after=rows["last"])["rows"]
     refused = [row for row in new if row["kind"] == "request"]
-    good &= len(refused) == 1 and refused[0]["level"] == "error" and "not OTLP" in refused[0]["text"]
+    good &= [row["level"] for row in refused] == ["error", "error"] and "not OTLP" in refused[0]["text"]
+    good &= refused[1]["text"] == "nothing is served at /v1/traces" and refused[1]["peer"].startswith("127.0.0.1:")
     return check("tells what arrived, and what was refused", good, taken[:2], refused)
 
 

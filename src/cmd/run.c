@@ -116,7 +116,9 @@ static int start_host(struct runner *r)
 	log_watch(arrivals_log, r->host.arrivals);
 	err = server_new(r->host.metrics, &r->host.server);
 	if (err == 0)
-		server_on_notice(r->host.server, log_notice, NULL);
+		server_set_hooks(r->host.server, &(struct server_hooks){ .notice = log_notice,
+									.refusal = arrivals_refusal,
+									.arg = r->host.arrivals });
 	return err;
 }
 

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "net/loop.h"
+#include "net/server.h"
 #include "net/work.h"
 
 struct connection;
@@ -103,8 +104,7 @@ struct server {
 	struct connection *stalled;	/* those that are not asked for more */
 	struct loop_post ask;		/* them again */
 	bool ask_posted;
-	void (*notice)(void *arg, const char *sentence);
-	void *notice_arg;
+	struct server_hooks hooks;
 	atomic_uint work_waiting;
 	/* Of route entries: counts of what is under way. */
 	pthread_mutex_t route_lock;

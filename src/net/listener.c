@@ -124,8 +124,8 @@ static void reload_tls(struct endpoint *endpoint)
 		r = tls_reload(listener->tls, &why);
 		if (r)
 			server_count(server, r > 0 ? COUNT_TLS_RELOADED : COUNT_TLS_RELOAD_FAILED);
-		if (r < 0 && server->notice && why.data)
-			server->notice(server->notice_arg, why.data);
+		if (r < 0 && server->hooks.notice && why.data)
+			server->hooks.notice(server->hooks.arg, why.data);
 		buf_done(&why);
 	}
 }

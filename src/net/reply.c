@@ -170,9 +170,12 @@ static int grpc_code_of(int status)
 
 void exchange_refuse(struct exchange *exchange, enum server_count count, int status, const char *text)
 {
+	const struct server_hooks *hooks = &exchange->server->hooks;
 	struct reply *reply = &exchange->reply;
 
 	server_count(exchange->server, count);
+	if (hooks->refusal)
+		hooks->refusal(hooks->arg, exchange, text);
 	exchange->refused = true;
 	exchange_set_early(exchange, false);
 	buf_done(&exchange->body);

@@ -156,25 +156,23 @@ void server_free(struct server *server)
 	free(server);
 }
 
-struct set_notice {
+struct set_hooks {
 	struct server *server;
-	void (*notice)(void *arg, const char *sentence);
-	void *arg;
+	const struct server_hooks *hooks;
 };
 
-static void set_notice(void *arg)
+static void set_hooks(void *arg)
 {
-	struct set_notice *set = arg;
+	struct set_hooks *set = arg;
 
-	set->server->notice = set->notice;
-	set->server->notice_arg = set->arg;
+	set->server->hooks = *set->hooks;
 }
 
-void server_on_notice(struct server *server, void (*notice)(void *arg, const char *sentence), void *arg)
+void server_set_hooks(struct server *server, const struct server_hooks *hooks)
 {
-	struct set_notice set = { server, notice, arg };
+	struct set_hooks set = { server, hooks };
 
-	loop_call(server->loop, set_notice, &set);
+	loop_call(server->loop, set_hooks, &set);
 }
 
 /* ---- Work ---------------------------------------------------------------------------------- */

@@ -73,8 +73,15 @@ int server_new(struct metrics *metrics, struct server **ret_server);
 void server_free(struct server *server);
 DEFINE_CLEANUP(struct server *, server_free)
 
-/* Sentences for the log, from the loop's thread: certificates that could not be read again. */
-void server_on_notice(struct server *server, void (*notice)(void *arg, const char *sentence), void *arg);
+/* What the server has to say, from the loop's thread. Each may be NULL. */
+struct server_hooks {
+	/* For the log: certificates that could not be read again. */
+	void (*notice)(void *arg, const char *sentence);
+	/* A request that no handler sees: nothing is served there, it is too large or too late. */
+	void (*refusal)(void *arg, struct exchange *exchange, const char *sentence);
+	void *arg;
+};
+void server_set_hooks(struct server *server, const struct server_hooks *hooks);
 
 /*
  * Binds, or joins the listener that has this endpoint already. `why` gets a

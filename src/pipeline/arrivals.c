@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "net/server.h"
 
 struct ring {
 	u64 count;		/* ever */
@@ -55,6 +56,28 @@ void arrivals_add(struct arrivals *arrivals, const struct arrival *arrival)
 	*slot = *arrival;
 	slot->number = ++arrivals->count;
 	pthread_mutex_unlock(&arrivals->lock);
+}
+
+void arrival_of_exchange(struct exchange *exchange, struct arrival *ret_arrival)
+{
+	*ret_arrival = (struct arrival){ .time_ns = clock_ns(CLOCK_REALTIME), .kind = ARRIVAL_REQUEST };
+	ret_arrival->bytes = exchange_body(exchange)->len;
+	ARRIVAL_TEXT(ret_arrival->peer, exchange_peer(exchange));
+	ARRIVAL_TEXT(ret_arrival->agent, exchange_header(exchange, "user-agent"));
+}
+
+/* Whoever only looks has sent nothing. */
+void arrivals_refusal(void *arrivals, struct exchange *exchange, const char *sentence)
+{
+	struct arrival arrival;
+
+	if (!strcmp(exchange_method(exchange), "GET") || !strcmp(exchange_method(exchange), "HEAD"))
+		return;
+	arrival_of_exchange(exchange, &arrival);
+	arrival.level = LOG_LEVEL_ERROR;
+	ARRIVAL_TEXT(arrival.component, "server");
+	ARRIVAL_TEXT(arrival.text, sentence);
+	arrivals_add(arrivals, &arrival);
 }
 
 void arrivals_log(void *arrivals, enum log_level level, const char *component, const char *text)

@@ -13,6 +13,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 
+struct exchange;
+
 #define ARRIVALS_EACH 256
 #define ARRIVALS_MAX (2 * ARRIVALS_EACH)
 
@@ -46,6 +48,12 @@ void arrival_text(char *field, size_t bytes, const char *text);
 
 /* arrivals may be NULL: nobody wants to know. */
 void arrivals_add(struct arrivals *arrivals, const struct arrival *arrival);
+
+/* Who sends a request, and how many bytes of it. */
+void arrival_of_exchange(struct exchange *exchange, struct arrival *ret_arrival);
+
+/* For struct server_hooks, whose arg is a struct arrivals: what was sent to the wrong place, or is too large. */
+void arrivals_refusal(void *arrivals, struct exchange *exchange, const char *sentence);
 
 /* A log_watch_fn, whose arg is a struct arrivals. */
 void arrivals_log(void *arrivals, enum log_level level, const char *component, const char *text);

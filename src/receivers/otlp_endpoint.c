@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "net/server.h"
 #include "pipeline/arrivals.h"
 #include "pipeline/component.h"
@@ -28,14 +27,9 @@ static bool is_authorized(const struct otlp_endpoint *endpoint, const struct exc
 
 void otlp_endpoint_note(const struct otlp_endpoint *endpoint, struct exchange *exchange, struct arrival *ret_arrival)
 {
-	struct arrival arrival = { .time_ns = clock_ns(CLOCK_REALTIME), .kind = ARRIVAL_REQUEST };
-
-	arrival.bytes = exchange_body(exchange)->len;
-	ARRIVAL_TEXT(arrival.component, endpoint->id);
-	ARRIVAL_TEXT(arrival.protocol, endpoint->http ? "http" : "grpc");
-	ARRIVAL_TEXT(arrival.peer, exchange_peer(exchange));
-	ARRIVAL_TEXT(arrival.agent, exchange_header(exchange, "user-agent"));
-	*ret_arrival = arrival;
+	arrival_of_exchange(exchange, ret_arrival);
+	ARRIVAL_TEXT(ret_arrival->component, endpoint->id);
+	ARRIVAL_TEXT(ret_arrival->protocol, endpoint->http ? "http" : "grpc");
 }
 
 void otlp_endpoint_tell(const struct otlp_endpoint *endpoint, struct arrival *arrival, enum rpc_code code,
