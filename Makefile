@@ -10,7 +10,8 @@
 # make docs        write the tables of options in docs/config.md anew
 # make format      clang-format on everything
 # make fuzz        every *_fuzz.c for SECONDS=10
-# make bench       print what we promise about speed and memory, and whether it holds (bench-collector: of the relay alone)
+# make bench       print what we promise about speed and memory, and whether it holds (bench-collector: of the relay alone,
+#                  bench-store: of the store)
 # make install     PREFIX=/usr/local DESTDIR=
 MAKEFLAGS += -r --no-print-directory
 O       ?= build$(if $(SAN),/san)
@@ -156,6 +157,13 @@ $(O)/bench/collector/%: $(O)/bench/collector/%.o $(O)/bench/collector/peer.o
 	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lnghttp2 -lz -lpthread -o $@
 $(O)/bench/collector/%.o: CPPFLAGS += -Ibench/collector
 
+# Hours of a big machine, simulated: what the store needs for them, and how fast it answers.
+bench-store: $(O)/bench/store/store
+	$(Q)$(O)/bench/store/store $(if $(QUICK),--hours 2 --steady,--hours 24)
+$(O)/bench/store/store: $(O)/bench/store/store.o $(O)/bench/store/load.o $(filter-out $(O)/src/cmd/main.o,$(OBJS))
+	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+$(O)/bench/store/%.o: CPPFLAGS += -Ibench/store
+
 # Speeds of single steps, by CPU time.
 MICRO := $(sort $(wildcard bench/micro/*_micro.c))
 $(O)/bench/micro/%: $(O)/bench/micro/%_micro.o $(O)/bench/micro/micro.o $(filter-out $(O)/src/cmd/main.o,$(OBJS))
@@ -176,7 +184,7 @@ clean:
 	rm -rf build
 
 .PHONY: all check docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
-	test test-all test-kernels bench bench-collector micro install clean
+	test test-all test-kernels bench bench-collector bench-store micro install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
