@@ -163,7 +163,7 @@ static u64 ask(struct run *run, const char *name, u64 from_ns, u64 to_ns, const 
 		u64 before = cpu_ns();
 
 		body->len = 0;
-		api_answer(run->store, name, query, &answer);
+		api_answer(&(struct api_sources){ .store = run->store }, name, query, &answer);
 		before = cpu_ns() - before;
 		best = before < best ? before : best;
 	}

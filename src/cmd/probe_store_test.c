@@ -58,7 +58,7 @@ TEST(probe_store_tells_how_far_back_a_store_in_use_reaches)
 	EQ(db_open(path, false, &db, &why), 0);
 	EQ(db_add_epoch(db, NOW_NS, &epoch), 0);
 	for (u32 level = 0; level < 3; level++)
-		EQ(db_add_block(db, &(struct db_block){ .level = level, .epoch = epoch, .data = "x", .bytes = 1,
+		EQ(db_add_block(db, &(struct db_block){ .level = level, .epoch = epoch, .data = "x", .data_bytes = 1,
 							.start_ns = NOW_NS - ages[level], .end_ns = NOW_NS }), 0);
 	/* Somebody writes while it is asked. */
 	EQ(db_begin(db), 0);

@@ -12,17 +12,51 @@
 
 #define TABLE_MAX (1u << 20)
 
+static u64 thread_hash(const void *row, u64 seed)
+{
+	const struct block_thread *t = row;
+
+	return hash_mix(seed, (u64)t->tid << 32 | t->name);
+}
+
+static bool thread_equal(const void *a, const void *b)
+{
+	return !memcmp(a, b, sizeof(struct block_thread));
+}
+
+static u64 link_hash(const void *row, u64 seed)
+{
+	return hash_bytes(seed, row, sizeof(struct block_link));
+}
+
+static bool link_equal(const void *a, const void *b)
+{
+	return !memcmp(a, b, sizeof(struct block_link));
+}
+
+static const struct table_type thread_type = { sizeof(struct block_thread), thread_hash, thread_equal, NULL };
+static const struct table_type link_type = { sizeof(struct block_link), link_hash, link_equal, NULL };
+
+static void forget_tables(struct block_rows *rows)
+{
+	table_done(&rows->threads);
+	table_done(&rows->links);
+	table_init(&rows->threads, &thread_type, NULL, 0, TABLE_MAX);
+	table_init(&rows->links, &link_type, NULL, 0, TABLE_MAX);
+}
+
 void block_rows_init(struct block_rows *rows)
 {
 	*rows = (struct block_rows){ 0 };
+	forget_tables(rows);
 }
 
 void block_rows_done(struct block_rows *rows)
 {
 	free(rows->rows);
-	free(rows->threads);
-	free(rows->links);
-	block_rows_init(rows);
+	forget_tables(rows);
+	rows->rows = NULL;
+	rows->count = rows->cap = 0;
 }
 
 int block_rows_add(struct block_rows *rows, const struct block_row *row)
@@ -38,54 +72,28 @@ int block_rows_add(struct block_rows *rows, const struct block_row *row)
 	return 0;
 }
 
-/* Entry 0 is there from the first on: the array is zeroed. */
-static int table_room(void *table, u32 *count, u32 *cap, size_t bytes)
+/* Entry 0 is there from the first on. */
+static int table_number(struct table *table, const void *row, u32 *ret_number)
 {
-	int r;
+	static const struct block_link nothing;
+	s64 number = table->count ? 0 : table_add(table, &nothing);
 
-	if (*count >= TABLE_MAX)
-		return -E2BIG;
-	r = array_reserve(table, cap, *count + 2, bytes);
-	if (r == 0 && !*count)
-		*count = 1;
-	return r;
+	if (number >= 0)
+		number = table_add(table, row);
+	if (number < 0)
+		return (int)number;
+	*ret_number = (u32)number;
+	return 0;
 }
 
-/* A host has few threads in a window, and neighbours are of the same: looked for from the end. */
 int block_rows_thread(struct block_rows *rows, struct block_thread thread, u32 *ret_number)
 {
-	int r;
-
-	for (u32 i = rows->thread_count; i-- > 1;) {
-		if (rows->threads[i].tid == thread.tid && rows->threads[i].name == thread.name) {
-			*ret_number = i;
-			return 0;
-		}
-		if (rows->thread_count - i > 64)
-			break;
-	}
-	r = table_room(&rows->threads, &rows->thread_count, &rows->thread_cap, sizeof(thread));
-	if (r < 0)
-		return r;
-	*ret_number = rows->thread_count;
-	rows->threads[rows->thread_count++] = thread;
-	return 0;
+	return table_number(&rows->threads, &thread, ret_number);
 }
 
 int block_rows_link(struct block_rows *rows, const struct block_link *link, u32 *ret_number)
 {
-	int r;
-
-	if (rows->link_count > 1 && !memcmp(&rows->links[rows->link_count - 1], link, sizeof(*link))) {
-		*ret_number = rows->link_count - 1;
-		return 0;
-	}
-	r = table_room(&rows->links, &rows->link_count, &rows->link_cap, sizeof(*link));
-	if (r < 0)
-		return r;
-	*ret_number = rows->link_count;
-	rows->links[rows->link_count++] = *link;
-	return 0;
+	return table_number(&rows->links, link, ret_number);
 }
 
 /* ---- Folding ------------------------------------------------------------------- */
@@ -125,6 +133,13 @@ static void strip_details(struct block_row *row)
 	*row = (struct block_row){ .series = row->series, .node = row->node, .value = row->value };
 }
 
+static s64 add_saturated(s64 a, s64 b)
+{
+	s64 sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
+
 void block_rows_fold(struct block_rows *rows, bool is_rollup)
 {
 	int (*compare)(const void *, const void *) = is_rollup ? compare_nodes : compare_rows;
@@ -136,18 +151,14 @@ void block_rows_fold(struct block_rows *rows, bool is_rollup)
 		strip_details(&rows->rows[i]);
 	qsort(rows->rows, rows->count, sizeof(*rows->rows), compare);
 	for (u32 i = 1; i < rows->count; i++) {
-		if (!compare(&rows->rows[kept], &rows->rows[i])) {
-			s64 *value = &rows->rows[kept].value;
+		struct block_row *last = &rows->rows[kept], *row = &rows->rows[i];
 
-			if (__builtin_add_overflow(*value, rows->rows[i].value, value))
-				*value = rows->rows[i].value > 0 ? INT64_MAX : INT64_MIN;
-		} else {
-			rows->rows[++kept] = rows->rows[i];
-		}
+		if (compare(last, row))
+			rows->rows[++kept] = *row;
+		else
+			last->value = add_saturated(last->value, row->value);
 	}
 	rows->count = kept + 1;
-	if (is_rollup)
-		rows->thread_count = rows->link_count = 0;
 }
 
 /* ---- Packing ------------------------------------------------------------------- */
@@ -162,185 +173,293 @@ static s64 unzigzag(u64 value)
 	return (s64)(value >> 1) ^ -(s64)(value & 1);
 }
 
-/* What each column holds of a row, and whether it stands as the difference to the row before. */
+/* A member of the rows. */
 struct column {
-	u64 (*get)(const struct block_row *row);
-	void (*set)(struct block_row *row, u64 value);
-	bool is_difference, is_detail;
+	u32 bit, offset, bytes;
+	enum { PLAIN, SIGNED, DIFFERENCE } kind;	/* to the row before */
 };
 
-#define COLUMN(member)										\
-	static u64 get_##member(const struct block_row *row) { return (u64)row->member; }	\
-	static void set_##member(struct block_row *row, u64 value) { row->member = (__typeof__(row->member))value; }
-COLUMN(node)
-COLUMN(time_ns)
-COLUMN(thread)
-COLUMN(cpu)
-COLUMN(link)
-COLUMN(line)
-COLUMN(address)
-
-static u64 get_value(const struct block_row *row)
-{
-	return zigzag(row->value);
-}
-
-static void set_value(struct block_row *row, u64 value)
-{
-	row->value = unzigzag(value);
-}
-
-static const struct column columns[] = {
-	{ get_node, set_node, true, false },
-	{ get_value, set_value, false, false },
-	{ get_time_ns, set_time_ns, true, true },
-	{ get_thread, set_thread, false, true },
-	{ get_cpu, set_cpu, false, true },
-	{ get_link, set_link, false, true },
-	{ get_line, set_line, true, true },
-	{ get_address, set_address, true, true },
+#define COLUMN(bit, member, kind) \
+	{ bit, offsetof(struct block_row, member), sizeof(((struct block_row *)NULL)->member), kind }
+static const struct column columns_of_data[] = {
+	COLUMN(BLOCK_NODE, node, DIFFERENCE),
+	COLUMN(BLOCK_VALUE, value, SIGNED),
 };
-#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+static const struct column columns_of_details[] = {
+	COLUMN(BLOCK_TIME, time_ns, DIFFERENCE),
+	COLUMN(BLOCK_THREAD, thread, PLAIN),
+	COLUMN(BLOCK_CPU, cpu, PLAIN),
+	COLUMN(BLOCK_LINK, link, PLAIN),
+	COLUMN(BLOCK_LEAF, line, DIFFERENCE),
+	COLUMN(BLOCK_LEAF, address, DIFFERENCE),
+};
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static void pack_runs(const struct block_rows *rows, struct buf *out)
+static u64 get(const struct block_row *row, const struct column *column)
 {
-	for (u32 i = 0, end; i < rows->count; i = end) {
-		for (end = i + 1; end < rows->count && rows->rows[end].series == rows->rows[i].series;)
-			end++;
-		pb_put_raw_varint(out, rows->rows[i].series);
-		pb_put_raw_varint(out, end - i);
-	}
+	const void *at = (const char *)row + column->offset;
+
+	return column->bytes == sizeof(u32) ? *(const u32 *)at : *(const u64 *)at;
 }
 
-static void pack_column(const struct block_rows *rows, const struct column *column, struct buf *scratch)
+static void plain_column(const struct block_rows *rows, const struct column *column, struct buf *plain)
 {
 	u64 before = 0;
 
 	for (u32 i = 0; i < rows->count; i++) {
-		u64 value = column->get(&rows->rows[i]);
+		u64 value = get(&rows->rows[i], column);
 
-		pb_put_raw_varint(scratch, column->is_difference ? zigzag((s64)(value - before)) : value);
-		before = value;
+		pb_put_raw_varint(plain, column->kind == PLAIN ? value : zigzag((s64)(value - before)));
+		before = column->kind == DIFFERENCE ? value : 0;
 	}
 }
 
-static void pack_tables(const struct block_rows *rows, struct buf *out)
+static void plain_runs(const struct block_rows *rows, struct buf *plain)
 {
-	pb_put_raw_varint(out, rows->thread_count);
-	for (u32 i = 1; i < rows->thread_count; i++) {
-		pb_put_raw_varint(out, rows->threads[i].tid);
-		pb_put_raw_varint(out, rows->threads[i].name);
+	pb_put_raw_varint(plain, rows->count);
+	for (u32 i = 0, end; i < rows->count; i = end) {
+		s64 sum = 0;
+
+		for (end = i; end < rows->count && rows->rows[end].series == rows->rows[i].series; end++)
+			sum = add_saturated(sum, rows->rows[end].value);
+		pb_put_raw_varint(plain, rows->rows[i].series);
+		pb_put_raw_varint(plain, end - i);
+		pb_put_raw_varint(plain, zigzag(sum));
 	}
-	pb_put_raw_varint(out, rows->link_count);
-	for (u32 i = 1; i < rows->link_count; i++)
-		buf_add(out, &rows->links[i], sizeof(rows->links[i]));
 }
 
-int block_pack(const struct block_rows *rows, bool is_rollup, struct buf *out)
+static void plain_tables(const struct block_rows *rows, struct buf *plain)
 {
-	_cleanup_(buf_done) struct buf plain, column;
+	pb_put_raw_varint(plain, rows->threads.count);
+	for (u32 i = 1; i < rows->threads.count; i++) {
+		pb_put_raw_varint(plain, block_thread(rows, i)->tid);
+		pb_put_raw_varint(plain, block_thread(rows, i)->name);
+	}
+	pb_put_raw_varint(plain, rows->links.count);
+	for (u32 i = 1; i < rows->links.count; i++)
+		buf_add(plain, block_link(rows, i), sizeof(struct block_link));
+}
+
+/* Appends the length and the compressed bytes of what stands in plain, which is then empty again. */
+static int pack_plain(struct buf *plain, struct buf *out)
+{
+	_cleanup_(buf_done) struct buf packed;
+	int r = buf_err(plain);
+
+	buf_init(&packed, BLOCK_BYTES_MAX);
+	if (r == 0)
+		r = compression_pack(COMPRESSION_ZSTD, plain->data, plain->len, &packed);
+	if (r < 0)
+		return r;
+	plain->len = 0;
+	pb_put_raw_varint(out, packed.len);
+	buf_add(out, packed.data, packed.len);
+	return buf_err(out);
+}
+
+static int pack_columns(const struct block_rows *rows, const struct column *columns, size_t count, struct buf *plain,
+			struct buf *out)
+{
+	int r = pack_plain(plain, out);
+
+	for (size_t i = 0; i < count && r == 0; i++) {
+		plain_column(rows, &columns[i], plain);
+		r = pack_plain(plain, out);
+	}
+	return r;
+}
+
+int block_pack(const struct block_rows *rows, bool is_rollup, struct buf *data, struct buf *details)
+{
+	_cleanup_(buf_done) struct buf plain;
+	int r;
 
 	buf_init(&plain, BLOCK_BYTES_MAX);
-	buf_init(&column, BLOCK_BYTES_MAX);
-	pb_put_raw_varint(&plain, rows->count);
-	pb_put_raw_varint(&plain, is_rollup);
-	pack_runs(rows, &plain);
-	pack_tables(rows, &plain);
-	for (u32 i = 0; i < COLUMNS; i++) {
-		if (is_rollup && columns[i].is_detail)
-			continue;
-		column.len = 0;
-		pack_column(rows, &columns[i], &column);
-		pb_put_raw_varint(&plain, column.len);
-		buf_add(&plain, column.data, column.len);
-	}
-	if (buf_err(&column) < 0 || buf_err(&plain) < 0)
-		return buf_err(&column) < 0 ? buf_err(&column) : buf_err(&plain);
-	return compression_pack(COMPRESSION_ZSTD, plain.data, plain.len, out);
+	plain_runs(rows, &plain);
+	r = pack_columns(rows, columns_of_data, COUNT(columns_of_data), &plain, data);
+	if (r < 0 || is_rollup)
+		return r;
+	plain_tables(rows, &plain);
+	return pack_columns(rows, columns_of_details, COUNT(columns_of_details), &plain, details);
 }
 
 /* ---- Reading ------------------------------------------------------------------- */
 
-static void fail(struct pb *r)
+#define BATCH 256	/* values that are unpacked at a time */
+
+static int fail(struct pb *r)
 {
 	if (!r->err)
 		r->err = -EBADMSG;
+	return r->err;
 }
 
-static void unpack_runs(struct pb *r, const struct dict *dict, struct block_rows *rows, u32 count)
+/* The next column, unpacked if it is wanted. */
+static struct pb next_column(struct pb *packed, bool wanted, struct buf *plain)
 {
-	while (rows->count < count && !r->err) {
-		u64 series = pb_varint(r), length = pb_varint(r);
+	u64 bytes = pb_varint(packed);
+	int r;
 
-		if (r->err || series >= dict->series.count || !length || length > count - rows->count) {
-			fail(r);
-			return;
-		}
-		for (u64 i = 0; i < length; i++)
-			rows->rows[rows->count++].series = (u32)series;
+	if (packed->err || bytes > pb_left(packed)) {
+		fail(packed);
+		return (struct pb){ .err = packed->err };
 	}
+	packed->at += bytes;
+	if (!wanted)
+		return (struct pb){ 0 };
+	plain->len = 0;
+	r = compression_unpack(COMPRESSION_ZSTD, packed->at - bytes, bytes, plain);
+	if (r < 0)
+		return (struct pb){ .err = r };
+	return pb_from(plain->data, plain->len);
 }
 
-static void unpack_threads(struct pb *r, const struct dict *dict, struct block_rows *rows)
+static int unpack_run(struct pb *r, const struct dict *dict, bool sums, u32 count, u32 *done, struct block_rows *rows)
+{
+	u64 series = pb_varint(r), length = pb_varint(r);
+	s64 sum = unzigzag(pb_varint(r));
+
+	if (r->err || series >= dict->series.count || !length || length > count - *done)
+		return fail(r);
+	*done += (u32)length;
+	if (sums) {
+		rows->rows[rows->count++] = (struct block_row){ .series = (u32)series, .value = sum };
+		return 0;
+	}
+	for (u64 i = 0; i < length; i++)
+		rows->rows[rows->count++] = (struct block_row){ .series = (u32)series };
+	return 0;
+}
+
+static int unpack_runs(struct pb *r, const struct dict *dict, bool sums, struct block_rows *rows)
+{
+	u64 count = pb_varint(r), room = sums ? pb_left(r) / 3 : count;
+	u32 done = 0;
+
+	if (r->err || count > BLOCK_ROWS_MAX || room > BLOCK_ROWS_MAX)
+		return fail(r);
+	if (array_reserve(&rows->rows, &rows->cap, (u32)room + 1, sizeof(*rows->rows)) < 0)
+		return -ENOMEM;
+	while (done < count && !r->err)
+		unpack_run(r, dict, sums, (u32)count, &done, rows);
+	return r->err ? r->err : pb_left(r) ? -EBADMSG : 0;
+}
+
+static int unpack_threads(struct pb *r, const struct dict *dict, struct table *threads)
 {
 	u64 count = pb_varint(r);
 
-	if (count > TABLE_MAX || count > pb_left(r) + 1 ||
-	    array_reserve(&rows->threads, &rows->thread_cap, (u32)count + 1, sizeof(*rows->threads)) < 0) {
-		fail(r);
-		return;
-	}
-	rows->thread_count = (u32)count;
-	for (u32 i = 1; i < count && !r->err; i++) {
-		u64 tid = pb_varint(r), name = pb_varint(r);
+	for (u64 i = 0; i < count && !r->err; i++) {
+		u64 tid = i ? pb_varint(r) : 0, name = i ? pb_varint(r) : 0;
+		struct block_thread thread = { (u32)tid, (u32)name };
 
 		if (tid > UINT32_MAX || name >= dict->strings.count)
 			fail(r);
-		rows->threads[i] = (struct block_thread){ (u32)tid, (u32)name };
+		else if (table_append(threads, &thread) < 0)
+			return -ENOMEM;
+	}
+	return r->err;
+}
+
+static int unpack_links(struct pb *r, struct table *links)
+{
+	u64 count = pb_varint(r);
+
+	for (u64 i = 0; i < count && !r->err; i++) {
+		struct block_link link = { 0 };
+
+		if (i && pb_left(r) < sizeof(link))
+			return fail(r);
+		if (i) {
+			memcpy(&link, r->at, sizeof(link));
+			r->at += sizeof(link);
+		}
+		if (table_append(links, &link) < 0)
+			return -ENOMEM;
+	}
+	return r->err ? r->err : pb_left(r) ? -EBADMSG : 0;
+}
+
+static int unpack_tables(struct pb *r, const struct dict *dict, struct block_rows *rows)
+{
+	int result = unpack_threads(r, dict, &rows->threads);
+
+	return result < 0 ? result : unpack_links(r, &rows->links);
+}
+
+/* Most are one byte; ten bytes ahead of the end nothing has to be looked at twice. */
+static u64 quick_varint(struct pb *r)
+{
+	const u8 *at = r->at;
+
+	if (pb_left(r) < PB_VARINT_BYTES_MAX)
+		return pb_varint(r);
+	if (at[0] < 0x80) {
+		r->at = at + 1;
+		return at[0];
+	}
+	if (at[1] < 0x80) {
+		r->at = at + 2;
+		return (at[0] & 0x7fu) | (u64)at[1] << 7;
+	}
+	if (at[2] < 0x80) {
+		r->at = at + 3;
+		return (at[0] & 0x7fu) | (at[1] & 0x7fu) << 7 | (u64)at[2] << 14;
+	}
+	return pb_varint(r);
+}
+
+/* Puts values into their member; `all` gets every bit that is set in one of them. */
+static void put_values(struct block_row *rows, const struct column *column, const u64 *values, u32 count, u64 *all)
+{
+	char *at = (char *)rows + column->offset;
+
+	for (u32 i = 0; i < count; i++, at += sizeof(*rows)) {
+		*all |= values[i];
+		if (column->bytes == sizeof(u32))
+			*(u32 *)at = (u32)values[i];
+		else
+			*(u64 *)at = values[i];
 	}
 }
 
-static void unpack_links(struct pb *r, struct block_rows *rows)
+static int unpack_column(struct pb *r, const struct column *column, struct block_rows *rows)
 {
-	u64 count = pb_varint(r), bytes = count > 1 ? (count - 1) * sizeof(*rows->links) : 0;
+	u64 values[BATCH], before = 0, all = 0;
 
-	if (count > TABLE_MAX || bytes > pb_left(r) ||
-	    array_reserve(&rows->links, &rows->link_cap, (u32)count + 1, sizeof(*rows->links)) < 0) {
-		fail(r);
-		return;
+	for (u32 done = 0, count; done < rows->count && !r->err; done += count) {
+		count = rows->count - done < BATCH ? rows->count - done : BATCH;
+		for (u32 i = 0; i < count; i++) {
+			values[i] = quick_varint(r);
+			if (column->kind != PLAIN)
+				values[i] = before + (u64)unzigzag(values[i]);
+			before = column->kind == DIFFERENCE ? values[i] : 0;
+		}
+		put_values(&rows->rows[done], column, values, count, &all);
 	}
-	rows->link_count = (u32)count;
-	if (bytes)
-		memcpy(&rows->links[1], r->at, bytes);
-	r->at += bytes;
+	if (column->bytes == sizeof(u32) && all > UINT32_MAX)
+		return -EBADMSG;
+	return r->err ? r->err : pb_left(r) ? -EBADMSG : 0;
 }
 
-static void unpack_column(struct pb *r, const struct column *column, struct block_rows *rows, bool wanted)
+static int unpack_columns(struct pb *packed, const struct column *columns, size_t count, u32 wanted, struct buf *plain,
+			  struct block_rows *rows)
 {
-	u64 bytes = pb_varint(r), before = 0;
-	struct pb body;
+	for (size_t i = 0; i < count; i++) {
+		struct pb column = next_column(packed, wanted & columns[i].bit, plain);
+		int r = column.err;
 
-	if (r->err || bytes > pb_left(r)) {
-		fail(r);
-		return;
+		if (r == 0 && (wanted & columns[i].bit))
+			r = unpack_column(&column, &columns[i], rows);
+		if (r < 0)
+			return r;
 	}
-	body = pb_from(r->at, bytes);
-	r->at += bytes;
-	for (u32 i = 0; wanted && i < rows->count; i++) {
-		u64 value = pb_varint(&body);
-
-		if (column->is_difference)
-			value = before + (u64)unzigzag(value);
-		column->set(&rows->rows[i], value);
-		before = value;
-	}
-	if (body.err || (wanted && pb_left(&body)))
-		fail(r);
+	return pb_left(packed) ? -EBADMSG : 0;
 }
 
 static bool rows_in_range(const struct block_rows *rows, const struct dict *dict)
 {
-	u32 threads = rows->thread_count ? rows->thread_count : 1, links = rows->link_count ? rows->link_count : 1;
+	u32 threads = rows->threads.count ? rows->threads.count : 1, links = rows->links.count ? rows->links.count : 1;
 
 	for (u32 i = 0; i < rows->count; i++) {
 		const struct block_row *row = &rows->rows[i];
@@ -351,41 +470,41 @@ static bool rows_in_range(const struct block_rows *rows, const struct dict *dict
 	return true;
 }
 
-static int unpack_plain(struct pb *r, const struct dict *dict, bool with_details, struct block_rows *rows)
+static int unpack_all(const struct block_bytes *bytes, const struct dict *dict, u32 columns, struct buf *plain,
+		      struct block_rows *rows)
 {
-	u64 count = pb_varint(r), is_rollup = pb_varint(r);
+	struct pb data = pb_from(bytes->data, bytes->data_bytes);
+	struct pb details = pb_from(bytes->details, bytes->detail_bytes);
+	struct pb column = next_column(&data, true, plain);
+	int r = column.err ? column.err : unpack_runs(&column, dict, columns == BLOCK_SUMS, rows);
 
-	/* A row takes a byte of each column. */
-	if (r->err || count > BLOCK_ROWS_MAX || count > pb_left(r) || is_rollup > 1)
-		return -EBADMSG;
-	if (array_reserve(&rows->rows, &rows->cap, (u32)count + 1, sizeof(*rows->rows)) < 0)
-		return -ENOMEM;
-	unpack_runs(r, dict, rows, (u32)count);
-	unpack_threads(r, dict, rows);
-	unpack_links(r, rows);
-	for (u32 i = 0; i < COLUMNS && !r->err; i++)
-		if (!is_rollup || !columns[i].is_detail)
-			unpack_column(r, &columns[i], rows, with_details || !columns[i].is_detail);
-	return r->err ? r->err : !pb_left(r) && rows_in_range(rows, dict) ? 0 : -EBADMSG;
+	if (r < 0 || columns == BLOCK_SUMS)
+		return r;
+	r = unpack_columns(&data, columns_of_data, COUNT(columns_of_data), columns, plain, rows);
+	if (r < 0 || !(columns & BLOCK_DETAILS) || !bytes->detail_bytes)
+		return r;
+	column = next_column(&details, columns & (BLOCK_THREAD | BLOCK_LINK), plain);
+	r = column.err;
+	if (r == 0 && (columns & (BLOCK_THREAD | BLOCK_LINK)))
+		r = unpack_tables(&column, dict, rows);
+	if (r == 0)
+		r = unpack_columns(&details, columns_of_details, COUNT(columns_of_details), columns, plain, rows);
+	return r;
 }
 
-int block_unpack(const void *at, size_t bytes, const struct dict *dict, bool with_details, struct block_rows *ret_rows)
+int block_unpack(const struct block_bytes *bytes, const struct dict *dict, u32 columns, struct block_rows *rows)
 {
 	_cleanup_(buf_done) struct buf plain;
-	struct block_rows rows;
-	struct pb r;
-	int result;
+	int r;
 
 	buf_init(&plain, BLOCK_BYTES_MAX);
-	result = compression_unpack(COMPRESSION_ZSTD, at, bytes, &plain);
-	if (result < 0)
-		return result;
-	block_rows_init(&rows);
-	r = pb_from(plain.data, plain.len);
-	result = unpack_plain(&r, dict, with_details, &rows);
-	if (result < 0)
-		block_rows_done(&rows);
-	else
-		*ret_rows = rows;
-	return result;
+	rows->count = 0;
+	forget_tables(rows);
+	r = unpack_all(bytes, dict, columns, &plain, rows);
+	if (r == 0 && !rows_in_range(rows, dict))
+		r = -EBADMSG;
+	if (r < 0)
+		rows->count = 0;
+	/* A file that claims too much is a broken one. */
+	return r == -E2BIG ? -EBADMSG : r;
 }

@@ -3,13 +3,12 @@
  * A block: rows of one window, or of one period of a roll-up, as columns.
  *
  *	rows are sorted by series, node, time
- *	runs		(series, how many rows)
- *	threads, links	tables of what the rows refer to
- *	columns		node, value, and in a window: time, thread, CPU, link, line and address of the leaf
+ *	data		runs (series, how many rows, their sum); node; value
+ *	details		only of windows: threads and links that rows refer to; time; thread; CPU; link; line and address
+ *			of the leaf
  *
- * Each column is its length and its rows as varints, differences where neighbours
- * are close; the whole is compressed with zstd. A reader unpacks only
- * the columns that it asks for.
+ * Each column is varints, differences where neighbours are close, compressed
+ * with zstd by itself: a reader unpacks what it asks for and no more.
  */
 #ifndef STORE_BLOCK_H
 #define STORE_BLOCK_H
@@ -19,6 +18,7 @@
 
 #include "abi.h"
 #include "base/cleanup.h"
+#include "profile/table.h"
 
 struct buf;
 struct dict;
@@ -46,16 +46,25 @@ struct block_row {
 	u64 address;		/* of the leaf, in its file */
 };
 
-/* What a window's rows are gathered in. threads and links have an entry 0 that is nothing. */
+/* What a window's rows are gathered in, and what a block is read into. Entry 0 of threads and links is nothing. */
 struct block_rows {
 	struct block_row *rows;
-	struct block_thread *threads;
-	struct block_link *links;
-	u32 count, cap, thread_count, thread_cap, link_count, link_cap;
+	struct table threads, links;	/* of struct block_thread, struct block_link */
+	u32 count, cap;
 };
 
 void block_rows_init(struct block_rows *rows);
 void block_rows_done(struct block_rows *rows);
+
+static inline const struct block_thread *block_thread(const struct block_rows *rows, u32 number)
+{
+	return (const struct block_thread *)rows->threads.rows + number;
+}
+
+static inline const struct block_link *block_link(const struct block_rows *rows, u32 number)
+{
+	return (const struct block_link *)rows->links.rows + number;
+}
 
 /* -ENOMEM; -E2BIG past BLOCK_ROWS_MAX. */
 int block_rows_add(struct block_rows *rows, const struct block_row *row);
@@ -65,16 +74,33 @@ int block_rows_link(struct block_rows *rows, const struct block_link *link, u32 
 /* Joins rows that differ in nothing but their value; a roll-up's rows by series and node alone. Sorts. */
 void block_rows_fold(struct block_rows *rows, bool is_rollup);
 
-/* Appends the block. The rows must be folded. */
-int block_pack(const struct block_rows *rows, bool is_rollup, struct buf *out);
+/* The rows must be folded. A roll-up has no details. */
+int block_pack(const struct block_rows *rows, bool is_rollup, struct buf *data, struct buf *details);
 
 /* ---- Reading ------------------------------------------------------------------ */
 
+/* Which columns are wanted; series is always there. */
+enum {
+	BLOCK_NODE = 1 << 0,
+	BLOCK_VALUE = 1 << 1,
+	BLOCK_TIME = 1 << 2,
+	BLOCK_THREAD = 1 << 3,
+	BLOCK_CPU = 1 << 4,
+	BLOCK_LINK = 1 << 5,
+	BLOCK_LEAF = 1 << 6,
+	BLOCK_DETAILS = BLOCK_TIME | BLOCK_THREAD | BLOCK_CPU | BLOCK_LINK | BLOCK_LEAF,
+	BLOCK_SUMS = 0,		/* no column at all: one row for each series, its value is the sum */
+};
+
+struct block_bytes {
+	const void *data, *details;
+	size_t data_bytes, detail_bytes;	/* without details: 0 */
+};
 
 /*
- * All rows, each number checked against the dictionary's. with_details: also the columns that only windows have.
- * -EBADMSG, -ENOMEM.
+ * Puts the rows in the place of those that are there, each number checked against the dictionary's.
+ * -EBADMSG, -ENOMEM: then there are none.
  */
-int block_unpack(const void *at, size_t bytes, const struct dict *dict, bool with_details, struct block_rows *ret_rows);
+int block_unpack(const struct block_bytes *bytes, const struct dict *dict, u32 columns, struct block_rows *rows);
 
 #endif

@@ -9,6 +9,8 @@
 #include "store/dict.h"
 #include "test.h"
 
+#define ALL (BLOCK_NODE | BLOCK_VALUE | BLOCK_DETAILS)
+
 static struct dict *new_dict(void)
 {
 	struct dict *dict = dict_new();
@@ -21,6 +23,13 @@ static struct dict *new_dict(void)
 		dict_add_node(dict, i, dict_add_frame(dict, &(struct dict_frame){ .address = i + 1 }));
 	}
 	return dict;
+}
+
+static int unpack(const struct buf *data, const struct buf *details, const struct dict *dict, u32 columns,
+		  struct block_rows *rows)
+{
+	return block_unpack(&(struct block_bytes){ data->data, details->data, data->len, details->len }, dict, columns,
+			    rows);
 }
 
 static void add(struct block_rows *rows, u32 series, u32 node, s64 value, u64 time_ns)
@@ -41,10 +50,12 @@ TEST(block_comes_back_as_it_went)
 {
 	_cleanup_(dict_freep) struct dict *dict = new_dict();
 	struct block_rows rows, back;
-	struct buf packed;
+	struct buf data, details;
 
 	block_rows_init(&rows);
-	buf_init(&packed, BLOCK_BYTES_MAX);
+	block_rows_init(&back);
+	buf_init(&data, BLOCK_BYTES_MAX);
+	buf_init(&details, BLOCK_BYTES_MAX);
 	add(&rows, 3, 2, -5, 9000);
 	add(&rows, 0, 1, 1, 7000);
 	add(&rows, 0, 1, 2, 7000);
@@ -52,58 +63,74 @@ TEST(block_comes_back_as_it_went)
 	block_rows_fold(&rows, false);
 	EQ(rows.count, 3);
 	EQ(rows.rows[0].value, 3);
-	EQ(block_pack(&rows, false, &packed), 0);
-	EQ(block_unpack(packed.data, packed.len, dict, true, &back), 0);
+	EQ(block_pack(&rows, false, &data, &details), 0);
+	EQ(unpack(&data, &details, dict, ALL, &back), 0);
 	EQ(back.count, 3);
 	OK(!memcmp(back.rows, rows.rows, 3 * sizeof(*rows.rows)));
-	EQ(back.threads[back.rows[2].thread].tid, 102);
-	block_rows_done(&back);
-	EQ(block_unpack(packed.data, packed.len, dict, false, &back), 0);
+	EQ(block_thread(&back, back.rows[2].thread)->tid, 102);
+	EQ(unpack(&data, &details, dict, BLOCK_NODE | BLOCK_VALUE, &back), 0);
 	EQ(back.rows[2].value, -5);
 	EQ(back.rows[2].time_ns, 0);
+	EQ(unpack(&data, &details, dict, BLOCK_SUMS, &back), 0);
+	EQ(back.count, 2);
+	EQ(back.rows[0].value, 7);
+	EQ(back.rows[1].series, 3);
+	EQ(back.rows[1].value, -5);
 	block_rows_done(&back);
 	block_rows_done(&rows);
-	buf_done(&packed);
+	buf_done(&data);
+	buf_done(&details);
 }
 
 TEST(block_of_a_roll_up_keeps_series_and_nodes)
 {
 	_cleanup_(dict_freep) struct dict *dict = new_dict();
 	struct block_rows rows, back;
-	struct buf packed;
+	struct buf data, details;
 
 	block_rows_init(&rows);
-	buf_init(&packed, BLOCK_BYTES_MAX);
+	block_rows_init(&back);
+	buf_init(&data, BLOCK_BYTES_MAX);
+	buf_init(&details, BLOCK_BYTES_MAX);
 	add(&rows, 0, 1, 1, 7000);
 	add(&rows, 0, 1, 4, 8000);
 	add(&rows, 0, 1, INT64_MAX, 9000);
 	block_rows_fold(&rows, true);
 	EQ(rows.count, 1);
-	EQ(block_pack(&rows, true, &packed), 0);
-	EQ(block_unpack(packed.data, packed.len, dict, true, &back), 0);
+	EQ(block_pack(&rows, true, &data, &details), 0);
+	EQ(unpack(&data, &details, dict, ALL, &back), 0);
 	EQ(back.rows[0].value, INT64_MAX);
 	EQ(back.rows[0].time_ns, 0);
 	block_rows_done(&back);
 	block_rows_done(&rows);
-	buf_done(&packed);
+	buf_done(&data);
+	buf_done(&details);
 }
 
 TEST(block_with_numbers_out_of_range_is_refused)
 {
 	_cleanup_(dict_freep) struct dict *dict = new_dict(), *small = dict_new();
 	struct block_rows rows, back;
-	struct buf packed;
+	struct buf data, details;
 
 	block_rows_init(&rows);
-	buf_init(&packed, BLOCK_BYTES_MAX);
+	block_rows_init(&back);
+	buf_init(&data, BLOCK_BYTES_MAX);
+	buf_init(&details, BLOCK_BYTES_MAX);
 	add(&rows, 1, 1, 1, 7000);
 	block_rows_fold(&rows, false);
-	EQ(block_pack(&rows, false, &packed), 0);
-	EQ(block_unpack(packed.data, packed.len, small, true, &back), -EBADMSG);
-	for (size_t cut = 0; cut < packed.len; cut++)
-		OK(block_unpack(packed.data, cut, dict, true, &back) < 0);
+	EQ(block_pack(&rows, false, &data, &details), 0);
+	EQ(unpack(&data, &details, small, ALL, &back), -EBADMSG);
+	for (size_t cut = 0; cut < data.len; cut++)
+		OK(block_unpack(&(struct block_bytes){ data.data, details.data, cut, details.len }, dict, ALL, &back) <
+		   0);
+	/* Without details at all it is a roll-up. */
+	for (size_t cut = 1; cut < details.len; cut++)
+		OK(block_unpack(&(struct block_bytes){ data.data, details.data, data.len, cut }, dict, ALL, &back) < 0);
+	block_rows_done(&back);
 	block_rows_done(&rows);
-	buf_done(&packed);
+	buf_done(&data);
+	buf_done(&details);
 }
 
 TEST(dict_comes_back_chunk_by_chunk)

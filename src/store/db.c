@@ -19,19 +19,17 @@
 	X(ROLLBACK, "ROLLBACK")                                                                                        \
 	X(ADD_EPOCH, "INSERT INTO epoch(created_ns) VALUES(?)")                                                        \
 	X(ADD_CHUNK, "INSERT INTO chunk(epoch, number, data) VALUES(?, ?, ?)")                                         \
-	X(ADD_BLOCK, "INSERT INTO block(level, epoch, start_ns, end_ns, rows, data) VALUES(?, ?, ?, ?, ?, ?)")         \
+	X(ADD_BLOCK, "INSERT INTO block(level, epoch, start_ns, end_ns, rows, data, details) "                         \
+		     "VALUES(?, ?, ?, ?, ?, ?, ?)")                                                                    \
 	X(EPOCHS, "SELECT id, created_ns FROM epoch ORDER BY id")                                                      \
 	X(HAS_EPOCH, "SELECT 1 FROM epoch WHERE id = ?")                                                               \
 	X(CHUNKS, "SELECT number, data FROM chunk WHERE epoch = ? ORDER BY number")                                    \
-	X(BLOCKS, "SELECT id, epoch, start_ns, end_ns, rows, data FROM block "                                         \
+	X(BLOCKS, "SELECT id, epoch, start_ns, end_ns, rows, data, details FROM block "                                \
 		  "WHERE level = ? AND start_ns >= ? AND start_ns < ? ORDER BY start_ns")                              \
-	X(BLOCK_HEADS, "SELECT id, epoch, start_ns, end_ns, rows FROM block "                                          \
-		       "WHERE level = ? AND start_ns >= ? AND start_ns < ? ORDER BY start_ns")                         \
 	X(FIRST, "SELECT min(start_ns) FROM block WHERE level = ?")                                                    \
-	X(LEVEL, "SELECT count(*), sum(length(data)), sum(rows), min(start_ns), max(start_ns) "                        \
-		 "FROM block WHERE level = ?")                                                                         \
+	X(LAST, "SELECT max(start_ns) FROM block WHERE level = ?")                                                     \
 	X(DROP_BLOCKS, "DELETE FROM block WHERE id IN (SELECT id FROM block WHERE level = ? AND start_ns < ? "         \
-		       "ORDER BY start_ns LIMIT ?)")                                                                   \
+		       "ORDER BY start_ns LIMIT ?) RETURNING rows, length(data) + length(details)")                    \
 	X(DROP_CHUNKS, "DELETE FROM chunk WHERE epoch != ?1 AND epoch NOT IN (SELECT epoch FROM block)")               \
 	X(DROP_EPOCHS, "DELETE FROM epoch WHERE id != ?1 AND id NOT IN (SELECT epoch FROM block)")                     \
 	X(ADD_SERIES, "INSERT OR REPLACE INTO series(host, level, start_ns, end_ns, data) VALUES(?, ?, ?, ?, ?)")      \
@@ -82,12 +80,16 @@ static const char *const upgrades[DB_VERSION] = {
 	"CREATE TABLE exe(id INTEGER PRIMARY KEY, build_id BLOB NOT NULL UNIQUE);"
 	"CREATE TABLE name(exe INTEGER NOT NULL, address INTEGER NOT NULL, start INTEGER NOT NULL, function BLOB,"
 	" file BLOB, source INTEGER NOT NULL, PRIMARY KEY(exe, address)) WITHOUT ROWID;",
+	/* Columns are compressed one by one. What there was cannot be read any more, and was in no release. */
+	"DELETE FROM block; DELETE FROM fact WHERE key LIKE 'rolled%';"
+	"ALTER TABLE block ADD COLUMN details BLOB NOT NULL DEFAULT x'';",
 };
 
 struct db {
 	sqlite3 *handle;
 	sqlite3_stmt *statements[SQL_COUNT];
-	bool in_transaction;
+	bool in_transaction, has_counted;
+	struct db_level counts[DB_LEVELS];	/* of the writer; kept as facts, by the transaction that changes them */
 };
 
 static int errno_of(int code)
@@ -170,6 +172,55 @@ static int run(struct db *db, enum statement which)
 	return s ? finish(s) : r;
 }
 
+/* ---- How much there is of each level ------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	size_t offset;
+} counts[] = {
+	{ "blocks", offsetof(struct db_level, blocks) },
+	{ "bytes", offsetof(struct db_level, bytes) },
+	{ "rows", offsetof(struct db_level, rows) },
+};
+#define COUNTS (sizeof(counts) / sizeof(counts[0]))
+
+static const char *count_key(u32 count, u32 level, char key[32])
+{
+	return sqlite3_snprintf(32, key, "%s_%u", counts[count].name, level);
+}
+
+static void read_counts(struct db *db, u32 level, struct db_level *ret_level)
+{
+	char key[32];
+
+	for (u32 i = 0; i < COUNTS; i++)
+		*(u64 *)((char *)ret_level + counts[i].offset) = (u64)db_get(db, count_key(i, level, key), 0);
+}
+
+static int write_counts(struct db *db)
+{
+	char key[32];
+	int r = 0;
+
+	for (u32 level = 0; level < DB_LEVELS && db->has_counted; level++)
+		for (u32 i = 0; i < COUNTS && r == 0; i++)
+			r = db_set(db, count_key(i, level, key),
+				   (s64) * (const u64 *)((const char *)&db->counts[level] + counts[i].offset));
+	return r;
+}
+
+static void count_block(struct db *db, u32 level, s64 sign, u64 rows, u64 bytes)
+{
+	struct db_level *l = &db->counts[level];
+
+	l->blocks += (u64)sign;
+	l->rows += (u64)(sign * (s64)rows);
+	l->bytes += (u64)(sign * (s64)bytes);
+	db->has_counted = true;
+}
+
+/* ---- Transactions --------------------------------------------------------------------- */
+
 int db_begin(struct db *db)
 {
 	int r = run(db, SQL_BEGIN);
@@ -180,12 +231,16 @@ int db_begin(struct db *db)
 
 int db_commit(struct db *db)
 {
-	int r = run(db, SQL_COMMIT);
+	int r = write_counts(db);
 
-	if (r < 0)
+	if (r == 0)
+		r = run(db, SQL_COMMIT);
+	if (r < 0) {
 		db_rollback(db);
-	db->in_transaction = false;
-	return r;
+		return r;
+	}
+	db->in_transaction = db->has_counted = false;
+	return 0;
 }
 
 void db_rollback(struct db *db)
@@ -196,6 +251,9 @@ void db_rollback(struct db *db)
 	/* SQLite may have rolled back by itself: then there is nothing to undo. */
 	if (!sqlite3_get_autocommit(db->handle))
 		(void)run(db, SQL_ROLLBACK);
+	for (u32 i = 0; i < DB_LEVELS && db->has_counted; i++)
+		read_counts(db, i, &db->counts[i]);
+	db->has_counted = false;
 }
 
 /* ---- Opening -------------------------------------------------------------------- */
@@ -272,6 +330,8 @@ int db_open(const char *path, bool read_only, struct db **ret_db, struct buf *wh
 	r = prepare_file(db, path, read_only, why);
 	if (r < 0)
 		return r;
+	for (u32 i = 0; i < DB_LEVELS && !read_only; i++)
+		read_counts(db, i, &db->counts[i]);
 	*ret_db = TAKE(db);
 	return 0;
 }
@@ -310,6 +370,12 @@ int db_add_chunk(struct db *db, s64 epoch, u32 number, const void *data, size_t 
 	return finish(s);
 }
 
+/* Nothing is an empty blob, not NULL. */
+static void bind_blob(sqlite3_stmt *s, int at, const void *data, size_t bytes)
+{
+	sqlite3_bind_blob64(s, at, bytes ? data : "", bytes, SQLITE_STATIC);
+}
+
 int db_add_block(struct db *db, const struct db_block *block)
 {
 	int r;
@@ -322,22 +388,26 @@ int db_add_block(struct db *db, const struct db_block *block)
 	sqlite3_bind_int64(s, 3, (s64)block->start_ns);
 	sqlite3_bind_int64(s, 4, (s64)block->end_ns);
 	sqlite3_bind_int64(s, 5, block->rows);
-	sqlite3_bind_blob64(s, 6, block->data, block->bytes, SQLITE_STATIC);
+	bind_blob(s, 6, block->data, block->data_bytes);
+	bind_blob(s, 7, block->details, block->detail_bytes);
+	count_block(db, block->level, 1, block->rows, block->data_bytes + block->detail_bytes);
 	return finish(s);
 }
 
 int db_drop_blocks(struct db *db, u32 level, u64 before_ns, u32 count)
 {
-	int r;
+	int r, code, dropped = 0;
 	sqlite3_stmt *s = statement(db, SQL_DROP_BLOCKS, &r);
 
 	if (!s)
 		return r;
 	sqlite3_bind_int64(s, 1, level);
-	sqlite3_bind_int64(s, 2, (s64)before_ns);
+	sqlite3_bind_int64(s, 2, before_ns > INT64_MAX ? INT64_MAX : (s64)before_ns);
 	sqlite3_bind_int64(s, 3, count);
-	r = finish(s);
-	return r < 0 ? r : sqlite3_changes(db->handle);
+	for (; (code = sqlite3_step(s)) == SQLITE_ROW; dropped++)
+		count_block(db, level, -1, (u64)sqlite3_column_int64(s, 0), (u64)sqlite3_column_int64(s, 1));
+	sqlite3_reset(s);
+	return errno_of(code) < 0 ? errno_of(code) : dropped;
 }
 
 int db_drop_epochs(struct db *db, s64 except)
@@ -468,10 +538,23 @@ int db_each_chunk(struct db *db, s64 epoch, db_chunk_fn *fn, void *arg)
 	return r < 0 ? r : errno_of(code);
 }
 
+static const void *column_blob(sqlite3_stmt *s, int at, size_t *ret_bytes)
+{
+	const void *data = sqlite3_column_blob(s, at);
+
+	*ret_bytes = (size_t)sqlite3_column_bytes(s, at);
+	return data;
+}
+
+void db_read_details(struct db *db, struct db_block *block)
+{
+	block->details = column_blob(db->statements[SQL_BLOCKS], 6, &block->detail_bytes);
+}
+
 int db_each_block(struct db *db, u32 level, u64 from_ns, u64 to_ns, bool with_data, db_block_fn *fn, void *arg)
 {
 	int r, code = SQLITE_ROW;
-	sqlite3_stmt *s = statement(db, with_data ? SQL_BLOCKS : SQL_BLOCK_HEADS, &r);
+	sqlite3_stmt *s = statement(db, SQL_BLOCKS, &r);
 
 	if (!s)
 		return r;
@@ -488,10 +571,9 @@ int db_each_block(struct db *db, u32 level, u64 from_ns, u64 to_ns, bool with_da
 			.rows = (u32)sqlite3_column_int64(s, 4),
 		};
 
-		if (with_data) {
-			block.data = sqlite3_column_blob(s, 5);
-			block.bytes = (size_t)sqlite3_column_bytes(s, 5);
-		}
+		/* SQLite reads a column when it is asked for. */
+		if (with_data)
+			block.data = column_blob(s, 5, &block.data_bytes);
 		r = fn(arg, &block);
 	}
 	sqlite3_reset(s);
@@ -522,27 +604,6 @@ int db_each_name(struct db *db, db_name_fn *fn, void *arg)
 	return r < 0 ? r : errno_of(code);
 }
 
-int db_level(struct db *db, u32 level, struct db_level *ret_level)
-{
-	int r, code;
-	sqlite3_stmt *s = statement(db, SQL_LEVEL, &r);
-
-	if (!s)
-		return r;
-	sqlite3_bind_int64(s, 1, level);
-	code = sqlite3_step(s);
-	if (code == SQLITE_ROW)
-		*ret_level = (struct db_level){
-			.blocks = (u64)sqlite3_column_int64(s, 0),
-			.bytes = (u64)sqlite3_column_int64(s, 1),
-			.rows = (u64)sqlite3_column_int64(s, 2),
-			.first_ns = (u64)sqlite3_column_int64(s, 3),
-			.last_ns = (u64)sqlite3_column_int64(s, 4),
-		};
-	sqlite3_reset(s);
-	return errno_of(code);
-}
-
 /* The one time that a bound statement returns. */
 static int read_time(sqlite3_stmt *s, u64 otherwise, u64 *ret_ns)
 {
@@ -554,15 +615,35 @@ static int read_time(sqlite3_stmt *s, u64 otherwise, u64 *ret_ns)
 	return errno_of(code);
 }
 
-int db_first(struct db *db, u32 level, u64 *ret_ns)
+/* When the first or last block of a level starts. */
+static int level_end(struct db *db, enum statement which, u32 level, u64 otherwise, u64 *ret_ns)
 {
 	int r;
-	sqlite3_stmt *s = statement(db, SQL_FIRST, &r);
+	sqlite3_stmt *s = statement(db, which, &r);
 
 	if (!s)
 		return r;
 	sqlite3_bind_int64(s, 1, level);
-	return read_time(s, UINT64_MAX, ret_ns);
+	return read_time(s, otherwise, ret_ns);
+}
+
+int db_level(struct db *db, u32 level, struct db_level *ret_level)
+{
+	struct db_level found = { 0 };
+	int r = level_end(db, SQL_FIRST, level, 0, &found.first_ns);
+
+	if (r == 0)
+		r = level_end(db, SQL_LAST, level, 0, &found.last_ns);
+	if (r < 0)
+		return r;
+	read_counts(db, level, &found);
+	*ret_level = found;
+	return 0;
+}
+
+int db_first(struct db *db, u32 level, u64 *ret_ns)
+{
+	return level_end(db, SQL_FIRST, level, UINT64_MAX, ret_ns);
 }
 
 int db_bytes(struct db *db, u64 *ret_bytes)

@@ -25,7 +25,7 @@
 struct buf;
 struct db;
 
-#define DB_VERSION 3
+#define DB_VERSION 4
 #define DB_LEVELS 4
 
 struct db_block {
@@ -34,8 +34,8 @@ struct db_block {
 	s64 epoch;
 	u64 start_ns, end_ns;	/* the first and the last moment in it */
 	u32 rows;
-	const void *data;	/* borrowed during the call */
-	size_t bytes;
+	const void *data, *details;	/* borrowed during the call */
+	size_t data_bytes, detail_bytes;
 };
 
 /* -EUCLEAN: the file is broken; -EPROTO: it is of a newer wick; `why` gets a sentence. */
@@ -59,18 +59,22 @@ int db_add_block(struct db *db, const struct db_block *block);
 /* Each until the function returns less than 0, which is then the result. */
 typedef int db_epoch_fn(void *arg, s64 epoch, u64 created_ns);
 typedef int db_chunk_fn(void *arg, u32 number, const void *data, size_t bytes);
-typedef int db_block_fn(void *arg, const struct db_block *block);
+typedef int db_block_fn(void *arg, struct db_block *block);
 int db_each_epoch(struct db *db, db_epoch_fn *fn, void *arg);
 int db_each_chunk(struct db *db, s64 epoch, db_chunk_fn *fn, void *arg);
 
-/* The blocks of a level that start in [from, to), in the order of time. Without data if !with_data. */
+/*
+ * The blocks of a level that start in [from, to), in the order of time; without data if !with_data. Without details:
+ * fn calls db_read_details() where it needs them.
+ */
 int db_each_block(struct db *db, u32 level, u64 from_ns, u64 to_ns, bool with_data, db_block_fn *fn, void *arg);
+void db_read_details(struct db *db, struct db_block *block);
 
 struct db_level {
 	u64 blocks, bytes, rows;
 	u64 first_ns, last_ns;		/* starts; 0 if there is none */
 };
-/* Looks at every block; db_first() only at the first one: when it starts, UINT64_MAX if there is none. */
+/* Counted as blocks come and go, not when asked for. db_first(): when it starts, UINT64_MAX if there is none. */
 int db_level(struct db *db, u32 level, struct db_level *ret_level);
 int db_first(struct db *db, u32 level, u64 *ret_ns);
 

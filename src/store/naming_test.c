@@ -171,7 +171,7 @@ TEST(naming_knows_what_agents_made_up_in_old_rows)
 	OK(!store_frame_place(dict, &frame, &address));
 }
 
-/* A store of the second layout has no late names; nothing else is lost. */
+/* A store of the second layout has no late names, and blocks that cannot be read. */
 TEST(naming_brings_an_older_store_up_to_date)
 {
 	struct store *store = scratch_store();
@@ -182,9 +182,11 @@ TEST(naming_brings_an_older_store_up_to_date)
 	store_close(store);
 	snprintf(path, sizeof(path), "%s/wick.db", scratch_directory());
 	EQ(sqlite3_open(path, &db), SQLITE_OK);
-	EQ(sqlite3_exec(db, "DROP TABLE name; DROP TABLE exe; PRAGMA user_version = 2", NULL, NULL, NULL), SQLITE_OK);
+	EQ(sqlite3_exec(db, "DROP TABLE name; DROP TABLE exe; ALTER TABLE block DROP COLUMN details; "
+			"PRAGMA user_version = 2", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	store = scratch_store();
+	add_leaves(store, nameless, 4);
 	EQ(store_put_names(store, ID, found, 3), 2);
 	expect_names(store, 2);
 	store_close(store);

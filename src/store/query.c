@@ -262,7 +262,7 @@ int store_flame(struct store *store, const struct store_selection *selection, en
 	_cleanup_(
 		flame_query_done) struct flame_query q = { .store = store, .group_by = group_by, .flame = flame_new() };
 	bool grouped = group_by != STORE_LABEL_COUNT;
-	struct scan_options options = { .details = grouped && group_by >= STORE_SERIES_LABEL_COUNT,
+	struct scan_options options = { .columns = BLOCK_NODE | BLOCK_VALUE | scan_label_column(group_by),
 					.period_max_ns = UINT64_MAX };
 	struct scan_plan plan = { 0 };
 	int r;
@@ -296,6 +296,14 @@ struct values_query {
 	s64 *totals;
 	u32 cap;
 };
+
+/* Sums of series are enough for their labels. */
+static u32 label_columns(enum store_label label)
+{
+	u32 column = scan_label_column(label);
+
+	return column ? column | BLOCK_VALUE : BLOCK_SUMS;
+}
 
 static void values_query_init(struct values_query *q, enum store_label label)
 {
@@ -352,7 +360,7 @@ int store_values(struct store *store, const struct store_selection *selection, e
 		 struct store_values *ret_values)
 {
 	_cleanup_(values_query_done) struct values_query q;
-	struct scan_options options = { .details = label >= STORE_SERIES_LABEL_COUNT, .period_max_ns = UINT64_MAX };
+	struct scan_options options = { .columns = label_columns(label), .period_max_ns = UINT64_MAX };
 	struct store_values values = { 0 };
 	int r;
 
@@ -407,9 +415,8 @@ static double period_of(const struct scan_row *row)
 static int count_bucket(void *arg, const struct scan_row *row)
 {
 	struct chart_query *q = arg;
-	u64 from_ns = q->selection->from_ns, span_ns = q->selection->to_ns - from_ns;
-	u64 at_ns = row->time_ns > from_ns ? row->time_ns - from_ns : 0;
-	u32 number, bucket = (u32)((__uint128_t)at_ns * q->buckets / span_ns);
+	u64 span_ns = q->selection->to_ns - q->selection->from_ns;
+	u32 number, bucket = scan_bucket(q->selection, q->buckets, row->time_ns);
 	int r = value_number(&q->values, row, &number);
 
 	if (r < 0)
@@ -419,7 +426,6 @@ static int count_bucket(void *arg, const struct scan_row *row)
 	r = array_reserve(&q->cells, &q->cell_cap, (number + 1) * q->buckets, sizeof(*q->cells));
 	if (r < 0)
 		return r;
-	bucket = bucket < q->buckets ? bucket : q->buckets - 1;
 	q->cells[number * q->buckets + bucket] +=
 		(double)row->row->value * period_of(row) / ((double)span_ns / q->buckets);
 	q->values.totals[number] = add_saturated(q->values.totals[number], row->row->value);
@@ -496,15 +502,13 @@ int store_chart(struct store *store, const struct store_selection *selection, en
 {
 	_cleanup_(chart_query_done) struct chart_query q = { .selection = selection, .buckets = bucket_count };
 	struct store_chart chart = { .bucket_count = bucket_count };
-	struct scan_options options = { .details = by > STORE_SERIES_LABEL_COUNT - 1 && by != STORE_LABEL_COUNT };
+	struct scan_options options = { .columns = label_columns(by), .buckets = bucket_count };
 	int r;
 
 	values_query_init(&q.values, by);
 	if (!bucket_count || selection->to_ns <= selection->from_ns)
 		return -EINVAL;
 	options.period_max_ns = (selection->to_ns - selection->from_ns) / bucket_count;
-	/* Rows of blocks have their times only if asked for. */
-	options.details |= options.period_max_ns < store_period_ns[1];
 	r = scan_locked(store, selection, &options, count_bucket, &q);
 	if (r == 0)
 		r = make_lines(&q, &chart);
@@ -552,7 +556,7 @@ int store_heat(struct store *store, const struct store_selection *selection, u32
 	heat.cells = calloc((size_t)seconds * rows, sizeof(*heat.cells));
 	if (!heat.cells)
 		return -ENOMEM;
-	r = scan_locked(store, selection, &(struct scan_options){ .details = true }, count_cell, &heat);
+	r = scan_locked(store, selection, &(struct scan_options){ .columns = BLOCK_TIME }, count_cell, &heat);
 	if (r < 0)
 		store_heat_done(&heat);
 	else

@@ -123,6 +123,30 @@ static bool is_row_label(enum store_label label)
 	return label >= STORE_SERIES_LABEL_COUNT;
 }
 
+u32 scan_label_column(enum store_label label)
+{
+	switch (label) {
+	case STORE_THREAD:
+	case STORE_TID:
+		return BLOCK_THREAD;
+	case STORE_CPU:
+		return BLOCK_CPU;
+	case STORE_TRACE:
+	case STORE_SPAN:
+		return BLOCK_LINK;
+	default:
+		return 0;
+	}
+}
+
+u32 scan_bucket(const struct store_selection *selection, u32 buckets, u64 time_ns)
+{
+	u64 at_ns = time_ns > selection->from_ns ? time_ns - selection->from_ns : 0;
+	u64 bucket = (u64)((__uint128_t)at_ns * buckets / (selection->to_ns - selection->from_ns));
+
+	return bucket < buckets ? (u32)bucket : buckets - 1;
+}
+
 static bool series_matches(const struct dict *dict, const struct dict_series *series,
 			   const struct store_selection *selection)
 {
@@ -145,7 +169,7 @@ struct str scan_label(const struct scan_row *row, enum store_label label, char s
 	if (!is_row_label(label))
 		return dict_string(row->dict, dict_series(row->dict, row->row->series)->label[label]);
 	if (row->row->thread)
-		thread = row->rows->threads[row->row->thread];
+		thread = *block_thread(row->rows, row->row->thread);
 	if (label == STORE_THREAD)
 		return dict_string(row->dict, thread.name);
 	if (label == STORE_TID && row->row->thread)
@@ -153,7 +177,7 @@ struct str scan_label(const struct scan_row *row, enum store_label label, char s
 	if (label == STORE_CPU && row->row->cpu != BLOCK_NO_CPU)
 		len = snprintf(scratch, SCAN_LABEL_BYTES, "%u", row->row->cpu - 1);
 	if (row->row->link && (label == STORE_TRACE || label == STORE_SPAN)) {
-		const struct block_link *link = &row->rows->links[row->row->link];
+		const struct block_link *link = block_link(row->rows, row->row->link);
 
 		id = label == STORE_TRACE ? link->trace_id : link->span_id;
 		bytes = label == STORE_TRACE ? sizeof(link->trace_id) : sizeof(link->span_id);
@@ -182,9 +206,13 @@ static bool row_matches(const struct scan_row *row, const struct store_selection
 
 struct scanner {
 	struct store *store;
+	struct db *db;
 	const struct store_selection *selection;
 	const struct scan_part *part;
-	bool details, row_filters;
+	const struct scan_options *options;
+	u32 columns;		/* those of the options, and what filters look at */
+	bool row_filters;
+	struct block_rows rows;	/* of the block that is read */
 	scan_fn *fn;
 	void *arg;
 	u8 **wanted;		/* by epoch and series: does it match? NULL until the epoch is met */
@@ -195,6 +223,8 @@ static void scanner_done(struct scanner *s)
 	for (u32 i = 0; s->wanted && i < s->store->epoch_count; i++)
 		free(s->wanted[i]);
 	free(s->wanted);
+	db_close(s->db);
+	block_rows_done(&s->rows);
 }
 
 /* Filters on series are decided once for each of them. */
@@ -212,17 +242,18 @@ static const u8 *wanted_series(struct scanner *s, u32 epoch_index)
 	return wanted;
 }
 
-static int scan_rows(struct scanner *s, u32 epoch_index, const struct db_block *block, const struct block_rows *rows,
-		     bool check_times)
+static int scan_rows(struct scanner *s, u32 epoch_index, const struct db_block *block, bool check_times)
 {
 	const u8 *wanted = wanted_series(s, epoch_index);
-	struct scan_row at = { .epoch_index = epoch_index, .dict = s->store->epochs[epoch_index].dict, .rows = rows };
+	struct scan_row at = { .epoch_index = epoch_index,
+			       .dict = s->store->epochs[epoch_index].dict,
+			       .rows = &s->rows };
 	int r = 0;
 
 	if (!wanted)
 		return -ENOMEM;
-	for (u32 i = 0; i < rows->count && r == 0; i++) {
-		at.row = &rows->rows[i];
+	for (u32 i = 0; i < s->rows.count && r == 0; i++) {
+		at.row = &s->rows.rows[i];
 		at.time_ns = at.row->time_ns ? at.row->time_ns : block->start_ns;
 		if (!wanted[at.row->series] ||
 		    (check_times && (at.time_ns < s->part->from_ns || at.time_ns >= s->part->to_ns)) ||
@@ -233,24 +264,38 @@ static int scan_rows(struct scanner *s, u32 epoch_index, const struct db_block *
 	return r;
 }
 
-static int scan_block(void *arg, const struct db_block *block)
+/* Do the times of its rows matter? */
+static bool is_cut(const struct scanner *s, const struct db_block *block)
+{
+	u32 buckets = s->options->buckets;
+
+	return block->level == 0 && buckets &&
+	       scan_bucket(s->selection, buckets, block->start_ns) != scan_bucket(s->selection, buckets, block->end_ns);
+}
+
+static int scan_block(void *arg, struct db_block *block)
 {
 	struct scanner *s = arg;
 	struct epoch *epoch = store_epoch(s->store, block->epoch);
 	bool check_times = block->level == 0 && (block->start_ns < s->part->from_ns || block->end_ns >= s->part->to_ns);
-	_cleanup_(block_rows_done) struct block_rows rows = { 0 };
+	u32 columns = s->columns;
 	int r;
 
 	if (block->level == 0 && block->end_ns < s->part->from_ns)
 		return 0;
-	r = epoch && epoch->dict ? block_unpack(block->data, block->bytes, epoch->dict,
-						s->details || s->row_filters || check_times, &rows) :
+	if (check_times || is_cut(s, block))
+		columns |= BLOCK_VALUE | BLOCK_TIME;
+	if (columns & BLOCK_DETAILS)
+		db_read_details(s->db, block);
+	r = epoch && epoch->dict ? block_unpack(&(struct block_bytes){ block->data, block->details, block->data_bytes,
+								       block->detail_bytes },
+						epoch->dict, columns, &s->rows) :
 				   -EBADMSG;
 	if (r == -EBADMSG) {
 		atomic_fetch_add(&s->store->blocks_broken, 1);
 		return 0;
 	}
-	return r < 0 ? r : scan_rows(s, (u32)(epoch - s->store->epochs), block, &rows, check_times);
+	return r < 0 ? r : scan_rows(s, (u32)(epoch - s->store->epochs), block, check_times);
 }
 
 static int read_reach(struct store *store, struct db *db, struct scan_reach *reach)
@@ -265,7 +310,7 @@ static int read_reach(struct store *store, struct db *db, struct scan_reach *rea
 	return 0;
 }
 
-static int scan_parts(struct scanner *s, struct db *db, const struct scan_plan *plan)
+static int scan_parts(struct scanner *s, const struct scan_plan *plan)
 {
 	int r = 0;
 
@@ -276,22 +321,22 @@ static int scan_parts(struct scanner *s, struct db *db, const struct scan_plan *
 		/* A block that began before may reach into it, but not out of its minute. */
 		if (s->part->level == 0)
 			from_ns = period_start(from_ns, 0);
-		r = db_each_block(db, s->part->level, from_ns, s->part->to_ns, true, scan_block, s);
+		r = db_each_block(s->db, s->part->level, from_ns, s->part->to_ns, true, scan_block, s);
 	}
 	return r;
 }
 
-static bool has_row_filters(const struct store_selection *selection)
+static u32 filter_columns(const struct store_selection *selection)
 {
+	u32 columns = 0;
+
 	for (u32 i = 0; i < selection->filter_count; i++)
-		if (is_row_label(selection->filters[i].label))
-			return true;
-	return false;
+		columns |= scan_label_column(selection->filters[i].label);
+	return columns;
 }
 
-static int run(struct scanner *s, const struct scan_options *options, struct scan_plan *plan)
+static int run(struct scanner *s, struct scan_plan *plan)
 {
-	_cleanup_(db_closep) struct db *db = NULL;
 	_cleanup_(buf_done) struct buf why;
 	struct scan_reach reach;
 	int r;
@@ -300,26 +345,28 @@ static int run(struct scanner *s, const struct scan_options *options, struct sca
 	s->wanted = calloc((size_t)s->store->epoch_count + 1, sizeof(*s->wanted));
 	if (!s->wanted)
 		return -ENOMEM;
-	r = db_open(s->store->path, true, &db, &why);
+	r = db_open(s->store->path, true, &s->db, &why);
 	if (r == 0)
-		r = read_reach(s->store, db, &reach);
+		r = read_reach(s->store, s->db, &reach);
 	if (r == 0)
 		r = scan_plan(&reach, s->selection->from_ns, s->selection->to_ns,
-			      s->details || s->row_filters ? 0 : options->period_max_ns, plan);
-	return r < 0 ? r : scan_parts(s, db, plan);
+			      s->columns & BLOCK_DETAILS ? 0 : s->options->period_max_ns, plan);
+	return r < 0 ? r : scan_parts(s, plan);
 }
 
 int scan(struct store *store, const struct store_selection *selection, const struct scan_options *options, scan_fn *fn,
 	 void *arg, struct scan_plan *ret_plan)
 {
-	struct scanner s = {
-		.store = store, .selection = selection, .details = options->details, .fn = fn, .arg = arg
-	};
+	struct scanner s = { .store = store, .selection = selection, .options = options, .fn = fn, .arg = arg };
 	struct scan_plan plan = { 0 };
 	int r;
 
-	s.row_filters = has_row_filters(selection);
-	r = run(&s, options, &plan);
+	s.columns = filter_columns(selection);
+	s.row_filters = s.columns;
+	/* A label of rows leaves no sums. */
+	s.columns |= options->columns | (s.columns ? BLOCK_VALUE : 0);
+	block_rows_init(&s.rows);
+	r = run(&s, &plan);
 	scanner_done(&s);
 	if (r == 0 && ret_plan)
 		*ret_plan = plan;

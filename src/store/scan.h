@@ -48,9 +48,16 @@ struct str scan_label(const struct scan_row *row, enum store_label label, char s
 typedef int scan_fn(void *arg, const struct scan_row *row);
 
 struct scan_options {
-	bool details;			/* time, thread, CPU, link, leaf are wanted */
+	u32 columns;			/* BLOCK_...: what fn looks at; without any a row is the sum of a series */
+	u32 buckets;			/* 0, or: times matter only by scan_bucket() */
 	u64 period_max_ns;		/* as above */
 };
+
+/* Which of so many equal parts of the selection a time is in. */
+u32 scan_bucket(const struct store_selection *selection, u32 buckets, u64 time_ns);
+
+/* The column that a label is read from; 0: it is one of the series. */
+u32 scan_label_column(enum store_label label);
 
 /*
  * The caller holds the store's lock. ret_plan (may be NULL) tells what was covered; it is the caller's to be done with.

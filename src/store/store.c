@@ -276,18 +276,21 @@ static int write_chunk(struct store *store, struct epoch *epoch)
 
 int store_put_rows(struct store *store, u32 level, s64 epoch, u64 start_ns, u64 end_ns, struct block_rows *rows)
 {
-	_cleanup_(buf_done) struct buf packed;
+	_cleanup_(buf_done) struct buf data, details;
 	struct db_block block = { .level = level, .epoch = epoch, .start_ns = start_ns, .end_ns = end_ns };
 	int r;
 
-	buf_init(&packed, BLOCK_BYTES_MAX);
+	buf_init(&data, BLOCK_BYTES_MAX);
+	buf_init(&details, BLOCK_BYTES_MAX);
 	block_rows_fold(rows, level > 0);
-	r = block_pack(rows, level > 0, &packed);
+	r = block_pack(rows, level > 0, &data, &details);
 	if (r < 0)
 		return r;
 	block.rows = rows->count;
-	block.data = packed.data;
-	block.bytes = packed.len;
+	block.data = data.data;
+	block.data_bytes = data.len;
+	block.details = details.data;
+	block.detail_bytes = details.len;
 	return db_add_block(store->db, &block);
 }
 
@@ -339,13 +342,10 @@ static int put_minutes(struct store *store, s64 epoch, struct block_rows *rows)
 		if (r < 0)
 			return r;
 		part.threads = rows->threads;
-		part.thread_count = rows->thread_count;
 		part.links = rows->links;
-		part.link_count = rows->link_count;
 		r = store_put_rows(store, 0, epoch, rows->rows[first].time_ns, rows->rows[end - 1].time_ns, &part);
 		/* They are those of all parts. */
-		part.threads = NULL;
-		part.links = NULL;
+		part.threads = part.links = (struct table){ 0 };
 		if (r == 0)
 			r = put_late(store, epoch, rows, first, end);
 	}

@@ -21,6 +21,7 @@ struct gathered {
 
 struct gather {
 	struct store *store;
+	struct block_rows rows;		/* of the block that is read */
 	struct gathered *at;
 	u32 count, cap;
 };
@@ -30,6 +31,7 @@ static void gather_done(struct gather *g)
 	for (u32 i = 0; i < g->count; i++)
 		block_rows_done(&g->at[i].rows);
 	free(g->at);
+	block_rows_done(&g->rows);
 }
 
 static struct gathered *gather_epoch(struct gather *g, s64 epoch)
@@ -39,7 +41,8 @@ static struct gathered *gather_epoch(struct gather *g, s64 epoch)
 			return &g->at[i];
 	if (array_reserve(&g->at, &g->cap, g->count + 1, sizeof(*g->at)) < 0)
 		return NULL;
-	g->at[g->count] = (struct gathered){ .epoch = epoch };
+	g->at[g->count].epoch = epoch;
+	block_rows_init(&g->at[g->count].rows);
 	return &g->at[g->count++];
 }
 
@@ -55,16 +58,15 @@ static int gather_rows(struct gathered *into, const struct block_rows *rows)
 	return r;
 }
 
-static int gather_block(void *arg, const struct db_block *block)
+static int gather_block(void *arg, struct db_block *block)
 {
 	struct gather *g = arg;
 	struct epoch *epoch = store_epoch(g->store, block->epoch);
-	_cleanup_(block_rows_done) struct block_rows rows;
+	struct block_bytes bytes = { .data = block->data, .data_bytes = block->data_bytes };
 	struct gathered *into;
 	int r;
 
-	block_rows_init(&rows);
-	r = epoch && epoch->dict ? block_unpack(block->data, block->bytes, epoch->dict, false, &rows) : -EBADMSG;
+	r = epoch && epoch->dict ? block_unpack(&bytes, epoch->dict, BLOCK_NODE | BLOCK_VALUE, &g->rows) : -EBADMSG;
 	if (r == -EBADMSG) {
 		atomic_fetch_add(&g->store->blocks_broken, 1);
 		return 0;
@@ -72,7 +74,7 @@ static int gather_block(void *arg, const struct db_block *block)
 	if (r < 0)
 		return r;
 	into = gather_epoch(g, block->epoch);
-	return into ? gather_rows(into, &rows) : -ENOMEM;
+	return into ? gather_rows(into, &g->rows) : -ENOMEM;
 }
 
 static int roll_up(struct store *store, u32 level, u64 start_ns)
@@ -81,6 +83,7 @@ static int roll_up(struct store *store, u32 level, u64 start_ns)
 	u64 end_ns = start_ns + store_period_ns[level];
 	int r;
 
+	block_rows_init(&g.rows);
 	r = db_each_block(store->db, level - 1, start_ns, end_ns, true, gather_block, &g);
 	if (r == 0)
 		r = db_begin(store->db);
@@ -100,7 +103,7 @@ static int roll_up(struct store *store, u32 level, u64 start_ns)
 	return 1;
 }
 
-static int first_start(void *arg, const struct db_block *block)
+static int first_start(void *arg, struct db_block *block)
 {
 	*(u64 *)arg = block->start_ns;
 	return -ECANCELED;

@@ -60,7 +60,7 @@ static char *copy_label(const struct scan_row *row, enum store_label label)
 
 static int describe(const struct traces_query *q, const struct scan_row *row, struct store_trace *trace)
 {
-	const struct block_link *link = &row->rows->links[row->row->link];
+	const struct block_link *link = block_link(row->rows, row->row->link);
 
 	hex_write(link->trace_id, sizeof(link->trace_id), trace->trace);
 	if (q->by_span)
@@ -75,7 +75,7 @@ static int describe(const struct traces_query *q, const struct scan_row *row, st
 /* The trace or span of a row, added if it is new; NULL past the limit. -ENOMEM. */
 static int trace_of(struct traces_query *q, const struct scan_row *row, struct store_trace **ret_trace)
 {
-	const struct block_link *link = &row->rows->links[row->row->link];
+	const struct block_link *link = block_link(row->rows, row->row->link);
 	size_t len = q->by_span ? sizeof(*link) : sizeof(link->trace_id);
 	bool is_new = false;
 	u32 number = interner_add(&q->keys, link, len, &is_new);
@@ -115,7 +115,7 @@ static int count_link(void *arg, const struct scan_row *row)
 		q->left_out++;
 		return 0;
 	}
-	count_span(q, &row->rows->links[row->row->link], trace);
+	count_span(q, block_link(row->rows, row->row->link), trace);
 	trace->samples++;
 	if (__builtin_add_overflow(trace->value, row->row->value, &trace->value))
 		trace->value = INT64_MAX;
@@ -137,7 +137,7 @@ int store_traces(struct store *store, const struct store_selection *selection, b
 		 struct store_traces *ret_traces)
 {
 	_cleanup_(traces_query_done) struct traces_query q = { .by_span = by_span };
-	struct scan_options options = { .details = true };
+	struct scan_options options = { .columns = BLOCK_VALUE | BLOCK_TIME | BLOCK_LINK };
 	u32 count;
 	int r;
 

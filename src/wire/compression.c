@@ -14,6 +14,7 @@
 #define GZIP_WINDOW (15 + 16)	/* the largest, with gzip's header */
 #define GZIP_LEVEL_MAX 9
 #define ZLIB_WINDOW 15
+#define AT_ONCE_MAX ((size_t)1 << 20)	/* what is longer grows as it comes, whatever it claims */
 #define ZSTD_LEVEL 3
 #define ZSTD_LEVEL_MAX 22
 
@@ -119,15 +120,34 @@ static int zstd_compress(int level, const void *at, size_t bytes, struct buf *ou
 	return 0;
 }
 
+/* One frame that says how long it is. */
+static int zstd_at_once(ZSTD_DCtx *context, const void *at, size_t bytes, size_t claimed, struct buf *out)
+{
+	int r = buf_reserve(out, claimed);
+	size_t len;
+
+	if (r < 0)
+		return r;
+	len = ZSTD_decompressDCtx(context, out->data + out->len, claimed, at, bytes);
+	if (ZSTD_isError(len))
+		return -EBADMSG;
+	out->len += len;
+	return 0;
+}
+
 /* The library refuses windows of more than 128 MiB by itself. */
 static int zstd_decompress(const void *at, size_t bytes, struct buf *out)
 {
+	unsigned long long claimed = ZSTD_getFrameContentSize(at, bytes);
 	_cleanup_(ZSTD_freeDCtxp) ZSTD_DCtx *context = ZSTD_createDCtx();
 	ZSTD_inBuffer in = { at, bytes, 0 };
 	size_t left = 1;
 
 	if (!context)
 		return -ENOMEM;
+	if (claimed <= AT_ONCE_MAX && claimed <= out->max - out->len &&
+	    ZSTD_findFrameCompressedSize(at, bytes) == bytes)
+		return zstd_at_once(context, at, bytes, (size_t)claimed, out);
 	while (left || in.pos < in.size) {
 		ZSTD_outBuffer piece = { 0 };
 		size_t step = next_step(out), before = in.pos;
