@@ -144,16 +144,18 @@ class Wick:
 
     def paths(self):
         """A flame as paths of names with their own samples; each at most once, or the tree is not joined."""
-        flame, found, at = self.ask("flame"), {}, 0
-        nodes, names = flame["nodes"], [f[0] for f in flame["frames"]]
+        flame, found = self.ask("flame"), {}
+        nodes, names = flame["nodes"], flame["frames"]["name"]
+        rows, seen = zip(nodes["frame"], nodes["self"], nodes["rest"], nodes["children"]), 0
 
         def read(path):
-            nonlocal at
-            frame, _, own, children = nodes[at:at + 4]
-            at += 4
-            path = path + (names[frame],) if path is not None else ()
-            if path in found:
-                raise SystemExit(f"not ok - {path} is there twice")
+            nonlocal seen
+            back, own, rest, children = next(rows)
+            name = names[seen - back] if back else names[seen]
+            seen += not back
+            path = path + (name,) if path is not None else ()
+            if path in found or rest:
+                raise SystemExit(f"not ok - {path} is there twice, or not all of it")
             found[path] = own
             for _ in range(children):
                 read(path)
