@@ -44,6 +44,18 @@ u32 lang_named(const char *tracer, size_t len)
 	return LANG_NONE;
 }
 
+const char *lang_unknown(const char *tracers)
+{
+	for (size_t start, len; *tracers; tracers += start + len) {
+		start = strspn(tracers, ", ");
+		len = strcspn(tracers + start, ", ");
+		if (len && !lang_named(tracers + start, len) && strncmp(tracers + start, "all", len > 3 ? len : 3) &&
+		    strncmp(tracers + start, "native", len > 6 ? len : 6))
+			return tracers + start;
+	}
+	return NULL;
+}
+
 u32 lang_left_out(const char *tracers)
 {
 	u32 wanted = 0;

@@ -68,6 +68,9 @@ extern const struct lang_ops *const lang_list[LANG_MAX];
 /* What --tracers calls a language: its number, or 0 if there is none (yet). `node` is v8. */
 u32 lang_named(const char *tracer, size_t len);
 
+/* The rest of a list with commas, from the first word on that is no language, nor all or native; NULL: all are. */
+const char *lang_unknown(const char *tracers);
+
 /*
  * The languages that a list with commas leaves out: bit n for number n. "" and "all" leave out none, "native" all;
  * names of languages that are not there (yet) are passed over.

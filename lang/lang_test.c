@@ -14,6 +14,10 @@ TEST(lang_left_out_by_the_list_of_tracers)
 	EQ(lang_left_out("native, all"), 0);
 	EQ(lang_left_out("native"), ~1u);
 	EQ(lang_left_out("cobol"), ~1u);
+	STREQ(lang_unknown("all,cobol"), "cobol");
+	STREQ(lang_unknown("al"), "al");
+	OK(!lang_unknown("native"));
+	OK(!lang_unknown(""));
 	for (u32 lang = 1; lang < LANG_MAX; lang++) {
 		if (!lang_list[lang])
 			continue;

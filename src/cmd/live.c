@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "cmd/privilege.h"
 #include "cmd/terminal.h"
+#include "lang/lang.h"
 #include "receivers/profiling.h"
 #include "tracer/kernel_check.h"
 
@@ -54,6 +55,7 @@ int live_start(const struct live_options *options, struct profiling **ret_profil
 			.cache_path = LIVE_CACHE_PATH,
 			.no_kernel_version_check = !options->version_check,
 			.command_lines = options->command_lines,
+			.langs_off = lang_left_out(options->tracers ? options->tracers : ""),
 		},
 		.symbolizer = {
 			.inlines = options->inlines,

@@ -28,6 +28,7 @@ struct live_options {
 	struct option_numbers pids;	/* only these, if any */
 	bool children;			/* of theirs */
 	const char *cgroup;		/* or NULL */
+	const char *tracers;		/* languages whose own functions are shown (lang_left_out()); NULL: all */
 	bool inlines;
 	const char *debuginfod_urls;	/* or NULL */
 	bool version_check;

@@ -13,6 +13,7 @@
 #include "cmd/live.h"
 #include "cmd/terminal.h"
 #include "cmd/text.h"
+#include "lang/lang.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "receivers/profiling.h"
@@ -33,7 +34,7 @@ struct record_values {
 	double duration;
 	struct option_numbers pids;
 	bool children, inlines, debuginfod, command_lines, quiet, verbose, version_check;
-	const char *cgroup, *output, *format;
+	const char *cgroup, *output, *format, *tracers;
 	int event;
 };
 
@@ -49,6 +50,8 @@ static const struct option_entry record_options[] = {
 	  "where to write; - is standard output" },
 	{ "format", 'f', OPTION_TEXT, AT(format), "FORMAT", NULL, 0, 0, NULL,
 	  "write this format; without it the name of FILE decides, pprof for -" },
+	{ "tracers", 't', OPTION_TEXT, AT(tracers), "LIST", "all", 0, 0, NULL,
+	  "languages whose own functions are shown, or native" },
 	{ "inline", 0, OPTION_SWITCH, AT(inlines), NULL, "on", 0, 0, NULL, "find inlined functions and line numbers" },
 	{ "debuginfod", 0, OPTION_SWITCH, AT(debuginfod), NULL, NULL, 0, 0, NULL,
 	  "fetch missing debug information; on if $DEBUGINFOD_URLS names servers" },
@@ -227,6 +230,7 @@ static int start(struct record *r, char **command)
 		.pids = v->pids,
 		.children = v->children,
 		.cgroup = v->cgroup,
+		.tracers = v->tracers,
 		.inlines = v->inlines,
 		.debuginfod_urls = debuginfod_urls(v),
 		.version_check = v->version_check,
@@ -236,6 +240,9 @@ static int start(struct record *r, char **command)
 	int err = 0;
 
 	buf_init(&why, SUMMARY_MAX);
+	if (lang_unknown(v->tracers))
+		return command_fail(&command_record, "--tracers: there is no \"%.40s\"; write all, native, or a "
+				    "list of languages with commas, as python,go", lang_unknown(v->tracers));
 	r->has_command = command[0] != NULL;
 	if (r->has_command) {
 		err = child_start(command, &r->child);
