@@ -16,6 +16,7 @@
 
 struct lang_names;
 struct maps;
+struct unwind;
 
 #define LANG_TEXT_MAX 4096	/* bytes of a name or a path; longer ones are cut */
 
@@ -31,6 +32,9 @@ struct lang_place {
 	u64 bias;			/* va - ea, modulo 2^64 */
 	const char *path;		/* as the process names it */
 };
+
+/* 0, or less than 0 if it is not there. */
+typedef int lang_read_copy(struct unwind *u, void *to, u32 bytes, u64 va);
 
 struct lang_ops {
 	const struct lang_file_ops *file;	/* NULL: asked of every process that has code in anonymous memory */
@@ -54,6 +58,12 @@ struct lang_ops {
 
 	/* Goes up when what an address in its memory means has changed: names are asked for anew. NULL: never. */
 	u64 (*generation)(void *state, const struct lang_process *process);
+
+	/*
+	 * Walks a frame of a copied stack as its BPF program does (bpf/unwind.h: enum step), by u->slot; read() reads
+	 * the copy, and the rest of the process as it is now. NULL: such frames are walked as native ones.
+	 */
+	int (*step)(struct unwind *u, lang_read_copy *read);
 
 	/*
 	 * Names a frame that its BPF program has pushed (both words), or, with frame[0] of kind FRAME_VA, an address in

@@ -8,8 +8,8 @@
 
 #define LANGS(X)                \
 	X(1, PYTHON, python)    \
-	X(5, JIT, jit) \
-	X(4, HOTSPOT, hotspot)
+	X(4, HOTSPOT, hotspot)  \
+	X(5, JIT, jit)
 
 enum lang {
 	LANG_NONE,

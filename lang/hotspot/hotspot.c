@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "lang/hotspot/code_cache.h"
+#include "lang/hotspot/copy.h"
 #include "lang/hotspot/hotspot.skel.h"
 #include "lang/hotspot/hotspot_file.h"
 #include "lang/hotspot/memory.h"
@@ -113,5 +114,6 @@ const struct lang_ops hotspot_ops = {
 	.attach = attach,
 	.detach = detach,
 	.owns = owns,
+	.step = hotspot_copy_step,
 	.resolve = resolve,
 };

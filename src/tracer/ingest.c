@@ -299,11 +299,14 @@ static void ingest_install(struct ingest *in, struct process *p)
 
 static void ingest_unwind(struct ingest *in, struct process *p, const struct trace_record *record)
 {
+	struct slice_process process;
+
 	if (p->maps_changed || !p->is_published || !p->maps->installed_count)
 		ingest_install(in, p);
-	in->live_stacks += slice_unwind(&in->unwind, in->options.tables, record, p->maps->installed_first,
-					p->maps->installed_count, in->options.user_va_mask,
-					!p->is_gone && !p->exited_ns);
+	process = (struct slice_process){ .map_first = p->maps->installed_first, .map_count = p->maps->installed_count,
+					  .slot = p->maps->slot, .user_va_mask = in->options.user_va_mask,
+					  .may_read = !p->is_gone && !p->exited_ns };
+	in->live_stacks += slice_unwind(&in->unwind, in->options.tables, record, &process);
 }
 
 static void ingest_slice(struct ingest *in, struct process *p, const struct trace_record *record)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lang/lang.h"
 #include "tracer/tables.h"
 #include "unwind.h"
 
@@ -17,7 +18,8 @@ static __thread struct {
 	const struct tables *tables;
 	const u8 *memory;	/* copied from the stack pointer on */
 	u64 start_va, bytes;
-	u64 user_va_mask;
+	struct slice_process process;
+	u32 pid;
 	struct live {
 		u32 tid;	/* 0: what is beyond the copy is not to be had */
 		int fd;		/* its memory, or -1 until it is needed */
@@ -112,18 +114,53 @@ static inline int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
 
 static inline u64 strip_pac(struct unwind *u, u64 va)
 {
-	return va & slice.user_va_mask;
+	return va & slice.process.user_va_mask;
 }
 
-/* A runtime's frames are not on the stack alone, and the rest of its memory has changed since: native ones must do. */
+/* Of the stack what was copied, or still is the same; of the rest of the process what is there now. */
+static int read_for_runtime(struct unwind *u, void *to, u32 bytes, u64 va)
+{
+	struct lang_process process = { .pid = slice.pid };
+	u64 at = va - slice.start_va;
+
+	if (va >= slice.start_va && at < slice.bytes + (u64)SLICE_LIVE_PAGES_MAX * LIVE_PAGE_BYTES)
+		return read_user(u, to, bytes, va);
+	return slice.process.may_read ? lang_read(&process, va, to, bytes) : -1;
+}
+
+static const struct runtime_slot *find_slot(u32 lang)
+{
+	u32 number = slice.process.slot;
+
+	for (u32 i = 0; number && i < SLOT_CHAIN; i++) {
+		const struct runtime_slot *slot = tables_slot(slice.tables, number);
+
+		if (slot->lang == lang)
+			return slot;
+		number = slot->next;
+	}
+	return NULL;
+}
+
+/* Most runtimes' frames are not on the stack alone, and the rest has changed since: native ones must do. */
 static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule)
 {
-	return STEP_NATIVE;
+	const struct lang_ops *ops = lang < LANG_MAX ? lang_list[lang] : NULL;
+	const struct runtime_slot *slot = ops && ops->step ? find_slot(lang) : NULL;
+
+	if (!slot)
+		return STEP_NATIVE;
+	if (u->lang_here != lang) {
+		u->lang_here = (u8)lang;
+		memcpy(u->slot, slot->word, sizeof(u->slot));
+		memset(u->state, 0, sizeof(u->state));
+	}
+	return ops->step(u, read_for_runtime);
 }
 
 #include "native.h"
 
-static void unwind(struct unwind *u, const struct trace_record *record, u32 map_first, u32 map_count)
+static void unwind(struct unwind *u, const struct trace_record *record)
 {
 	const u64 *words = (const void *)(record + 1);
 
@@ -132,8 +169,9 @@ static void unwind(struct unwind *u, const struct trace_record *record, u32 map_
 	slice.memory = (const u8 *)(words + record->kernel_count) + sizeof(u->regs);
 	slice.start_va = u->regs.reg[REG_SP];
 	slice.bytes = record->slice_bytes;
-	u->map_first = map_first;
-	u->map_count = map_count;
+	u->map_first = slice.process.map_first;
+	u->map_count = slice.process.map_count;
+	u->user_va_mask = slice.process.user_va_mask;
 	u->is_leaf = 1;
 	u->is_return = record->is_return;
 	while (!native_step(u))
@@ -142,25 +180,26 @@ static void unwind(struct unwind *u, const struct trace_record *record, u32 map_
 		u->trace.end = END_SLICE_SHORT;
 }
 
-bool slice_unwind(struct unwind *u, const struct tables *tables, const struct trace_record *record, u32 map_first,
-		  u32 map_count, u64 user_va_mask, bool may_read)
+bool slice_unwind(struct unwind *u, const struct tables *tables, const struct trace_record *record,
+		  const struct slice_process *process)
 {
 	struct live *live = &slice.live;
 	bool is_live;
 
 	slice.tables = tables;
-	slice.user_va_mask = user_va_mask;
-	live->tid = may_read ? record->tid : 0;
+	slice.process = *process;
+	slice.pid = record->pid;
+	live->tid = process->may_read ? record->tid : 0;
 	live->fd = -1;
 	live->pages_read = 0;
 	live->page_va = 1;
-	unwind(u, record, map_first, map_count);
+	unwind(u, record);
 	is_live = live->pages_read && u->trace.end == END_COMPLETE;
 	if (live->fd >= 0)
 		close(live->fd);
 	if (live->pages_read && !is_live) {
 		live->tid = 0;
-		unwind(u, record, map_first, map_count);
+		unwind(u, record);
 	}
 	return is_live;
 }

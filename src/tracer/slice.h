@@ -19,15 +19,22 @@
 struct tables;
 struct unwind;
 
+/* What is known of the process. */
+struct slice_process {
+	u32 map_first, map_count;	/* its mappings in the tables */
+	u32 slot;			/* the first of its runtimes', or 0 */
+	u64 user_va_mask;
+	bool may_read;			/* it still runs, and the same program */
+};
+
 #define SLICE_LIVE_PAGES_MAX 64
 
 /*
- * The frames of the slice in a record (its words behind it), by the mappings
- * [map_first, map_first + map_count) of the tables. They are left in u->words,
- * u->trace.user_count of them; u->trace.end says how the stack ended. True if a
- * part of it was read from the process, which is tried only if may_read.
+ * The frames of the slice in a record (its words behind it). They are left in
+ * u->words, u->trace.user_count words of them; u->trace.end says how the stack
+ * ended. True if a part of it was read from the process.
  */
-bool slice_unwind(struct unwind *u, const struct tables *tables, const struct trace_record *record, u32 map_first,
-		  u32 map_count, u64 user_va_mask, bool may_read);
+bool slice_unwind(struct unwind *u, const struct tables *tables, const struct trace_record *record,
+		  const struct slice_process *process);
 
 #endif
