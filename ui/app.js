@@ -104,16 +104,21 @@ function lookAtMoment(from, to, ...filters) {
 }
 
 // Made when they are first looked at.
-const parts = {};
+const parts = {}, coming = {};
 
-async function part(name, file, root) {
-  return parts[name] ??= new (await import(file))[name]($(root), lookAtMoment);
+function part(name, file, root) {
+  return coming[name] ??= import(file).then(module => parts[name] = new module[name]($(root), lookAtMoment)).catch(error => {
+    delete coming[name];
+    throw error;
+  });
 }
 
 async function loadMetrics() {
   const from = absolute(state.from), to = absolute(state.to);
-  const [metrics, series] = await Promise.all([part("Metrics", "./metrics.js", "metrics"), ask("series", chosen({ rows: 300 }))]);
-  metrics.show(series, from, to);
+  const [metrics, series, hosts] = await Promise.all([part("Metrics", "./metrics.js", "metrics"), ask("series", chosen({ rows: 300 })),
+    ask("values", new URLSearchParams({ from: state.from, to: state.to, label: "host", max: 100 }), "metric-hosts")]);
+  metrics.show(series, from, to, hosts.map(([name]) => name), host =>
+    change({ where: [...state.where.filter(filter => !filter.startsWith("host=")), "host=" + host] }));
 }
 
 async function loadTraces() {
@@ -212,12 +217,15 @@ function load() {
 // What was asked for again needs no new data.
 const drawOnly = { search, colour: () => { flame.recolour(state.colour); legend(); },
                    icicle: () => { flame.icicle = Boolean(state.icicle); flame.draw(); }, live: () => {} };
+const drawLists = () => [parts.Traces, parts.Logs].forEach(list => list?.draw());
 
 onChange(changes => {
   const keys = Object.keys(changes);
   showControls();
   adjustLive();
-  if (keys.every(key => key in drawOnly) && flame.tree)
+  if (keys.every(key => key === "find" || key === "show"))
+    drawLists();
+  else if (keys.every(key => key in drawOnly) && flame.tree)
     keys.forEach(key => drawOnly[key]());
   else if (state.view === "flame" && "path" in changes && isLoaded())
     busy(showPath().then(search));

@@ -1,5 +1,5 @@
 // What arrived, from whom, and what went wrong: the last requests, windows and warnings, as they come.
-import { ask } from "./state.js";
+import { ask, change, state } from "./state.js";
 import { element } from "./views.js";
 
 const ROWS_MAX = 512;
@@ -19,9 +19,10 @@ export class Logs {
   // choose(from, to): the flame graph of what arrived then.
   constructor(root, choose) {
     Object.assign(this, { root, choose, rows: [], last: 0 });
-    this.kind = element("select", { onchange: () => this.draw() }, element("option", { value: "" }, "everything"),
+    this.kind = element("select", { onchange: () => change({ show: this.kind.value }, true) }, element("option", { value: "" }, "everything"),
       element("option", { value: "request" }, "requests"), element("option", { value: "bad" }, "warnings and errors"));
-    this.input = element("input", { type: "search", spellcheck: "false", placeholder: "sender, receiver or text", oninput: () => this.draw() });
+    this.input = element("input", { type: "search", spellcheck: "false", placeholder: "sender, receiver or text",
+                                    oninput: () => change({ find: this.input.value }, true) });
     this.count = element("output", { "aria-live": "polite" });
     this.body = element("div", { class: "scroll" });
     root.replaceChildren(element("div", { class: "tools" }, element("label", {}, "Show ", this.kind), element("label", {}, "with ", this.input),
@@ -30,6 +31,11 @@ export class Logs {
 
   async load() {
     const answer = await ask("arrivals", new URLSearchParams({ after: this.last }));
+    if (answer.last < this.last) {
+      // wick began anew, and so did its numbers.
+      Object.assign(this, { rows: [], last: 0 });
+      return this.load();
+    }
     this.rows = [...this.rows, ...answer.rows].slice(-ROWS_MAX);
     if (!answer.rows.length && this.drawn)
       return;
@@ -39,7 +45,10 @@ export class Logs {
   }
 
   draw() {
-    const part = this.input.value.trim().toLowerCase(), bad = row => row.level === "warn" || row.level === "error";
+    this.kind.value = state.show;
+    if (this.input !== document.activeElement)
+      this.input.value = state.find;
+    const part = state.find.trim().toLowerCase(), bad = row => row.level === "warn" || row.level === "error";
     const shown = this.rows.filter(row => (this.kind.value === "bad" ? bad(row) : !this.kind.value || row.kind === this.kind.value) &&
       [row.component, row.protocol, row.peer, row.agent, row.text].some(text => text.toLowerCase().includes(part))).reverse();
     const wrong = this.rows.filter(bad).length;

@@ -25,8 +25,9 @@ class Metric {
   }
 
   // ceiling: a line at what there is of it, or undefined. stacked: layers stand on one another.
-  show(rows, from, to, layers, { ceiling, stacked = true } = {}) {
-    Object.assign(this, { rows, from, to, layers, ceiling, stacked });
+  // peaks: the most within each row, where it is of more than one window.
+  show(rows, from, to, layers, { ceiling, peaks, stacked = true } = {}) {
+    Object.assign(this, { rows, from, to, layers, ceiling, peaks, stacked });
     this.at = Math.min(this.at, rows.start.length - 1);
     const sums = this.sums(), peak = sums.indexOf(Math.max(...sums));
     this.peak = peak;
@@ -105,7 +106,7 @@ class Metric {
       return;
     const { context, width, height } = prepare(this.canvas), style = getComputedStyle(document.documentElement);
     const floor = this.floor = height - 14, sums = this.sums(), ceiling = this.ceiling ? Math.max(0, ...this.ceiling) : 0;
-    const top = this.top = Math.max(ceiling, ...sums, 1e-3) * 1.08;
+    const top = this.top = Math.max(ceiling, ...sums, ...(this.peaks ?? []), 1e-3) * 1.08;
     const x = time => (time - this.from) / (this.to - this.from) * width, y = value => floor - value / top * floor;
     context.fillStyle = style.getPropertyValue("--empty");
     context.fillRect(0, 0, width, floor);
@@ -121,6 +122,9 @@ class Metric {
         base[i] += value;
       });
     });
+    context.fillStyle = style.getPropertyValue("--fg");
+    this.peaks?.forEach((value, i) => value > sums[i] * 1.01 &&
+      context.fillRect(x(this.rows.start[i]), y(value), Math.max(1, x(this.rows.end[i]) - x(this.rows.start[i])), 1));
     if (ceiling) {
       context.fillStyle = style.getPropertyValue("--dim");
       for (let i = 0; i < width; i += 8)
@@ -171,22 +175,30 @@ export class Metrics {
   constructor(root, choose) {
     this.root = root;
     this.about = element("p", { class: "note wrap" });
+    this.hosts = element("select", { "aria-label": "host" });
+    this.pick = element("label", { hidden: true }, "Host ", this.hosts);
     const metric = (title, format) => new Metric(title, format, choose);
     this.charts = { cpu: metric("CPU", cpus), memory: metric("Memory", gigabytes), load: metric("Load, one minute", number),
                     byCPU: metric("CPU by process", cpus), byMemory: metric("Memory by process", gigabytes) };
-    root.replaceChildren(this.about, element("div", { class: "metrics" }, ...Object.values(this.charts).map(chart => chart.root)));
+    root.replaceChildren(element("div", { class: "tools" }, this.pick, this.about), element("div", { class: "metrics" }, ...Object.values(this.charts).map(chart => chart.root)));
   }
 
-  show(series, from, to) {
+  // hosts: all that sent something, of which another one may be picked.
+  show(series, from, to, hosts, pick) {
+    this.pick.hidden = hosts.length < 2;
+    this.hosts.replaceChildren(...(hosts.includes(series.host) ? [] : [element("option", {}, series.host)]),
+                               ...hosts.map(host => element("option", {}, host)));
+    this.hosts.value = series.host;
+    this.hosts.onchange = () => pick(this.hosts.value);
     const { cpu, memory, load, byCPU, byMemory } = this.charts, proc = series.source === "proc";
     const busy = { name: "busy", values: series.busy };
     cpu.show(series, from, to, proc ? [busy, { name: "waiting for disks", values: series.iowait },
-                                       { name: "stolen by the hypervisor", values: series.steal }] : [busy], { ceiling: series.cpus });
+                                       { name: "stolen by the hypervisor", values: series.steal }] : [busy], { ceiling: series.cpus, peaks: series.busy_peak });
     byCPU.show(series, from, to, proc ? others(series.busy, processes(series.by_cpu)) : processes(series.by_cpu));
     for (const chart of [memory, load, byMemory])
       chart.root.hidden = !proc;
     if (proc) {
-      memory.show(series, from, to, [{ name: "used", values: series.memory_used }], { ceiling: series.memory_total });
+      memory.show(series, from, to, [{ name: "used", values: series.memory_used }], { ceiling: series.memory_total, peaks: series.memory_peak });
       load.show(series, from, to, [{ name: "load", values: series.load }], { ceiling: series.cpus });
       byMemory.show(series, from, to, processes(series.by_memory), { stacked: false });
     }

@@ -1,6 +1,6 @@
 // What is shown, as it stands in the URL: whoever opens the link sees the same.
 const defaults = { view: "flame", from: "now-5m", to: "now", group: "", search: "", path: "", function: "", part: "", order: "self",
-                   colour: "kind", icicle: "1", collapse: "", base: "before", live: "1" };
+                   colour: "kind", icicle: "1", collapse: "", base: "before", find: "", show: "", live: "1" };
 
 // What may be given more than once: labels that must hold, functions that stacks must have or not, and that are taken out.
 export const lists = ["where", "focus", "ignore", "hide"];

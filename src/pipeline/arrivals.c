@@ -132,3 +132,15 @@ u32 arrivals_read(struct arrivals *arrivals, u64 after, u32 max, struct arrival 
 	pthread_mutex_unlock(&arrivals->lock);
 	return count;
 }
+
+u64 arrivals_last(struct arrivals *arrivals)
+{
+	u64 last;
+
+	if (!arrivals)
+		return 0;
+	pthread_mutex_lock(&arrivals->lock);
+	last = arrivals->count;
+	pthread_mutex_unlock(&arrivals->lock);
+	return last;
+}

@@ -58,6 +58,9 @@ void arrivals_refusal(void *arrivals, struct exchange *exchange, const char *sen
 /* A log_watch_fn, whose arg is a struct arrivals. */
 void arrivals_log(void *arrivals, enum log_level level, const char *component, const char *text);
 
+/* The number of the newest one, 0 if nothing came. */
+u64 arrivals_last(struct arrivals *arrivals);
+
 /* Copies what came after a number, the newest `max` of it, in the order it came; how many. */
 u32 arrivals_read(struct arrivals *arrivals, u64 after, u32 max, struct arrival *ret_at);
 

@@ -28,6 +28,7 @@ TEST(arrivals_come_back_in_order)
 	EQ(arrivals_read(arrivals, 0, 2, read_at), 2);
 	EQ(read_at[1].number, 5);
 	EQ(arrivals_read(arrivals, 99, 2, read_at), 0);
+	EQ(arrivals_last(arrivals), 5);
 }
 
 TEST(arrivals_make_room_for_newer_ones)

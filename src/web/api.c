@@ -425,7 +425,10 @@ static int answer_arrivals(struct call *c)
 		return -ENOMEM;
 	if (r == 0)
 		r = question_number(c->question, "max", 1, ARRIVALS_MAX, &max, c->why);
-	return r < 0 ? r : arrivals_json(at, arrivals_read(c->arrivals, after, max, at), after, c->answer->body);
+	if (r < 0)
+		return r;
+	max = arrivals_read(c->arrivals, after, max, at);
+	return arrivals_json(at, max, arrivals_last(c->arrivals), c->answer->body);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */

@@ -85,12 +85,12 @@ static void put_arrival(struct jsontext *j, const struct arrival *a)
 	jsontext_close(j, '}');
 }
 
-int arrivals_json(const struct arrival *arrivals, u32 count, u64 after, struct buf *out)
+int arrivals_json(const struct arrival *arrivals, u32 count, u64 last, struct buf *out)
 {
 	struct jsontext j = { .b = out };
 
 	jsontext_open(&j, '{');
-	put_number(&j, "last", (double)(count ? arrivals[count - 1].number : after));
+	put_number(&j, "last", (double)(count ? arrivals[count - 1].number : last));
 	open_rows(&j);
 	for (u32 i = 0; i < count; i++)
 		put_arrival(&j, &arrivals[i]);

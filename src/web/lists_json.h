@@ -16,7 +16,7 @@ struct buf;
 
 int traces_json(const struct store_traces *traces, struct buf *out);
 
-/* after: what was asked for, told again where nothing came. */
-int arrivals_json(const struct arrival *arrivals, u32 count, u64 after, struct buf *out);
+/* last: the number of the newest one where these are none. */
+int arrivals_json(const struct arrival *arrivals, u32 count, u64 last, struct buf *out);
 
 #endif

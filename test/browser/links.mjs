@@ -68,7 +68,7 @@ await page.goto(url + "/?view=traces&from=now-1h&live=");
 await page.waitForSelector("#traces-view tbody tr");
 check("lists traces", (await text("#traces-view tbody tr")).includes("shop"), await text("#traces-view"));
 await page.fill("#traces-view input", "nothing like it");
-check("filters them", (await page.locator("#traces-view tbody tr").count()) === 0);
+check("filters them", (await page.locator("#traces-view tbody tr").count()) === 0 && query().get("find") === "nothing like it", page.url());
 await page.fill("#traces-view input", "SHOP");
 await page.locator("#traces-view tbody tr").first().locator("button[aria-expanded]").click();
 await page.waitForSelector("#traces-view tr.span");
@@ -80,6 +80,9 @@ check("shows the flame graph of a span", query().getAll("where").join() === `tra
 await page.goto(url + "/?view=heat&host=away&from=now-5m&live=");
 await page.waitForFunction(() => /not sent/.test(document.getElementById("metrics").textContent));
 check("says which host sends no memory", await charts.nth(1).isHidden());
+await page.selectOption("#metrics select", (await page.locator("#metrics option").allTextContents()).find(host => host !== "away"));
+await page.waitForFunction(() => !document.querySelectorAll("#metrics figure")[1].hidden);
+check("shows another host", !query().getAll("where").includes("host=away"), page.url());
 
 // Logs, live.
 await page.goto(url + "/?view=logs");
