@@ -91,8 +91,10 @@ async function loadSandwich() {
 }
 
 async function loadExecutables() {
-  const [answer, processes, { executablesTable }] = await Promise.all([ask("executables", selection()),
+  const [answer, processes, { executablesTable, uploadBox }] = await Promise.all([ask("executables", selection()),
     ask("values", chosen({ label: "executable" })), import("./executables.js")]);
+  if (!$("upload").firstChild)
+    $("upload").append(uploadBox(loadExecutables));
   $("executable-rows").replaceChildren(executablesTable(answer, new Set(processes.map(([path]) => path)), path => addFilter("executable=" + path)));
 }
 

@@ -21,3 +21,30 @@ export function executablesTable({ total, rows }, processes, choose) {
     element("th", {}, "symbols"), ...["named", "self", "total"].map(title => element("th", { class: "number" }, title)),
     ...["file", "kind", "build id", "names from"].map(title => element("th", {}, title)))), element("tbody", {}, ...rows.map(row))));
 }
+
+function told({ has_symbols, executables }) {
+  if (!has_symbols)
+    return "This file has no symbols itself: send one that is not stripped, or its debug file.";
+  const named = executables.reduce((sum, file) => sum + file.named, 0);
+  return executables.length ? `${named.toLocaleString()} addresses of ${executables.map(file => file.path).join(", ")} have names now.` :
+    "It is kept; nothing that was sampled so far lacks its names.";
+}
+
+// A program or its debug file, chosen or dropped, names what came without names.
+export function uploadBox(done) {
+  const note = element("span", { role: "status" });
+  const send = async file => {
+    if (!file)
+      return;
+    note.textContent = `${file.name} is being read …`;
+    const answer = await fetch("/api/v1/symbols", { method: "POST", body: file }).catch(() => null);
+    const body = await answer?.json().catch(() => null);
+    note.textContent = answer?.ok && body ? told(body) : body?.error ?? "wick did not take the file. Is it still running?";
+    done();
+  };
+  const input = element("input", { type: "file", onchange: () => send(input.files[0]) });
+  return element("div", { class: "upload", ondragover: event => event.preventDefault(),
+                          ondrop: event => { event.preventDefault(); send(event.dataTransfer.files[0]); } },
+    element("label", {}, "Symbols for files without names (a program or its debug file): ", input), " ", note,
+    element("p", { class: "note" }, "Names that come late apply to old samples too; inlined functions only to new ones."));
+}

@@ -102,6 +102,9 @@ check("shows the flame graph of that moment", Number(query().get("to")) > now / 
 await page.click("[data-view=executables]");
 await page.waitForSelector("#executable-rows .badge");
 check("tells which files have names", /symbolized|partly/.test(await text("#executable-rows")));
+await page.setInputFiles("#upload input", (await import("node:fs")).realpathSync(`/proc/${pid}/exe`));
+await page.waitForFunction(() => /have names now|is kept/.test(document.querySelector("#upload [role=status]").textContent));
+check("takes a program for its symbols", /inlined functions only to new ones/.test(await text("#upload")));
 await page.screenshot({ path: screenshots + "/executables.png" });
 
 for (const view of ["heat", "traces", "logs", "executables"]) {
