@@ -146,10 +146,16 @@ class Metric {
   }
 
   axis(context, width, height, top, lower, style) {
-    context.fillStyle = style.getPropertyValue("--dim");
+    const most = this.format(top / 1.08), line = lower ? 21 : 11;
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "left";
-    context.fillText(this.format(top / 1.08), 4, lower ? 21 : 11);
+    context.globalAlpha = 0.8;
+    context.fillStyle = style.getPropertyValue("--bg");
+    context.fillRect(2, line - 10, context.measureText(most).width + 4, 13);
+    context.globalAlpha = 1;
+    context.fillStyle = style.getPropertyValue("--fg");
+    context.fillText(most, 4, line);
+    context.fillStyle = style.getPropertyValue("--dim");
     const long = this.to - this.from > 86400;
     [0, 0.5, 1].forEach((share, i) => {
       const time = new Date((this.from + share * (this.to - this.from)) * 1000);

@@ -87,6 +87,12 @@ void series_row_measure(const struct host_sample *before, const struct host_samp
 
 /* ---- Joining ---------------------------------------------------------------------------- */
 
+/* A file may say anything. */
+static u64 rounded(double value)
+{
+	return value < 0x1p63 ? (u64)(value + 0.5) : INT64_MAX;
+}
+
 struct share {
 	struct series_process process;
 	double weight;			/* the part of the time that its row is of */
@@ -126,7 +132,7 @@ static u32 join_shares(struct share *shares, u32 count, enum series_top_kind kin
 			most = shares[end].process.amount > most ? shares[end].process.amount : most;
 		}
 		shares[kept] = shares[first];
-		shares[kept].process.amount = kind == SERIES_BY_CPU ? (u64)(sum + 0.5) : most;
+		shares[kept].process.amount = kind == SERIES_BY_CPU ? rounded(sum) : most;
 		kept += shares[kept].process.amount > 0;
 	}
 	return kept;
@@ -173,7 +179,7 @@ int series_row_join(const struct series_row *rows, u32 count, struct series_row 
 	}
 	for (u32 n = 0; n < SERIES_NUMBER_COUNT; n++)
 		if (numbers[n].join == MEAN)
-			row.numbers[n] = (u64)(sums[n] + 0.5);
+			row.numbers[n] = rounded(sums[n]);
 	for (int kind = 0; kind < SERIES_TOPS && r == 0; kind++)
 		r = join_tops(rows, count, total_ns, kind, &row.top[kind]);
 	if (r == 0)
