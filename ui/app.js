@@ -137,8 +137,7 @@ const heat = new Heat($("heat"), (from, to) => chooseRange(from, to));
 async function loadHeat() {
   const to = absolute(state.to), start = Math.max(absolute(state.from), to - 900), query = chosen({ rows: 100 });
   query.set("from", start.toFixed(3));
-  await loadMetrics();
-  const answer = await ask("heat", query);
+  const [answer] = await Promise.all([ask("heat", query), loadMetrics()]);
   heat.show(answer);
   $("heat-note").textContent = answer.max ? `${new Date(answer.from * 1000).toLocaleTimeString()} to ` +
     `${new Date((answer.from + answer.seconds) * 1000).toLocaleTimeString()}, at most ${answer.max} samples in ${1000 / answer.rows} ms` +
