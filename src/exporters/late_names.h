@@ -36,7 +36,7 @@ extern const struct config_field late_names_fields[];
 /* Both are borrowed until it ends. `why` gets a sentence. */
 int late_names_start(const struct component_setup *setup, const struct late_names_options *options, struct store *store,
 		     struct late_names **ret_names, struct buf *why);
-/* Waits for what it does, seconds at most; accepts NULL. */
+/* Waits for what it does: mostly nothing, at most what a request to debuginfod may take. Accepts NULL. */
 void late_names_stop(struct late_names *names);
 
 #endif

@@ -241,11 +241,13 @@ int names_put(struct names *names, struct str build_id, u64 address, const struc
 	int news = 0;
 	s64 of;
 
-	if (had && !function->name.len)
+	if (!function->name.len && (had || function->start == address))
 		return 0;
 	of = number < 0 ? number : add_function(names, (u32)exe, function, &news);
 	if (of < 0)
 		return (int)of;
+	if (names->of_address[number].function != (u32)of + 1)
+		news |= NAMES_PLACED;
 	names->of_address[number].function = (u32)of + 1;
 	return news | (!had && has_name(names, (u32)number) ? NAMES_NAMED : 0);
 }

@@ -81,11 +81,13 @@ u64 names_want(struct names *names, struct str build_id, struct str path, u64 ad
 const struct name_function *names_find(const struct names *names, struct str build_id, u64 address);
 
 /*
- * An address belongs to a function; strings are copied. What is known is not forgotten for a function without a name.
- * Bits of NAMES_*, -EINVAL without a build id, -E2BIG past the limits, -ENOMEM.
+ * An address belongs to a function; strings are copied. What is known is not forgotten for a function without a name;
+ * one that starts at the address tells nothing. Bits of NAMES_*, -EINVAL without a build id, -E2BIG past the limits,
+ * -ENOMEM.
  */
 #define NAMES_NAMED 1	/* the address had no name and has one now */
 #define NAMES_NEWS 2	/* the name of the function was not known, or another one */
+#define NAMES_PLACED 4	/* the address was not known to be of that function */
 int names_put(struct names *names, struct str build_id, u64 address, const struct name_function *function);
 
 /* Executables by number, 0 on; NULL past the last. And the number of one, or -ENOENT. */

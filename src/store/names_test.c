@@ -34,8 +34,9 @@ TEST(names_join_the_addresses_of_a_function)
 	EQ(names_want(names, ID, PATH, 0x1020), 0x1020);
 	EQ(names_want(names, ID, PATH, 0x1010), 0x1010);
 	OK(!names_find(names, ID, 0x1010));
-	EQ(put(names, 0x1010, 0x1000, "main", NAME_LOCAL), NAMES_NAMED | NAMES_NEWS);
-	EQ(put(names, 0x1020, 0x1000, "main", NAME_LOCAL), NAMES_NAMED);
+	EQ(put(names, 0x1010, 0x1000, "main", NAME_LOCAL), NAMES_NAMED | NAMES_NEWS | NAMES_PLACED);
+	EQ(put(names, 0x1020, 0x1000, "main", NAME_LOCAL), NAMES_NAMED | NAMES_PLACED);
+	EQ(put(names, 0x1020, 0x1000, "main", NAME_LOCAL), 0);
 	OK(names_find(names, ID, 0x1010) == names_find(names, ID, 0x1020));
 	OK(is_called(names, 0x1000, "main"));
 	/* What comes now is kept by the start. */
@@ -51,6 +52,7 @@ TEST(names_may_come_after_the_bounds_of_a_function)
 	u64 unnamed[4];
 
 	EQ(names_want(names, ID, PATH, 0x1010), 0x1010);
+	EQ(put(names, 0x1010, 0x1000, "", NAME_LOCAL), NAMES_PLACED);
 	EQ(put(names, 0x1010, 0x1000, "", NAME_LOCAL), 0);
 	EQ(names_want(names, ID, PATH, 0x1010), 0x1000);
 	EQ(names_unnamed(names, names_exe(names, 0)->newest, 0, unnamed, 4), 1);
@@ -61,6 +63,9 @@ TEST(names_may_come_after_the_bounds_of_a_function)
 	/* A file that knows less does not take a name away. */
 	EQ(put(names, 0x1010, 0x1008, "", NAME_LOCAL), 0);
 	OK(is_called(names, 0x1010, "late"));
+	/* That a function starts where it was seen is nothing new. */
+	EQ(put(names, 0x2000, 0x2000, "", NAME_LOCAL), 0);
+	OK(!names_find(names, ID, 0x2000));
 }
 
 TEST(names_list_what_is_new)

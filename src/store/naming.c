@@ -174,9 +174,9 @@ static struct str text_of(const char *text)
 	return (struct str){ text ? text : "", text ? (u32)strlen(text) : 0 };
 }
 
-/* In memory; the bits of each go to ret_bits. How many addresses have a name now that had none. */
+/* In memory; the bits of each go to ret_bits. How many addresses have a name now that had none; ret_news: any news? */
 static int put_in_memory(struct store *store, const char *build_id, const struct store_name *at, u32 count,
-			 int *ret_bits)
+			 int *ret_bits, bool *ret_news)
 {
 	int named = 0;
 
@@ -186,6 +186,7 @@ static int put_in_memory(struct store *store, const char *build_id, const struct
 					&(struct name_function){ .start = at[i].start, .name = text_of(at[i].function),
 								 .file = text_of(at[i].file),
 								 .source = at[i].source });
+		*ret_news |= ret_bits[i] > 0;
 		named += ret_bits[i] >= 0 && ret_bits[i] & NAMES_NAMED;
 	}
 	pthread_rwlock_unlock(&store->lock);
@@ -203,7 +204,7 @@ static int put_on_disk(struct store *store, const char *build_id, const struct s
 		struct db_name name = { .build_id = id.at, .build_id_bytes = id.len, .address = at[i].address,
 					.start = at[i].start, .source = at[i].source };
 
-		if (bits[i] < 0)
+		if (bits[i] <= 0)
 			continue;
 		if (news) {
 			name.function = at[i].function;
@@ -222,15 +223,18 @@ static int put_on_disk(struct store *store, const char *build_id, const struct s
 int store_put_names(struct store *store, const char *build_id, const struct store_name *at, u32 count)
 {
 	_cleanup_(freep) int *bits = calloc((size_t)count + 1, sizeof(*bits));
-	int named, r;
+	bool news = false;
+	int named, r = 0;
 
 	if (!bits)
 		return -ENOMEM;
 	pthread_mutex_lock(&store->write_lock);
-	named = put_in_memory(store, build_id, at, count, bits);
-	r = put_on_disk(store, build_id, at, count, bits);
+	named = put_in_memory(store, build_id, at, count, bits, &news);
+	if (news)
+		r = put_on_disk(store, build_id, at, count, bits);
 	pthread_mutex_unlock(&store->write_lock);
-	atomic_fetch_add(&store->generation, 1);
+	if (news)
+		atomic_fetch_add(&store->generation, 1);
 	return r < 0 ? r : named;
 }
 

@@ -103,6 +103,7 @@ TEST(naming_renames_old_rows_and_joins_them)
 {
 	_cleanup_(store_closep) struct store *store = scratch_store();
 	_cleanup_(flame_freep) struct flame *before = NULL;
+	u64 generation;
 
 	add_leaves(store, nameless, 4);
 	before = flame_of(store);
@@ -110,7 +111,9 @@ TEST(naming_renames_old_rows_and_joins_them)
 	EQ(value_of(before, "root"), 4);
 	EQ(store_put_names(store, ID, found, 3), 2);
 	expect_names(store, 2);
+	generation = store_generation(store);
 	EQ(store_put_names(store, ID, found, 3), 0);
+	EQ(store_generation(store), generation);
 	/* What comes now, from this sender or from an agent that knows where the function starts, is the same. */
 	add_leaves(store, (struct frame[]){ { 0x1010, NULL }, { 0x1000, "prog+0x1000" } }, 2);
 	expect_names(store, 4);
