@@ -300,8 +300,10 @@ $("tabs").addEventListener("keydown", event => {
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
 function redraw() {
-  for (const picture of [flame, chart, heat, diff, ...Object.values(sides)])
-    picture.draw();
+  for (const picture of [flame, diff, ...Object.values(sides)])
+    picture.restyle();
+  chart.draw();
+  heat.draw();
   parts.Metrics?.draw();
 }
 

@@ -13,14 +13,23 @@ function hash(text) {
   return value >>> 0;
 }
 
+// As six digits, which canvases read fastest.
+function colour(hue, saturation, light) {
+  const part = n => {
+    const k = (n + hue / 30) % 12, a = saturation * Math.min(light, 100 - light) / 10000;
+    return Math.round(255 * (light / 100 - a * Math.max(-1, Math.min(k - 3, 9 - k, 1)))).toString(16).padStart(2, "0");
+  };
+  return "#" + part(0) + part(8) + part(4);
+}
+
 export function kindColour(kind, shade = 0) {
   const [hue, saturation, light] = kinds[kind] ?? unknown;
-  return `hsl(${hue} ${saturation}% ${light + shade}%)`;
+  return colour(hue, saturation, light + shade);
 }
 
 export function textColour(text) {
   const value = hash(text);
-  return `hsl(${value % 360} 55% ${68 + (value >>> 9) % 12}%)`;
+  return colour(value % 360, 55, 68 + (value >>> 9) % 12);
 }
 
 // Neighbours of one kind differ a little, so that the eye can tell them apart.
@@ -38,5 +47,5 @@ export function differenceColour(now, then) {
   const change = then || now ? (now - then) / Math.max(now, then) : 0, strength = Math.min(1, Math.abs(change));
   if (strength < 0.02)
     return "#d3d5da";
-  return change > 0 ? `hsl(8 85% ${88 - 24 * strength}%)` : `hsl(208 75% ${86 - 24 * strength}%)`;
+  return change > 0 ? colour(8, 85, 88 - 24 * strength) : colour(208, 75, 86 - 24 * strength);
 }

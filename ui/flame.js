@@ -2,7 +2,7 @@
 import { INK, differenceColour, frameColours } from "./colours.js";
 import { baseName } from "./match.js";
 
-const ROW = 20, TEXT_FROM = 24, CLICK = 4, WIDTH_MIN = 1e-7, FONT = "12px system-ui, sans-serif";
+const ROW = 20, TEXT_FROM = 24, CLICK = 4, WIDTH_MIN = 1e-7, NARROW = 1.5, FONT = "12px system-ui, sans-serif";
 
 // How wide letters are: measured once, since measuring each text takes longer than drawing it.
 const letters = new Float64Array(128);
@@ -30,7 +30,21 @@ export class Flame {
     this.spacer = box.appendChild(document.createElement("div"));
     this.context = this.canvas.getContext("2d", { alpha: false });
     this.listen();
-    new ResizeObserver(() => this.draw()).observe(box);
+    // Sizes are kept: to ask for one makes the browser lay out the page, which takes longer than drawing.
+    new ResizeObserver(() => {
+      this.measure();
+      this.draw();
+    }).observe(box);
+    this.measure();
+  }
+
+  measure() {
+    Object.assign(this, { boxWidth: this.box.clientWidth, boxHeight: this.box.clientHeight, top: this.box.scrollTop });
+  }
+
+  scroll(top) {
+    this.box.scrollTop = top;
+    this.top = this.box.scrollTop;
   }
 
   // ---- What is shown
@@ -44,7 +58,7 @@ export class Flame {
     this.look(Math.max(0, tree.find(path)));
     // Flames stand on the ground: that is where one begins to look.
     if (isFirst && !this.icicle)
-      this.box.scrollTop = this.box.scrollHeight;
+      this.scroll(this.box.scrollHeight);
   }
 
   look(node) {
@@ -89,9 +103,9 @@ export class Flame {
 
   // Brings a node's row into sight.
   reveal(node) {
-    const top = this.row(this.tree.level[node]) * ROW, { scrollTop, clientHeight } = this.box;
-    if (top < scrollTop || top + 2 * ROW > scrollTop + clientHeight)
-      this.box.scrollTop = Math.max(0, top - clientHeight / 2);
+    const top = this.row(this.tree.level[node]) * ROW;
+    if (top < this.top || top + 2 * ROW > this.top + this.boxHeight)
+      this.scroll(Math.max(0, top - this.boxHeight / 2));
   }
 
   // The next frame that was found, or the one before: made wide enough to be seen.
@@ -130,7 +144,7 @@ export class Flame {
   // Left, top and width on the canvas.
   place(node) {
     const tree = this.tree, scale = this.width / ((this.to - this.from) * (tree.width[0] || 1));
-    return [(tree.left[node] - this.from * tree.width[0]) * scale, this.row(tree.level[node]) * ROW - this.box.scrollTop,
+    return [(tree.left[node] - this.from * tree.width[0]) * scale, this.row(tree.level[node]) * ROW - this.top,
             tree.width[node] * scale];
   }
 
@@ -155,7 +169,7 @@ export class Flame {
       return -1;
     const bounds = this.canvas.getBoundingClientRect(), all = tree.width[0];
     const x = (this.from + (event.clientX - bounds.left) / this.width * (this.to - this.from)) * all;
-    const row = Math.floor((event.clientY - bounds.top + this.box.scrollTop) / ROW);
+    const row = Math.floor((event.clientY - bounds.top + this.top) / ROW);
     const level = this.icicle ? row : this.row(0) - row;
     for (let l = level; l >= 0 && l >= level - 1; l--) {
       if (l > tree.depth)
@@ -184,15 +198,26 @@ export class Flame {
     });
   }
 
+  themeColours() {
+    const style = getComputedStyle(document.documentElement);
+    return Object.fromEntries(["bg", "fg", "dim", "line", "found"].map(name => [name, style.getPropertyValue("--" + name)]));
+  }
+
+  // Light has become dark.
+  restyle() {
+    this.colours = null;
+    this.draw();
+  }
+
   resize() {
-    const ratio = devicePixelRatio || 1, { clientWidth, clientHeight } = this.box;
-    const rows = (this.tree.depth + 1 + (this.tree.pruned ? 1 : 0)) * ROW, height = Math.min(clientHeight, rows);
-    this.width = clientWidth;
+    const ratio = devicePixelRatio || 1, rows = (this.tree.depth + 1 + (this.tree.pruned ? 1 : 0)) * ROW, height = Math.min(this.boxHeight, rows);
+    this.width = this.boxWidth;
     this.height = height;
-    this.spacer.style.height = Math.max(0, rows - height) + "px";
-    if (this.canvas.width !== Math.round(clientWidth * ratio) || this.canvas.height !== Math.round(height * ratio)) {
+    if (this.rows !== rows - height)
+      this.spacer.style.height = Math.max(0, this.rows = rows - height) + "px";
+    if (this.canvas.width !== Math.round(this.width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
       this.canvas.style.height = height + "px";
-      this.canvas.width = Math.round(clientWidth * ratio);
+      this.canvas.width = Math.round(this.width * ratio);
       this.canvas.height = Math.round(height * ratio);
     }
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -200,22 +225,26 @@ export class Flame {
 
   draw() {
     const tree = this.tree;
-    if (!tree || !this.box.clientWidth)
+    if (tree && !this.boxWidth)
+      this.measure();
+    if (!tree || !this.boxWidth)
       return;
-    const style = getComputedStyle(document.documentElement), context = this.context;
+    const context = this.context;
     this.resize();
-    this.colours = Object.fromEntries(["bg", "fg", "dim", "line", "found"].map(name => [name, style.getPropertyValue("--" + name)]));
+    this.colours ??= this.themeColours();
     this.fills ??= tree.compared ? null : frameColours(tree, this.colour, i => baseName(tree.executables[tree.frames.executable[i]][0]));
     context.fillStyle = this.colours.bg;
     context.fillRect(0, 0, this.width, this.height);
     context.font = FONT;
     context.textBaseline = "middle";
-    const first = Math.floor(this.box.scrollTop / ROW), last = Math.ceil((this.box.scrollTop + this.height) / ROW);
+    this.isFaded = this.painted = null;
+    const first = Math.floor(this.top / ROW), last = Math.ceil((this.top + this.height) / ROW);
     for (let row = first; row <= last; row++) {
       const level = this.icicle ? row : this.row(0) - row;
       if (level >= 0 && level <= tree.depth)
         this.drawLevel(level);
     }
+    context.globalAlpha = 1;
     for (let level = 0; level <= tree.depth && tree.pruned; level++)
       this.drawRest(level);
     this.outline(this.chosen, document.activeElement === this.canvas ? 2 : 0);
@@ -224,19 +253,42 @@ export class Flame {
 
   drawLevel(level) {
     const tree = this.tree, all = tree.width[0] || 1, end = tree.starts[level + 1], right = this.to * all;
-    const scale = this.width / ((this.to - this.from) * all), pixel = 1 / scale;
-    const y = this.row(level) * ROW - this.box.scrollTop, origin = this.from * all;
+    const scale = this.width / ((this.to - this.from) * all), y = this.row(level) * ROW - this.top, origin = this.from * all;
+    const run = { from: 0, to: -1, node: -1, isFound: false };
     for (let at = this.firstAfter(level, origin); at < end; at++) {
-      const node = tree.order[at], left = tree.left[node], width = tree.width[node];
-      if (left >= right)
-        return;
-      if (!(width > 0))
-        continue;
-      this.drawNode(node, (left - origin) * scale, y, width * scale);
-      // What is narrower than a pixel is drawn once a pixel.
-      if (width < pixel)
-        at = Math.max(at, this.firstAfter(level, left + pixel) - 1);
+      const node = tree.order[at], x = (tree.left[node] - origin) * scale, width = tree.width[node] * scale;
+      if (tree.left[node] >= right)
+        break;
+      if (width < NARROW) {
+        this.addToRun(run, node, x, width, y);
+      } else {
+        this.endRun(run, y);
+        this.drawNode(node, x, y, width);
+      }
     }
+    this.endRun(run, y);
+  }
+
+  // Frames that are too narrow to be told apart are drawn as one: they are most of a large picture.
+  addToRun(run, node, x, width, y) {
+    const isFound = this.isFound(node);
+    if (run.node >= 0 && (x - run.to > 0.5 || run.isFound !== isFound))
+      this.endRun(run, y);
+    if (run.node < 0)
+      Object.assign(run, { from: x, node, isFound });
+    run.to = x + width;
+  }
+
+  endRun(run, y) {
+    if (run.node < 0)
+      return;
+    this.paint(run.isFound ? this.colours.found : this.fill(run.node), Boolean(this.found) && !run.isFound);
+    this.context.fillRect(run.from, y, Math.max(0.7, run.to - run.from), ROW - 1);
+    run.node = -1;
+  }
+
+  isFound(node) {
+    return this.found !== null && node > 0 && this.found.matched[this.tree.frame[node]] === 1;
   }
 
   fill(node) {
@@ -248,27 +300,35 @@ export class Flame {
   }
 
   drawNode(node, x, y, width) {
-    const tree = this.tree, context = this.context, isFound = this.found && this.found.matched[tree.frame[node]] && node > 0;
+    const tree = this.tree, context = this.context, isFound = this.isFound(node);
     const isFaded = (this.found && !isFound && node > 0) || tree.level[node] < tree.level[this.root];
     const left = Math.max(0, x), shown = Math.min(this.width, x + width) - left;
-    context.globalAlpha = isFaded ? 0.38 : 1;
-    context.fillStyle = isFound ? this.colours.found : this.fill(node);
+    this.paint(isFound ? this.colours.found : this.fill(node), isFaded);
     context.fillRect(left, y, Math.max(0.7, shown - (shown > 3 ? 1 : 0)), ROW - 1);
-    context.globalAlpha = 1;
     if (shown >= TEXT_FROM)
       this.drawText(node, left, y, shown, isFaded || !node, isFound);
   }
 
+  // Setting what is set already costs as much as drawing.
+  paint(colour, isFaded) {
+    if (isFaded !== this.isFaded)
+      this.context.globalAlpha = isFaded ? 0.38 : 1;
+    if (colour !== this.painted)
+      this.context.fillStyle = colour;
+    this.isFaded = isFaded;
+    this.painted = colour;
+  }
+
   drawText(node, x, y, width, isPlain, isFound) {
     const tree = this.tree, context = this.context, text = (node && tree.isInlined(node) ? "↳ " : "") + tree.name(node);
-    context.fillStyle = isPlain && !isFound ? this.colours.fg : INK;
+    this.paint(isPlain && !isFound ? this.colours.fg : INK, false);
     context.fillText(fitting(context, text, width - 7), x + 4, y + ROW / 2);
   }
 
   // What was left out of a node's children for being small: it is fetched when one zooms in.
   drawRest(level) {
     const tree = this.tree, all = tree.width[0] || 1, scale = this.width / ((this.to - this.from) * all), row = this.row(level + 1);
-    const y = row * ROW - this.box.scrollTop, origin = this.from * all, end = tree.starts[level + 1], context = this.context;
+    const y = row * ROW - this.top, origin = this.from * all, end = tree.starts[level + 1], context = this.context;
     if (y < -ROW || y > this.height)
       return;
     context.fillStyle = this.colours.line;
@@ -281,7 +341,7 @@ export class Flame {
         continue;
       }
       const share = tree.compared ? tree.rest[node] / (tree.value[0] || 1) : tree.rest[node], width = share * scale;
-      if (width < 0.5)
+      if (width < 1)
         continue;
       const x = (this.restLeft(node) - origin) * scale;
       context.fillRect(Math.max(0, x), y, Math.min(this.width, x + width) - Math.max(0, x), ROW - 1);
@@ -306,11 +366,14 @@ export class Flame {
 
   listen() {
     const canvas = this.canvas, pointers = this.pointers = new Map();
-    this.box.addEventListener("scroll", () => this.drawSoon());
+    this.box.addEventListener("scroll", () => {
+      this.top = this.box.scrollTop;
+      this.drawSoon();
+    });
     canvas.addEventListener("pointerdown", event => {
       if (event.button === 0) {
         pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
-        this.drag = { x: event.clientX, y: event.clientY, from: this.from, to: this.to, top: this.box.scrollTop, moved: false };
+        this.drag = { x: event.clientX, y: event.clientY, from: this.from, to: this.to, top: this.top, moved: false };
       }
     });
     canvas.addEventListener("pointermove", event => this.move(event));
@@ -366,7 +429,7 @@ export class Flame {
     const width = drag.to - drag.from, from = drag.from - dx / this.width * width;
     this.window(from, from + width);
     if (event.pointerType === "mouse")
-      this.box.scrollTop = drag.top - dy;
+      this.scroll(drag.top - dy);
   }
 
   pinch(before, now, other) {

@@ -164,11 +164,12 @@ let asked = "";
 // The whole first; where it was pruned, the part that is zoomed into is asked for in full.
 export async function loadFlame() {
   const query = selection({ group: state.group });
-  let tree = new Tree(await ask("flame", query));
+  const tree = new Tree(await ask("flame", query));
   asked = String(query);
   flame.icicle = Boolean(state.icicle);
   flame.colour = state.colour;
   flame.show(tree, state.path);
+  performance.mark("flame");
   afterShow();
   await refine();
   return tree;
@@ -187,6 +188,8 @@ async function refine() {
 }
 
 function afterShow() {
+  const { tree } = flame;
+  (window.requestIdleCallback ?? setTimeout)(() => tree.prepareSearch());
   legend();
   crumbs();
   search();
@@ -200,6 +203,8 @@ export async function showPath() {
     flame.look(node);
   crumbs();
   map.draw();
+  // First what is there is to be seen.
+  await new Promise(resolve => setTimeout(resolve));
   await refine();
 }
 

@@ -1,7 +1,8 @@
 // Which functions a text means; src/web/matcher.h says the same for the server.
-const letters = text => text.replace(/[A-Z]/g, letter => letter.toLowerCase());
+// Letters of ASCII alone are equal in both cases, as on the server.
+export const letters = text => text.replace(/[A-Z]+/g, letters => letters.toLowerCase());
 
-// Gives a function from (name, kind, file name) to whether it is meant, or throws what is wrong with the text.
+// Gives a function from (name, kind, file name, name in small letters) to whether it is meant, or throws what is wrong with the text.
 export function matcher(text) {
   if (text.startsWith("kind="))
     return (name, kind) => kind === text.slice(5);
@@ -12,7 +13,7 @@ export function matcher(text) {
     return name => expression.test(name);
   }
   const part = letters(text);
-  return name => letters(name).includes(part);
+  return (name, kind, file, small) => small.includes(part);
 }
 
 // The text that means this name and no other.

@@ -84,13 +84,24 @@ export function absolute(text) {
   return match ? Date.now() / 1000 - (match[1] ? match[1] * units[match[2]] : 0) : Number(text);
 }
 
+// The first picture is asked for as soon as this file is read, while the others are on their way.
+let early = null;
+readURL();
+if (state.view === "flame") {
+  const address = "/api/v1/flame?" + selection({ group: state.group });
+  early = { address, answer: fetch(address) };
+  early.answer.catch(() => {});
+}
+
 // One answer at a time for each kind of question: a newer question makes an older one moot.
 const running = {};
 
 export async function ask(name, query, slot = name) {
   running[slot]?.abort();
-  const abort = running[slot] = new AbortController();
-  const answer = await fetch("/api/v1/" + name + "?" + query, { signal: abort.signal }).catch(error => {
+  const abort = running[slot] = new AbortController(), address = "/api/v1/" + name + "?" + query;
+  const asked = early?.address === address ? early.answer : fetch(address, { signal: abort.signal });
+  early = null;
+  const answer = await asked.catch(error => {
     throw error.name === "AbortError" ? error : new Error("wick does not answer. Is it still running?");
   });
   if (answer.ok)

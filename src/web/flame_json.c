@@ -27,6 +27,11 @@ struct texts {
 	int err;
 };
 
+struct column {
+	struct buf text;
+	struct jsontext j;
+};
+
 struct writer {
 	const struct flame *flame;
 	const struct links *links;
@@ -35,8 +40,7 @@ struct writer {
 	u32 *frames;		/* number in the answer + 1; 0: not there */
 	u32 *order;		/* the frames of the answer */
 	u32 frame_count;
-	u32 numbers;		/* nodes written */
-#define X(name) struct buf name;
+#define X(name) struct column name;
 	NODE_COLUMNS(X)
 #undef X
 	struct texts files, executables, kinds;
@@ -54,9 +58,15 @@ static void texts_done(struct texts *t)
 	arena_done(&t->arena);
 }
 
+static void column_init(struct column *c, size_t bytes_max)
+{
+	buf_init(&c->text, bytes_max);
+	c->j.b = &c->text;
+}
+
 static int writer_init(struct writer *w, size_t bytes_max)
 {
-#define X(name) buf_init(&w->name, bytes_max);
+#define X(name) column_init(&w->name, bytes_max);
 	NODE_COLUMNS(X)
 #undef X
 	texts_init(&w->files);
@@ -69,7 +79,7 @@ static int writer_init(struct writer *w, size_t bytes_max)
 
 static void writer_done(struct writer *w)
 {
-#define X(name) buf_done(&w->name);
+#define X(name) buf_done(&w->name.text);
 	NODE_COLUMNS(X)
 #undef X
 	texts_done(&w->files);
@@ -166,7 +176,6 @@ static u32 frame_distance(struct writer *w, u32 frame)
 static void put_kept(struct writer *w, u32 node)
 {
 	const struct flame_node *n = &flame_nodes(w->flame)[node];
-	const char *comma = w->numbers++ ? "," : "";
 	s64 rest = n->total - n->self;
 	u32 kept = 0;
 
@@ -176,12 +185,12 @@ static void put_kept(struct writer *w, u32 node)
 		rest -= flame_nodes(w->flame)[child].total;
 		kept++;
 	}
-	buf_addf(&w->frame, "%s%u", comma, frame_distance(w, n->frame));
-	buf_addf(&w->self, "%s%lld", comma, n->self);
-	buf_addf(&w->rest, "%s%lld", comma, rest);
-	buf_addf(&w->children, "%s%u", comma, kept);
+	jsontext_u32(&w->frame.j, frame_distance(w, n->frame));
+	jsontext_integer(&w->self.j, n->self);
+	jsontext_integer(&w->rest.j, rest);
+	jsontext_u32(&w->children.j, kept);
 	if (w->compared)
-		buf_addf(&w->base, "%s%lld", comma, w->compared[node]);
+		jsontext_integer(&w->base.j, w->compared[node]);
 }
 
 /* As links_visit(), but not below what is left out. */
@@ -301,10 +310,10 @@ static void put_columns(struct writer *w, struct jsontext *j)
 	jsontext_key(j, "nodes");
 	jsontext_open(j, '{');
 #define X(name)							\
-	if (w->name.len) {					\
+	if (w->name.text.len) {					\
 		jsontext_key(j, #name);				\
 		jsontext_open(j, '[');				\
-		buf_add(j->b, w->name.data, w->name.len);	\
+		buf_add(j->b, w->name.text.data, w->name.text.len);	\
 		jsontext_close(j, ']');				\
 	}
 	NODE_COLUMNS(X)
@@ -316,7 +325,7 @@ static int writer_err(const struct writer *w)
 {
 	int r = w->files.err | w->executables.err | w->kinds.err;
 
-#define X(name) r = r < 0 ? r : buf_err(&w->name);
+#define X(name) r = r < 0 ? r : buf_err(&w->name.text);
 	NODE_COLUMNS(X)
 #undef X
 	return r;
