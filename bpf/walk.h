@@ -24,6 +24,7 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
 #include "native.h"
 
 #define SWITCHES_MAX 24	/* tail calls for a walk; the kernel allows 33 */
+#define WALK_BATCH 64
 
 /*
  * Programs that make tail calls may have functions only from v5.10 on (x86-64) and v6.0 (arm64): where the kernel says
@@ -50,6 +51,16 @@ __noinline int walk_step(u32 unused)
 	return !u || native_step(u);
 }
 
+/* Many steps. The verifier goes round a loop as often as it may turn, but round this one only once, alone, too. */
+__noinline int walk_steps(u32 unused)
+{
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < WALK_BATCH; i++)
+		if (walk_step(0))
+			return 1;
+	return 0;
+}
+
 /* Returns only if the program that should take over is not there: its code is then walked as native. */
 static __always_inline void walk_switch(struct unwind *u, struct bpf_perf_event_data *ctx)
 {
@@ -70,8 +81,8 @@ static __always_inline void walk(struct unwind *u, struct bpf_perf_event_data *c
 	LOOP_NO_UNROLL
 	for (u64 round = 0; round <= SLOT_CHAIN; round++) {
 		LOOP_NO_UNROLL
-		for (u64 i = 0; !u->lang && i < 2 * USER_FRAMES_MAX; i++)
-			if (walk_step(0))
+		for (u64 i = 0; !u->lang && i < 2 * USER_FRAMES_MAX / WALK_BATCH; i++)
+			if (walk_steps(0))
 				break;
 		if (!u->lang)
 			break;

@@ -19,7 +19,7 @@
 #include "native.h"
 #include "python.h"
 
-#define PYTHON_FRAMES_STEP 8	/* frames looked at in one step */
+#define PYTHON_FRAMES_STEP 4	/* frames looked at in one step */
 
 enum python_phase {
 	PYTHON_START,		/* nothing is known of the thread */
