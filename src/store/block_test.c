@@ -156,6 +156,23 @@ TEST(dict_comes_back_chunk_by_chunk)
 	buf_done(&second);
 }
 
+TEST(dict_finds_a_path_again)
+{
+	_cleanup_(dict_freep) struct dict *dict = new_dict();
+	const u32 path[] = { 1, 2, 3, 4, 1 }, other[] = { 1, 2, 3, 4, 2 };
+	u32 count, node = dict_add_path(dict, path, 5);
+
+	count = dict->nodes.count;
+	EQ(dict_add_path(dict, path, 5), node);
+	EQ(dict_nodes(dict)[node].frame, 1);
+	EQ(dict_nodes(dict)[dict_nodes(dict)[node].parent].frame, 4);
+	/* new_dict() has the first four as a path already. */
+	EQ(dict_add_path(dict, path, 4), dict_nodes(dict)[node].parent);
+	EQ(dict->nodes.count, count);
+	EQ(dict_nodes(dict)[dict_add_path(dict, other, 5)].parent, dict_nodes(dict)[node].parent);
+	EQ(dict_add_path(dict, path, 0), 0);
+}
+
 TEST(dict_says_when_memory_runs_out)
 {
 	for (long n = 0;; n++) {

@@ -8,6 +8,7 @@
 #include "wire/pb.h"
 
 #define EXES_MAX (1u << 20)
+#define PATHS (1u << 17)	/* of stacks that are remembered */
 
 _Static_assert(sizeof(struct dict_frame) == 32, "compared as bytes");
 
@@ -51,6 +52,7 @@ void dict_free(struct dict *dict)
 {
 	if (!dict)
 		return;
+	free(dict->paths);
 	interner_done(&dict->strings);
 	interner_done(&dict->exes);
 	interner_done(&dict->frames);
@@ -100,6 +102,37 @@ u32 dict_add_node(struct dict *dict, u32 parent, u32 frame)
 u32 dict_add_series(struct dict *dict, const struct dict_series *series)
 {
 	return add(dict, &dict->series, series, sizeof(*series));
+}
+
+/* A path was mostly added at once: its nodes are neighbours. */
+static bool is_path(const struct dict *dict, u32 node, const u32 *frames, u32 count)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+
+	while (count && node && nodes[node].frame == frames[count - 1]) {
+		node = nodes[node].parent;
+		count--;
+	}
+	return !count && !node;
+}
+
+u32 dict_add_path(struct dict *dict, const u32 *frames, u32 count)
+{
+	u32 *found, node = 0;
+
+	if (!dict->paths)
+		dict->paths = calloc(PATHS, sizeof(*dict->paths));
+	if (!dict->paths) {
+		dict->err = dict->err ? dict->err : -ENOMEM;
+		return 0;
+	}
+	found = &dict->paths[hash_bytes(0, frames, count * sizeof(*frames)) % PATHS];
+	if (is_path(dict, *found, frames, count))
+		return *found;
+	for (u32 i = 0; i < count; i++)
+		node = dict_add_node(dict, node, frames[i]);
+	*found = node;
+	return node;
 }
 
 struct str dict_string(const struct dict *dict, u32 number)

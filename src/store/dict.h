@@ -66,6 +66,7 @@ struct dict {
 	struct interner strings, exes, frames, series;
 	struct table nodes;		/* of struct dict_node */
 	struct dict_counts packed;	/* how much of it is on disk */
+	u32 *paths;			/* by hash of the frames: the node of the path that was last asked for, or 0 */
 	int err;			/* -ENOMEM, or -E2BIG: full; sticks */
 };
 
@@ -79,6 +80,9 @@ u32 dict_add_exe(struct dict *dict, const struct dict_exe *exe);
 u32 dict_add_frame(struct dict *dict, const struct dict_frame *frame);
 u32 dict_add_node(struct dict *dict, u32 parent, u32 frame);
 u32 dict_add_series(struct dict *dict, const struct dict_series *series);
+
+/* The node that a way of frames leads to, outermost first. Those that were asked for lately are found at once. */
+u32 dict_add_path(struct dict *dict, const u32 *frames, u32 count);
 
 struct str dict_string(const struct dict *dict, u32 number);
 const struct dict_exe *dict_exe(const struct dict *dict, u32 number);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "profile/any.h"
 #include "profile/profile.h"
@@ -25,6 +26,10 @@ struct ingest {
 	u32 *nodes;		/* by stack; UNKNOWN until it is needed */
 	u32 *strings;		/* by string of the profile */
 	u32 *exes;		/* by mapping */
+	u32 *locations;		/* by location: where its frames begin in frames */
+	u32 *frames;		/* of locations, outermost first */
+	u32 frame_count, frame_cap;
+	u32 *path, path_cap;	/* of the stack that is looked at */
 };
 
 static void ingest_done(struct ingest *in)
@@ -32,6 +37,9 @@ static void ingest_done(struct ingest *in)
 	free(in->nodes);
 	free(in->strings);
 	free(in->exes);
+	free(in->locations);
+	free(in->frames);
+	free(in->path);
 }
 
 /* An array of UNKNOWNs. */
@@ -125,28 +133,53 @@ static u32 add_frame(struct ingest *in, const struct profile_location *location,
 	return dict_add_frame(in->dict, &frame);
 }
 
-static u32 add_location(struct ingest *in, u32 parent, const struct profile_location *location)
+/* Looked up once: a location stands in many stacks. */
+static int add_frames(struct ingest *in, u32 number)
 {
+	const struct profile_location *location = &in->profile->locations.at[number];
+	u32 count = location->line_count ? location->line_count : 1;
+
+	if (count > UINT32_MAX - in->frame_count ||
+	    array_reserve(&in->frames, &in->frame_cap, in->frame_count + count, sizeof(*in->frames)) < 0)
+		return -ENOMEM;
+	in->locations[number] = in->frame_count;
 	if (!location->line_count)
-		return dict_add_node(in->dict, parent, add_frame(in, location, NULL, false));
+		in->frames[in->frame_count++] = add_frame(in, location, NULL, false);
 	for (u32 i = location->line_count; i-- > 0;)
-		parent = dict_add_node(in->dict, parent,
-				       add_frame(in, location, &location->lines[i], i + 1 < location->line_count));
-	return parent;
+		in->frames[in->frame_count++] =
+			add_frame(in, location, &location->lines[i], i + 1 < location->line_count);
+	return 0;
 }
 
 /* The path from the outermost frame to the leaf. */
-static u32 node_of(struct ingest *in, u32 stack)
+static int add_path(struct ingest *in, struct indices locations, u32 *ret_node)
 {
-	struct indices locations = in->profile->stacks.at[stack];
-	u32 node = 0;
+	u32 count = 0;
 
-	if (in->nodes[stack] != UNKNOWN)
-		return in->nodes[stack];
-	for (u32 i = locations.count; i-- > 0;)
-		node = add_location(in, node, &in->profile->locations.at[locations.at[i]]);
-	in->nodes[stack] = node;
-	return node;
+	for (u32 i = locations.count; i-- > 0;) {
+		u32 number = locations.at[i], lines = in->profile->locations.at[number].line_count;
+		int r = in->locations[number] == UNKNOWN ? add_frames(in, number) : 0;
+
+		lines = lines ? lines : 1;
+		if (r == 0 && lines > UINT32_MAX - count)
+			r = -E2BIG;
+		if (r == 0)
+			r = array_reserve(&in->path, &in->path_cap, count + lines, sizeof(*in->path));
+		if (r < 0)
+			return r;
+		memcpy(in->path + count, in->frames + in->locations[number], lines * sizeof(*in->path));
+		count += lines;
+	}
+	*ret_node = dict_add_path(in->dict, in->path, count);
+	return 0;
+}
+
+static int node_of(struct ingest *in, u32 stack, u32 *ret_node)
+{
+	int r = in->nodes[stack] == UNKNOWN ? add_path(in, in->profile->stacks.at[stack], &in->nodes[stack]) : 0;
+
+	*ret_node = in->nodes[stack];
+	return r;
 }
 
 /* ---- Rows -------------------------------------------------------------------------- */
@@ -213,9 +246,11 @@ static int describe_row(struct ingest *in, const struct profile_sample *sample, 
 
 static int add_sample(struct ingest *in, u32 series, const struct profile_set *set, const struct profile_sample *sample)
 {
-	struct block_row row = { .series = series, .node = node_of(in, sample->stack) };
-	int r = describe_row(in, sample, &row);
+	struct block_row row = { .series = series };
+	int r = node_of(in, sample->stack, &row.node);
 
+	if (r == 0)
+		r = describe_row(in, sample, &row);
 	if (r < 0)
 		return r;
 	if (!sample->time_count || (sample->value_count && sample->value_count != sample->time_count)) {
@@ -301,10 +336,11 @@ int ingest_rows(const struct profile *profile, struct str host, const struct ing
 		.nodes = unknowns(profile->stacks.count),
 		.strings = unknowns(profile->strings.count),
 		.exes = unknowns(profile->mappings.count),
+		.locations = unknowns(profile->locations.count),
 	};
 	int r = 0;
 
-	if (!in.nodes || !in.strings || !in.exes)
+	if (!in.nodes || !in.strings || !in.exes || !in.locations)
 		return -ENOMEM;
 	for (u32 i = 0; i < profile->resources.count && r == 0; i++)
 		if (str_equal(host_of(&profile->resources.at[i], options), host))
