@@ -27,7 +27,7 @@ struct profiling {
 	struct reader *reader;
 	struct symbolizer *symbolizer;
 	struct build_options build;
-	u64 interval_ns, draw_interval_ns;
+	u64 interval_ns, first_ns, draw_interval_ns;
 	double jitter;
 	u32 draw_percent;
 
@@ -94,6 +94,14 @@ static u64 window_end(const struct profiling *p, u64 begin_ns)
 	return begin_ns + (u64)((double)p->interval_ns * (1 + p->jitter * (2 * draw() - 1)));
 }
 
+/* Who waits for the first picture need not wait for a whole window. */
+static u64 first_window_end(const struct profiling *p, u64 end_ns)
+{
+	u64 sample_ns = p->first_ns ? tracer_first_sample_ns(p->tracer) : 0;
+
+	return sample_ns && sample_ns + p->first_ns < end_ns ? sample_ns + p->first_ns : end_ns;
+}
+
 /* Not past the end of the window. */
 static int wait_ms(u64 until_ns)
 {
@@ -117,6 +125,7 @@ static void *profiling_run(void *arg)
 {
 	struct profiling *p = arg;
 	u64 status_ns = 0, window_ns = window_end(p, monotonic_ns()), draw_ns = draw_interval(p, monotonic_ns());
+	bool is_first = true;
 	int r = 0;
 
 	(void)prctl(PR_SET_NAME, "wick: tracer");
@@ -133,10 +142,13 @@ static void *profiling_run(void *arg)
 		}
 		if (now >= draw_ns)
 			draw_ns = draw_interval(p, now);
+		if (is_first)
+			window_ns = first_window_end(p, window_ns);
 		if (now >= window_ns) {
 			/* From when it should have ended, unless that is long ago. */
 			window_ns = window_end(p, now - window_ns < p->interval_ns ? window_ns : now);
 			profiling_push(p, tracer_take_window(p->tracer));
+			is_first = false;
 		}
 	}
 	tracer_stop(p->tracer);
@@ -194,6 +206,7 @@ static int profiling_init(struct profiling *p, const struct profiling_options *o
 		return r;
 	p->interval_ns = (options->interval_ms ? options->interval_ms : PROFILING_INTERVAL_MS) * 1000000ull;
 	p->jitter = options->jitter;
+	p->first_ns = options->first_ms * 1000000ull;
 	p->draw_interval_ns = options->draw_interval_ms * 1000000ull;
 	p->draw_percent = options->draw_percent;
 	p->build.frequency_hz = options->tracer.frequency_hz;

@@ -26,6 +26,7 @@ struct profiling_options {
 	struct tracer_options tracer;
 	struct symbolizer_options symbolizer;
 	u32 interval_ms;	/* of a window; 0: PROFILING_INTERVAL_MS */
+	u32 first_ms;		/* the first ends so long after the first sample, if that is sooner; 0: as the others */
 	double jitter;		/* each interval is longer or shorter by up to this part of it, 0 to 1 */
 	/*
 	 * Of each such interval a draw decides whether it is sampled: that many of 100 are. 0: all.

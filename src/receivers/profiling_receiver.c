@@ -28,6 +28,7 @@
 #define ROWS_BYTES (16u << 20)
 #define SCALE_MAX 6
 #define WAIT_MS 60000
+#define FIRST_WINDOW_MS 300	/* who starts wick waits for the page */
 
 struct receiver {
 	const struct component_setup *setup;
@@ -179,6 +180,7 @@ static struct profiling_options profiling_options_of(const struct profiling_conf
 	s64 scale = o->map_scale_factor < SCALE_MAX ? o->map_scale_factor : SCALE_MAX;
 
 	return (struct profiling_options){
+		.first_ms = FIRST_WINDOW_MS,
 		.tracer = {
 			.frequency_hz = (u32)o->samples_per_second,
 			.cache_path = CACHE_PATH,
