@@ -155,10 +155,20 @@ static void forget_epochs(struct store *store)
 	store->epoch_count = 0;
 }
 
+/* SQLite would take a file that lost all its bytes for a new one, without a word. */
+static void tell_empty(const struct store *store, struct buf *notice)
+{
+	struct stat st;
+
+	if (stat(store->path, &st) == 0 && !st.st_size)
+		buf_addf(notice, "%s was empty: what it held is lost. ", store->path);
+}
+
 static int open_file(struct store *store, struct buf *why, struct buf *notice)
 {
 	int r;
 
+	tell_empty(store, notice);
 	for (int tries = 0; tries < 2; tries++) {
 		size_t len = why->len;
 

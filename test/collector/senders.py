@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Foreign senders into the port of the page: requests that the OTel eBPF profiler made, over gRPC as it sends them, and the
+OpenTelemetry Collector's exporters. What the page's API tells must be exactly what was in the requests."""
+import collections
+import json
+import os
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+
+import harness
+import canonical
+import store_faults
+
+TAP = harness.TAP
+NAMES = [name for name in harness.payload_names() if name.startswith("ebpf-profiler")]
+
+
+def configuration(port, directory):
+    """One port for the page and for OTLP, as wick alone has it, but without watching this machine."""
+    config = store_faults.configuration(port, directory)
+    config["receivers"]["otlp"]["protocols"]["grpc"] = {"endpoint": f"127.0.0.1:{port}"}
+    return config
+
+
+class Page(harness.Wick):
+    def __init__(self, directory):
+        self.port = harness.free_port()
+        super().__init__(configuration(self.port, directory), (self.port,))
+
+    def start(self):
+        super().start()
+        harness.wait_for(lambda: harness.HttpClient(self.port).send(b"") == 200, harness.START_SECONDS)
+        return self
+
+    def ask(self, name, **query):
+        now = time.time()
+        query = {"from": now - 8 * 86400, "to": now + 600, **query}    # they were recorded at some time
+        url = f"http://127.0.0.1:{self.port}/api/v1/{name}?" + urllib.parse.urlencode(query)
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            return json.load(answer)
+
+
+def weight(sample):
+    return sum(sample.values) if sample.values else len(sample.timestamps_unix_nano)
+
+
+def expected(requests):
+    """The total of all samples, and of each thread's name."""
+    total, threads = 0, collections.Counter()
+    for request in requests:
+        tables = request.dictionary
+        names = {index: attribute.value.string_value for index, attribute in enumerate(tables.attribute_table)
+                 if tables.string_table[attribute.key_strindex] == "thread.name"}
+        for resource in request.resource_profiles:
+            for scope in resource.scope_profiles:
+                for profile in scope.profiles:
+                    for sample in profile.samples:
+                        name = next((names[i] for i in sample.attribute_indices if i in names), "")
+                        total += weight(sample)
+                        threads[name] += weight(sample)
+    return total, threads
+
+
+def check(name, page, requests):
+    total, threads = expected(requests)
+    harness.wait_for(lambda: page.ask("top", rows=1)["total"] >= total, 30, 0.2)
+    flame, found = page.ask("flame"), dict(map(tuple, page.ask("values", label="thread", max=100000)))
+    good = flame["total"] == total and found == dict(threads)
+    TAP.check(f"{name}: the page tells exactly of {total} samples in {len(threads)} threads", good,
+              "" if good else f"{flame['total']}; {dict(collections.Counter(found) - threads)}")
+
+
+def parsed(names):
+    return [canonical.parse(harness.payload(name)) for name in names]
+
+
+def replay(names):
+    """As `ebpf-profiler -collection-agent=HOST:11000 -disable-tls` does."""
+    with tempfile.TemporaryDirectory() as folder, Page(os.path.join(folder, "store")) as page:
+        client = harness.GrpcClient(page.port)
+        statuses = {client.send(harness.payload(name)) for name in names}
+        TAP.check("the profiler's requests are taken over gRPC", statuses == {"OK"}, statuses)
+        client.close()
+        check("replay over gRPC", page, parsed(names))
+
+
+def through_collector(binary, protocol, names):
+    """client -> the Collector -> the page."""
+    exporter = {"grpc": ("otlp_grpc", "127.0.0.1:{}"), "http": ("otlp_http", "http://127.0.0.1:{}")}[protocol]
+    with tempfile.TemporaryDirectory() as folder, Page(os.path.join(folder, "store")) as page:
+        port = harness.free_port()
+        config = {"receivers": {"otlp": {"protocols": {"grpc": {"endpoint": f"127.0.0.1:{port}"}}}},
+                  "exporters": {exporter[0]: {"endpoint": exporter[1].format(page.port), "tls": {"insecure": True}}},
+                  "service": {"pipelines": {"profiles": {"receivers": ["otlp"], "exporters": [exporter[0]]}}}}
+        with harness.Otelcol(binary, config, (port,)):
+            client = harness.GrpcClient(port)
+            statuses = {client.send(harness.payload(name)) for name in names}
+            client.close()
+            TAP.check(f"the Collector takes them to send on over {protocol}", statuses == {"OK"}, statuses)
+            check(f"the Collector over {protocol}", page, parsed(names))
+
+
+def main():
+    replay(NAMES)
+    binary = harness.otelcol()
+    if binary:
+        for protocol in ("grpc", "http"):
+            through_collector(binary, protocol, NAMES)
+    TAP.end()
+
+
+if __name__ == "__main__":
+    main()
