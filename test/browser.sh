@@ -43,7 +43,7 @@ victim=$!
 "$WICK" --listen="127.0.0.1:$port" --store.path="$work/store" --set=receivers.profiling.samples_per_second=97 2>"$work/log" &
 wick=$!
 tries=0
-while ! curl -sf "http://127.0.0.1:$port/api/v1/top?rows=1" | grep -q native; do
+while ! curl -sf "http://127.0.0.1:$port/api/v1/top?rows=100" | grep -q native; do
 	tries=$((tries + 1))
 	if [ $tries = 100 ] || ! kill -0 $wick 2>/dev/null; then
 		echo 'not ok - wick shows its first samples'
