@@ -320,13 +320,16 @@ $("help").addEventListener("click", () => $("keys").showModal());
 
 // ---- Keys
 
+// Who is there already keeps the frame that was chosen: an answer to a question that is not new would begin anew.
+const toFlame = () => state.view === "flame" || change({ view: "flame" });
+
 const framed = action => () => {
   const node = flame.hovered > 0 ? flame.hovered : flame.chosen;
   if (state.view === "flame" && node > 0)
     action(flame.tree.name(node));
 };
 const keys = {
-  "/": () => (change({ view: "flame" }), $("search").focus()), "?": () => $("keys").showModal(), t: toggleTheme, g: () => (change({ view: "flame" }), $("flame").focus()),
+  "/": () => (toFlame(), $("search").focus()), "?": () => $("keys").showModal(), t: toggleTheme, g: () => (toFlame(), $("flame").focus()),
   l: () => change({ live: state.live ? "" : "1" }), r: () => change({ collapse: state.collapse ? "" : "1" }),
   m: () => state.view === "flame" && flame.tree && flame.menuHere(), n: () => nextMatch(1), N: () => nextMatch(-1), c: framed(copy), s: framed(lookAt), f: framed(name => narrowTo(exactly(name))),
   h: framed(name => hide(exactly(name))), i: framed(name => narrowWithout(exactly(name))),
