@@ -51,6 +51,7 @@ enum rule_kind {
 	RULE_SIGNAL,	/* a signal trampoline: all registers are at sp + cfa_off, in the kernel's sigcontext */
 	RULE_END,	/* the outermost frame: the stack is complete */
 	RULE_FRAME,	/* code that keeps frame pointers: CFA = fp + 16 */
+	RULE_SWITCH,	/* the same, of code that went over to another stack, which may lie anywhere */
 };
 
 enum rule_ra {

@@ -211,6 +211,7 @@ static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *
 	u->is_return = 0;
 	u->is_guess = 0;
 	u->sp_lost = 0;
+	u->stack_switches = 0;
 	u->fp_va = 0;
 	u->bx_va = 0;
 	u->map.start_va = 0;

@@ -11,6 +11,7 @@
 #include "unwind.h"
 
 #define GUESS_FRAME_MAX (1 << 20)	/* a guessed frame is not larger than this */
+#define STACK_SWITCHES_MAX 32		/* of one walk; calls from C to Go and back may nest */
 
 /* Finds the executable mapping that an address lies in: u->map. */
 static inline int native_find_map(struct unwind *u, u64 va)
@@ -123,6 +124,16 @@ static inline int native_frame_pointer(struct unwind *u)
 	u->regs.reg[REG_FP] = saved[0];
 	u->sp_lost = REG_RA == 30;
 	return native_return(u, saved[1]);
+}
+
+/* The caller is on another stack: wherever that is, it is no step back; a few times. */
+static inline int native_switch(struct unwind *u)
+{
+	if (u->stack_switches >= STACK_SWITCHES_MAX)
+		return unwind_end(u, END_NO_PROGRESS);
+	u->stack_switches++;
+	u->regs.reg[REG_SP] = 0;
+	return native_frame_pointer(u);
 }
 
 /* Code without a rule: hand-written or generated. A caller is believed only if it lies in code. */
@@ -303,6 +314,8 @@ static inline int native_caller(struct unwind *u, const struct unwind_rule *rule
 		return u->sp_lost ? unwind_end(u, END_NO_REGISTER) : native_signal(u, rule->cfa_off);
 	if (rule->kind == RULE_FRAME)
 		return native_frame_pointer(u);
+	if (rule->kind == RULE_SWITCH)
+		return native_switch(u);
 	return native_apply(u, rule);
 }
 

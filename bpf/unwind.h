@@ -63,7 +63,7 @@ struct unwind {
 	u32 frame_count;	/* pushed so far */
 	u32 first_slot;		/* of the process; 0: it has no runtimes */
 	u32 langs_off;		/* bit n: runtime n has no program; its code is walked as native */
-	u32 pad2;
+	u32 stack_switches;	/* from one stack to another so far */
 	u64 user_va_mask;	/* bits of a user address; the rest of a return address is its signature (arm64) */
 	u64 state[STATE_WORDS];	/* the language's own, of this walk */
 	u64 slot[SLOT_WORDS];	/* the language's words of this process */

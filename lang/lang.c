@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "exe/lang_tables.h"
+
 #define X(number, ID, folder) extern const struct lang_ops folder##_ops;
 LANGS(X)
 #undef X
@@ -23,10 +25,26 @@ int lang_file_find(const struct exe *exe, struct lang_file *ret_file)
 		const struct lang_file_ops *ops = lang_list[lang] ? lang_list[lang]->file : NULL;
 
 		memset(ret_file, 0, sizeof(*ret_file));
-		if (ops && ops->recognise(exe, ret_file) == 0) {
+		if (ops && ops->recognise && ops->recognise(exe, ret_file) == 0) {
 			ret_file->lang = lang;
 			return 0;
 		}
+	}
+	return -ENODATA;
+}
+
+int lang_tables_open(const struct exe *exe, struct lang_tables *ret_tables)
+{
+	for (u32 lang = 1; lang < LANG_MAX; lang++) {
+		const struct lang_file_ops *file = lang_list[lang] ? lang_list[lang]->file : NULL;
+		struct lang_tables tables = { .ops = file ? file->tables : NULL, .lang = lang };
+		int r = tables.ops ? tables.ops->open(exe, &tables.state) : -ENODATA;
+
+		if (r == -ENODATA)
+			continue;
+		if (r == 0)
+			*ret_tables = tables;
+		return r;
 	}
 	return -ENODATA;
 }

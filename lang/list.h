@@ -8,6 +8,7 @@
 
 #define LANGS(X)                \
 	X(1, PYTHON, python)    \
+	X(2, GO, go)            \
 	X(4, HOTSPOT, hotspot)  \
 	X(5, JIT, jit)
 

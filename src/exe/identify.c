@@ -5,6 +5,7 @@
 
 #include "base/sha256.h"
 #include "exe/elf.h"
+#include "exe/lang_tables.h"
 #include "exe/reader.h"
 
 #define NT_GO_BUILD_ID 4
@@ -141,6 +142,7 @@ static void hash_file(const struct exe *exe, u8 ret_hash[16])
 void exe_identify(const struct exe *exe, struct exe_info *ret_info)
 {
 	struct identify id = { .exe = exe, .info = ret_info };
+	struct lang_tables tables = { 0 };
 	struct exe_section section;
 	struct exe_phdr phdr;
 
@@ -150,5 +152,7 @@ void exe_identify(const struct exe *exe, struct exe_info *ret_info)
 		read_phdr(&id, &phdr);
 	for (u32 i = 1; exe_section(exe, i, &section); i++)
 		read_section(&id, &section);
+	ret_info->has_lang_tables = lang_tables_open(exe, &tables) == 0;
+	lang_tables_done(&tables);
 	hash_file(exe, ret_info->htlhash);
 }

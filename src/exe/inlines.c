@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "exe/dwarf_files.h"
 #include "exe/dwarf_index.h"
+#include "exe/elf.h"
+#include "exe/lang_tables.h"
 #include "exe/line_table.h"
 #include "exe/lines.h"
 
@@ -239,22 +241,68 @@ static u32 add_group(struct dwarf_file *file, const u64 *ea, u32 count, struct l
 	return n;
 }
 
+/* One call's files. DWARF is opened when the first address comes that the language's own tables do not know. */
+struct sources {
+	struct exe *exe;
+	struct lang_tables tables;
+	struct dwarf_file *dwarf;
+	int dwarf_err;
+};
+
+static void sources_done(struct sources *sources)
+{
+	lang_tables_done(&sources->tables);
+	exe_free(sources->exe);
+}
+
+static void sources_open(struct sources *sources, int fd)
+{
+	if (exe_map(fd, &sources->exe) == 0)
+		(void)lang_tables_open(sources->exe, &sources->tables);	/* most have none */
+}
+
+/* Adds the next addresses, at least one, and returns how many. */
+static u32 add_next(struct sources *sources, const u64 *ea, u32 count, struct lines_builder *builder)
+{
+	const struct lang_tables *tables = &sources->tables;
+
+	if ((tables->ops && tables->ops->lines(tables->state, ea[0], builder)) || !sources->dwarf) {
+		lines_next(builder);
+		return 1;
+	}
+	return add_group(sources->dwarf, ea, count, builder);
+}
+
+/* False if an address needs DWARF and there is none, nor tables that know others. */
+static bool open_dwarf(struct inlines *inlines, struct sources *sources, const int fds[3], u64 ea)
+{
+	struct lang_function function;
+
+	if (sources->dwarf || sources->dwarf_err)
+		return true;
+	if (sources->tables.ops && sources->tables.ops->function(sources->tables.state, ea, &function))
+		return true;
+	sources->dwarf_err = dwarf_files_get(&inlines->files, fds[0], fds[1], fds[2], monotonic_ns(), &sources->dwarf);
+	return !sources->dwarf_err || sources->tables.ops;
+}
+
 int inlines_find(struct inlines *inlines, int fd, int debug_fd, int alt_fd, const u64 *ea, u32 count, u64 budget_ns,
 		 struct exe_lines **ret_lines)
 {
 	_cleanup_(lines_done) struct lines_builder builder;
-	struct dwarf_file *file = NULL;
-	u64 begin_ns;
+	_cleanup_(sources_done) struct sources sources = { 0 };
+	u64 begin_ns = 0;
 	u32 looked = 0;
-	int r;
 
 	lines_init(&builder);
-	r = dwarf_files_get(&inlines->files, fd, debug_fd, alt_fd, monotonic_ns(), &file);
-	if (r < 0)
-		return r;
-	begin_ns = monotonic_ns();
-	while (looked < count && (!looked || monotonic_ns() - begin_ns < budget_ns))
-		looked += add_group(file, ea + looked, count - looked, &builder);
+	sources_open(&sources, fd);
+	while (looked < count && (!looked || monotonic_ns() - begin_ns < budget_ns)) {
+		if (!open_dwarf(inlines, &sources, (int[]){ fd, debug_fd, alt_fd }, ea[looked]))
+			return sources.dwarf_err;
+		if (!looked)
+			begin_ns = monotonic_ns();
+		looked += add_next(&sources, ea + looked, count - looked, &builder);
+	}
 	for (u32 i = looked; i < count; i++)
 		lines_next(&builder);
 	return lines_finish(&builder, count - looked, ret_lines);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inline chains and lines from DWARF, read by libdw: versions 2 to 5,
+ * Inline chains and lines: from the tables of a language's own where it left
+ * some (exe/lang_tables.h), else from DWARF, read by libdw: versions 2 to 5,
  * compressed sections, separate debug files, dwz supplementary files. Of
  * units whose DIEs are in a .dwo file, lines without function names.
  *
@@ -22,7 +23,7 @@ DEFINE_CLEANUP(struct inlines *, inlines_free)
 
 /*
  * Files as in reader_lines(); debug_fd and alt_fd may be -1. After budget_ns no further address is begun.
- * -ENODATA if there is no DWARF, -E2BIG if it is compressed and too large to unpack.
+ * -ENODATA if there is nothing of the kind, -E2BIG if it is compressed and too large to unpack.
  */
 int inlines_find(struct inlines *inlines, int fd, int debug_fd, int alt_fd, const u64 *ea, u32 count, u64 budget_ns,
 		 struct exe_lines **ret_lines);

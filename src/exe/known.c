@@ -284,10 +284,10 @@ static void add_text(const struct exe *exe, bool go, bool has_functions, struct 
 		functions_add(ret, section.ea, section.ea + section.bytes, FUNCTION_KNOWN, KNOWN_CALLED);
 }
 
-void known_fill(const struct exe *exe, struct functions *functions)
+void known_fill(const struct exe *exe, bool has_tables, struct functions *functions)
 {
 	struct functions known = { 0 }, entry = { 0 }, plt = { 0 }, text = { 0 }, swept = { 0 };
-	bool go = is_go(exe), has_functions = functions->count;
+	bool go = !has_tables && is_go(exe), has_functions = functions->count;
 
 	scan_gaps(exe, functions, add_trampolines, &known);
 	if (!go)

@@ -9,7 +9,7 @@
  *    arm64 x0-x30, sp, pc;
  *  - the entry point of a program: nobody called it;
  *  - .plt, for which not every linker writes an FDE;
- *  - Go's text, which keeps frame pointers;
+ *  - the text of a Go older than the tables we read, which keeps frame pointers;
  *  - the arm64 vDSO of kernels that strip its .eh_frame.
  *
  * What is left of x86-64 code is for exe/sweep.h to find out.
@@ -41,7 +41,10 @@ const struct unwind_rule *known_rule(u16 machine, enum known_rule known);
 /* True, and where its row begins, if the FDE is that of a signal trampoline. */
 bool known_signal_fde(const struct exe *exe, const struct cfi_fde *fde, u64 *ret_start_ea);
 
-/* Adds to the functions (settled) what is known of addresses that they do not cover, and marks the entry point. */
-void known_fill(const struct exe *exe, struct functions *functions);
+/*
+ * Adds to the functions (settled) what is known of addresses that they do not cover, and marks the entry point.
+ * has_tables: those of a language's own tables are among them.
+ */
+void known_fill(const struct exe *exe, bool has_tables, struct functions *functions);
 
 #endif

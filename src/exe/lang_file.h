@@ -6,15 +6,19 @@
 #ifndef EXE_LANG_FILE_H
 #define EXE_LANG_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "abi.h"
 
 struct exe;
+struct functions;
+struct lines_builder;
 
 #define LANG_NUMBERS_MAX 16	/* numbers of languages are below */
 #define LANG_MARKS_MAX 32
 #define LANG_FACTS_MAX 128
+#define LANG_NAME_MAX 4096	/* bytes of a name; longer ones are cut */
 
 /* Code [start_ea, end_ea) that a frame of is looked at by the runtime's own unwinder: an interpreter's loop. */
 struct lang_mark {
@@ -28,10 +32,40 @@ struct lang_file {
 	u64 facts[LANG_FACTS_MAX];	/* what its language makes of them: addresses, offsets, a version */
 };
 
+/* A function as a language's own tables name it. */
+struct lang_function {
+	u64 start_ea, end_ea;
+	bool is_native;			/* code of another language that was linked with it */
+	char name[LANG_NAME_MAX];	/* as the language's own tools print it */
+};
+
+/*
+ * Tables of its code that a compiled language leaves in its files (Go's pclntab): they know better than CFI, symbol
+ * tables and DWARF, and are there in stripped files too. Asked for with exe/lang_tables.h.
+ */
+struct lang_tables_ops {
+	/* -ENODATA if the file has none. The file outlives what is opened. */
+	int (*open)(const struct exe *exe, void **ret_tables);
+	void (*close)(void *tables);
+	/* Adds the functions it has unwind rows for, as FUNCTION_LANG, each with a number of its own. */
+	void (*functions)(const void *tables, struct functions *ret_functions);
+	/* Tells the rows of the function with that number, in ascending order. */
+	void (*rows)(const void *tables, u32 number, void (*row)(void *arg, u64 ea, const struct unwind_rule *rule),
+		     void *arg);
+	/* The function at an address; false if it knows none. */
+	bool (*function)(const void *tables, u64 ea, struct lang_function *ret_function);
+	/* Adds the lines of an address, innermost first; false if it knows none. */
+	bool (*lines)(const void *tables, u64 ea, struct lines_builder *builder);
+};
+
 /* The half of a language that looks at files; it runs in the reader process and never sees a live one. */
 struct lang_file_ops {
-	/* 0 if the file holds this runtime, with marks and facts filled in (zeroed before); -ENODATA if not. */
+	/*
+	 * 0 if the file holds this runtime, with marks and facts filled in (zeroed before); -ENODATA if not.
+	 * NULL: it has no part in live processes.
+	 */
 	int (*recognise)(const struct exe *exe, struct lang_file *ret_file);
+	const struct lang_tables_ops *tables;	/* NULL: it leaves none */
 };
 
 /* Asks each language; defined by lang/lang.c, which this layer cannot include. -ENODATA if none knows the file. */

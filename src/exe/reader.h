@@ -53,6 +53,7 @@ struct exe_info {
 	u8 altlink_id[BUILD_ID_MAX];	/* .gnu_debugaltlink (dwz) */
 	u8 altlink_id_bytes;
 	u8 has_symtab, has_debug_info, has_gnu_debugdata;	/* what it offers */
+	u8 has_lang_tables;		/* names and lines in tables of its language's own (exe/lang_tables.h) */
 	char altlink[256];
 	struct exe_segment segment[SEGMENTS_MAX];
 };
@@ -96,9 +97,9 @@ int reader_symbols(struct reader *reader, int fd, int debug_fd, const u64 *ea, u
 		   struct symbols **ret_symbols);
 
 /*
- * Inline chains with file and line from DWARF for up to LINES_MAX ELF addresses, checked (exe/lines.h); fastest
- * where they ascend. alt_fd is the dwz supplementary file or -1. -ENODATA if neither file has DWARF; -E2BIG if it is
- * compressed and takes too much memory to unpack.
+ * Inline chains with file and line, from tables of a language's own or from DWARF, for up to LINES_MAX ELF addresses,
+ * checked (exe/lines.h); fastest where they ascend. alt_fd is the dwz supplementary file or -1. -ENODATA if neither
+ * file has any; -E2BIG if it is compressed and takes too much memory to unpack.
  */
 int reader_lines(struct reader *reader, int fd, int debug_fd, int alt_fd, const u64 *ea, u32 count,
 		 struct exe_lines **ret_lines);

@@ -9,7 +9,7 @@
 
 static bool rule_ok(const struct unwind_rule *rule)
 {
-	return rule->kind <= RULE_FRAME && rule->cfa_reg < REGS_MAX && rule->saved >> 4 <= RA_IN_REG &&
+	return rule->kind <= RULE_SWITCH && rule->cfa_reg < REGS_MAX && rule->saved >> 4 <= RA_IN_REG &&
 	       (rule->saved & 15) <= FP_AT_FP &&
 	       (rule->saved >> 4 != RA_IN_REG || (rule->ra_off >= 0 && rule->ra_off < REGS_MAX));
 }

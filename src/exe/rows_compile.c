@@ -7,6 +7,7 @@
 #include "exe/cfi.h"
 #include "exe/functions.h"
 #include "exe/known.h"
+#include "exe/lang_tables.h"
 #include "exe/rows.h"
 #include "exe/rows_build.h"
 #include "exe/sweep.h"
@@ -17,6 +18,7 @@
 
 struct compile {
 	const struct exe *exe;
+	struct lang_tables lang;
 	struct cfi eh, debug;
 	bool has_eh, has_debug;
 	struct functions functions;
@@ -33,6 +35,7 @@ static const struct unwind_rule rule_none = { .kind = RULE_NONE };
 
 static void compile_done(struct compile *compile)
 {
+	lang_tables_done(&compile->lang);
 	cfi_done(&compile->eh);
 	cfi_done(&compile->debug);
 	functions_done(&compile->functions);
@@ -164,7 +167,7 @@ static void compile_fde(struct compile *compile, struct cfi *cfi, const struct f
 		rows_build_drop(compile->build, 1);
 }
 
-static void add_swept_row(void *arg, u64 ea, const struct unwind_rule *rule)
+static void add_rule(void *arg, u64 ea, const struct unwind_rule *rule)
 {
 	rows_build_add(arg, ea, rule);
 }
@@ -176,7 +179,7 @@ static void compile_swept(struct compile *compile, const struct function *functi
 	if (!compile->sweep)
 		compile->sweep = sweep_new(compile->exe);
 	if (compile->sweep)
-		r = sweep_range(compile->sweep, function->start_ea, function_end(function), add_swept_row,
+		r = sweep_range(compile->sweep, function->start_ea, function_end(function), add_rule,
 				compile->build);
 	if (r < 0)
 		rows_build_add(compile->build, function->start_ea, &rule_none);
@@ -205,6 +208,19 @@ static void collect(struct compile *compile, struct cfi *cfi, enum function_sour
 	functions_settle(functions);
 }
 
+/* The functions of a language's own tables come before all others: what else the file says of them fills gaps. */
+static void collect_lang(struct compile *compile)
+{
+	struct functions functions = { 0 };
+
+	if (lang_tables_open(compile->exe, &compile->lang) < 0)
+		return;
+	compile->lang.ops->functions(compile->lang.state, &functions);
+	functions_settle(&functions);
+	functions_fill(&functions, &compile->functions);
+	compile->functions = functions;
+}
+
 static int compile_collect(struct compile *compile, const struct exe *debug)
 {
 	struct functions others = { 0 };
@@ -219,7 +235,8 @@ static int compile_collect(struct compile *compile, const struct exe *debug)
 		collect(compile, &compile->debug, FUNCTION_DEBUG, &others);
 		functions_fill(&compile->functions, &others);
 	}
-	known_fill(compile->exe, &compile->functions);
+	collect_lang(compile);
+	known_fill(compile->exe, compile->lang.ops, &compile->functions);
 	return compile->functions.err;
 }
 
@@ -236,6 +253,8 @@ static u64 compile_functions(struct compile *compile)
 			rows_build_add(compile->build, f->start_ea, known_rule(compile->exe->machine, f->ref));
 		else if (f->source == FUNCTION_SWEPT)
 			compile_swept(compile, f);
+		else if (f->source == FUNCTION_LANG)
+			compile->lang.ops->rows(compile->lang.state, f->ref, add_rule, compile->build);
 		else
 			compile_fde(compile, f->source == FUNCTION_EH ? &compile->eh : &compile->debug, f);
 		end = function_end(f);

@@ -4,6 +4,7 @@
  * machine is the file's, x86-64 or arm64, whatever we run on.
  *
  * Where rules come from, the first that covers an address wins:
+ *  - tables of a language's own (exe/lang_tables.h);
  *  - .eh_frame, except that the program's entry point, and a signal
  *    trampoline, are known better (exe/known.h);
  *  - .debug_frame, of the file or of its separate debug file;
@@ -18,7 +19,7 @@ struct exe;
 struct rows;
 
 /* Raise it when the same file gives other rows than before: rows kept on disk by older versions are not used. */
-#define ROWS_COMPILE_VERSION 5
+#define ROWS_COMPILE_VERSION 6
 
 /*
  * debug may be NULL. The result is the caller's to free(). -ENODATA if the file has no rows, or is of a machine that

@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "exe/lang_file.h"
+
 static int check_symbol(const struct symbols *symbols, u32 index)
 {
 	const struct symbol *symbol = &symbols_array(symbols)[index];
 
-	if (symbol->name >= symbols->strings_bytes || !symbol->bytes || symbol->ea + symbol->bytes < symbol->ea)
+	if (symbol->name >= symbols->strings_bytes || !symbol->bytes || symbol->ea + symbol->bytes < symbol->ea ||
+	    symbol->lang >= LANG_NUMBERS_MAX)
 		return -EBADMSG;
 	return index && symbol[-1].ea >= symbol->ea ? -EBADMSG : 0;
 }

@@ -22,7 +22,7 @@
 
 #include "abi.h"
 
-#define SYMBOLS_MAGIC "wicksym1"
+#define SYMBOLS_MAGIC "wicksym2"
 #define SYMBOLS_MAX 4096		/* addresses to ask for at once, and symbols that come back */
 #define SYMBOL_NAME_MAX (64u << 10)	/* longer names are cut */
 
@@ -30,6 +30,8 @@ struct symbol {
 	u64 ea;
 	u32 bytes;
 	u32 name;	/* offset into strings; 0 = "": known by its FDE alone */
+	u32 lang;	/* enum lang: whose own tables know it; 0: native code */
+	u32 pad;
 };
 
 struct symbols {

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "exe/cfi.h"
 #include "exe/elf.h"
+#include "exe/lang_tables.h"
 #include "exe/minidebug.h"
 #include "exe/plt.h"
 #include "exe/symbols.h"
@@ -28,6 +30,7 @@ struct found {
 	u8 typed;		/* a function by its type */
 	u8 binding;		/* 2 global, 1 weak, 0 local */
 	u8 plt;			/* "@plt" follows its name */
+	u8 lang;		/* whose own tables know it, which know best */
 	u8 used;
 };
 
@@ -49,6 +52,7 @@ struct build {
 	u32 offers_left;
 	u32 entries_read, names_read;	/* since pages were last forgotten */
 	struct exe_data minidebug;	/* names lie in it */
+	struct arena lang_names;	/* those that a language's own tables tell */
 };
 
 static void forget_pages(struct build *build)
@@ -109,6 +113,8 @@ static bool better_cover(struct build *build, const struct found *a, const struc
 {
 	if (!b->used || a->typed != b->typed)
 		return !b->used || a->typed;
+	if (b->lang)
+		return false;
 	return a->ea != b->ea ? a->ea > b->ea : better_name(build, a, b);
 }
 
@@ -247,6 +253,31 @@ static void read_plt(struct build *build)
 	}
 }
 
+/* Functions that a language's own tables name. */
+static void read_lang(struct build *build)
+{
+	struct lang_tables tables = { 0 };
+	struct lang_function function;
+
+	if (lang_tables_open(build->exe, &tables) < 0)
+		return;
+	for (u32 i = 0; i < build->count; i++) {
+		u64 ea = build->wanted[i].ea;
+		const char *name;
+
+		if (build->wanted[i].covering.used || !tables.ops->function(tables.state, ea, &function))
+			continue;
+		name = arena_copy(&build->lang_names, function.name, strlen(function.name) + 1);
+		if (name)
+			offer(build, &(struct found){
+				.ea = function.start_ea, .end_ea = function.end_ea, .name = name,
+				.name_max = sizeof(function.name), .typed = 1, .binding = 2, .used = 1,
+				.lang = function.is_native ? 0 : tables.lang,
+			});
+	}
+	lang_tables_done(&tables);
+}
+
 static bool all_covered(const struct build *build)
 {
 	for (u32 i = 0; i < build->count; i++)
@@ -364,6 +395,7 @@ static int write_symbols(struct build *build, const struct found *found, u32 cou
 	buf_add(&strings, "", 1);
 	for (u32 i = 0; i < count; i++) {
 		array[i].ea = found[i].ea;
+		array[i].lang = found[i].lang;
 		array[i].bytes = min_u64(found[i].end_ea - found[i].ea, UINT32_MAX);
 		add_name(&strings, &found[i], &array[i]);
 		build->names_read++;
@@ -416,12 +448,15 @@ static int want(struct build *build, const u64 *ea, u32 count)
 
 /*
  * The same tables are read whatever is asked, so that a function is always known by the same of its names. Those
- * read only where something is missing have no names for functions that others name.
+ * read only where something is missing have no names for functions that others name, or lose against them.
  */
 static void read_tables(struct build *build)
 {
 	_cleanup_(exe_freep) struct exe *mini = NULL;
 
+	read_lang(build);
+	if (all_covered(build))
+		return;
 	if (!read_table(build, build->exe, SHT_SYMTAB))
 		(void)read_table(build, build->exe, SHT_DYNSYM);
 	if (build->debug)
@@ -441,12 +476,14 @@ int symbols_build(const struct exe *exe, const struct exe *debug, const u64 *ea,
 	struct build build = { .exe = exe, .debug = debug, .offers_left = OFFERS_MAX };
 	int r = count > SYMBOLS_MAX ? -E2BIG : want(&build, ea, count);
 
+	arena_init(&build.lang_names, STRINGS_MAX);
 	if (r == 0) {
 		read_tables(&build);
 		spread_gaps(&build);
 		r = answer(&build, ret_symbols);
 	}
 	exe_data_done(&build.minidebug);
+	arena_done(&build.lang_names);
 	free(build.wanted);
 	return r;
 }

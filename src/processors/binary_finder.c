@@ -354,7 +354,7 @@ static struct binary *with_symbols(struct binary_finder *f, const struct finder_
 {
 	struct binary *debug;
 
-	if (found && (found->info.has_symtab || found->info.has_debug_info))
+	if (found && (found->info.has_symtab || found->info.has_debug_info || found->info.has_lang_tables))
 		return found;
 	debug = try_ids(f, want);
 	if (!debug)

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/hex.h"
 #include "base/interner.h"
+#include "lang/lang.h"
 #include "proc/binary.h"
 #include "profile/profile.h"
 #include "symbol/kernel_id.h"
@@ -211,9 +212,18 @@ static u32 make_named(struct build_locations *b, const struct window_frame *fram
 	});
 }
 
+/* The type of a frame in a file: that of the language, where its own tables have named it. */
+static u32 type_of(struct build_locations *b, const struct symbol_name *name)
+{
+	const struct lang_ops *lang = name ? lang_list[name->lang % LANG_MAX] : NULL;
+
+	return lang ? profile_add_attribute_string(b->profile, "profile.frame.type", lang->frame_type) : b->native;
+}
+
 static u32 make_user(struct build_locations *b, u64 frame)
 {
 	const struct window_frame *named = window_frame(b->window, frame);
+	const struct symbol_name *name;
 	struct binary *binary = NULL;
 	u64 ea = frame & FRAME_EA_MASK;
 
@@ -223,8 +233,8 @@ static u32 make_user(struct build_locations *b, u64 frame)
 		binary = window_binary(b->window, (u32)(frame >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK));
 	if (!binary)
 		return add_location(b, 0, frame & FRAME_VA_MASK, NULL, b->native);
-	return add_location(b, user_mapping(b, binary, ea), ea, symbolizer_find(b->symbolizer, binary, ea),
-			    b->native);
+	name = symbolizer_find(b->symbolizer, binary, ea);
+	return add_location(b, user_mapping(b, binary, ea), ea, name, type_of(b, name));
 }
 
 static u32 kernel_mapping(struct build_locations *b, const char *module)

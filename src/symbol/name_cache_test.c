@@ -6,7 +6,8 @@
 static bool put(struct name_cache *cache, u32 binary, u64 ea, const char *function)
 {
 	struct symbol_line line = { .function = function, .system_name = "", .file = "x.c", .line = 7 };
-	struct symbol_name name = { SYMBOL_DWARF, false, ea & ~0xfull, 1, &line, "x" };
+	struct symbol_name name = { .source = SYMBOL_DWARF, .function_ea = ea & ~0xfull, .line_count = 1,
+				    .lines = &line, .module = "x" };
 
 	return name_cache_put(cache, binary, ea, &name);
 }

@@ -72,7 +72,7 @@ static void find_files(struct symbol_files_set *set, struct symbol_files *files)
 	int roots[] = { binary->root_fd, set->host_root_fd };
 	struct debugfile file;
 
-	files->has_lines = binary->info.has_debug_info;
+	files->has_lines = binary->info.has_debug_info || binary->info.has_lang_tables;
 	if (binary->info.has_debug_info && binary->info.has_symtab) {
 		int alt = debugfile_find_alt(set->reader, &binary->info, want.path, roots, 2);
 
@@ -130,7 +130,7 @@ void symbol_files_drop_debug(struct symbol_files *files)
 	closep(&files->debug_fd);
 	closep(&files->alt_fd);
 	files->debug_fd = files->alt_fd = -1;
-	files->has_lines = files->binary->info.has_debug_info;
+	files->has_lines = files->binary->info.has_debug_info || files->binary->info.has_lang_tables;
 }
 
 void symbol_files_retry(struct symbol_files_set *set)

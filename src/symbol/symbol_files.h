@@ -28,7 +28,7 @@ struct reader;
 struct symbol_files {
 	struct binary *binary;	/* a reference */
 	int debug_fd, alt_fd;	/* or -1 */
-	bool has_lines;		/* there is DWARF in one of them */
+	bool has_lines;		/* there is DWARF in one of them, or a table of a language's own */
 	bool is_unreadable;	/* the reader failed on it: set aside */
 	bool is_fresh;
 	bool is_waiting;	/* for debuginfod */

@@ -240,6 +240,7 @@ static void set_physical(struct symbolizer *s, const struct binary *binary, cons
 	bool by_dwarf = line->function && *line->function;
 
 	name->function_ea = symbol ? symbol->ea : ea;
+	name->lang = symbol ? (u8)symbol->lang : 0;
 	if (symbol && symbol->name && *symbols_name(symbols, symbol)) {
 		set_function(s, line, symbols_name(symbols, symbol));
 		if (name->source == SYMBOL_NONE)

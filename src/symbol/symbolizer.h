@@ -45,6 +45,7 @@ enum symbol_source { SYMBOL_NONE, SYMBOL_FDE, SYMBOL_TABLE, SYMBOL_DWARF, SYMBOL
 struct symbol_name {
 	enum symbol_source source;
 	bool lacks_lines;		/* there may be more in DWARF; it was put off */
+	u8 lang;			/* enum lang: whose own tables have named it; 0: native code */
 	u64 function_ea;		/* where the physical function starts, the address itself if unknown */
 	u32 line_count;			/* at least 1 */
 	const struct symbol_line *lines;	/* innermost first; all but the last are inlined */
