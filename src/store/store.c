@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/array.h"
 #include "base/buf.h"
 #include "profile/profile.h"
@@ -194,6 +195,8 @@ int store_open(const struct store_options *options, struct store **ret_store, st
 
 	if (!store)
 		return -ENOMEM;
+	/* From the time of day on: what was asked of an earlier process is not taken for the same. */
+	atomic_init(&store->generation, clock_ns(CLOCK_REALTIME) / 1000000);
 	store->lock_fd = -1;
 	pthread_rwlock_init(&store->lock, NULL);
 	pthread_mutex_init(&store->series_lock, NULL);
