@@ -5,6 +5,7 @@
 # make check       unit tests, lint; installs nothing       (SAN=1 adds ASan and UBSan, CC=clang O=build/clang)
 # make test        install what the tests need, run all of them once
 # make test-all    the matrices, peers and long runs too
+# make test-runtimes  every version of every language's runtime
 # make arm64       build/arm64/wick, cross-built             (check-arm64: its unit tests on an arm64 kernel)
 # make lint        width, length of functions and files, layers, banned functions
 # make docs        write the tables of options in docs/config.md anew
@@ -141,6 +142,11 @@ test:
 test-all:
 	$(Q)tools/deps.sh build test kernels all
 	$(Q)test/run.sh --all $(TEST)
+
+test-runtimes: all
+	$(Q)tools/deps.sh test
+	$(Q)for language in $(patsubst test/lang_%.py,%,$(wildcard test/lang_*.py)); do \
+		test/languages.py $$language --all || exit 1; done
 
 test-kernels:
 	$(Q)tools/deps.sh build kernels

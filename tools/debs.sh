@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# debs.sh [--deps] SUITE ARCH DIR PACKAGE...: downloads packages of another Debian suite or architecture, with --deps
-# also all that they depend on, and unpacks them into DIR. It has apt lists of its own, made from the mirror that
-# this machine already uses; the machine's apt and dpkg are left as they are, and root is not needed.
+# debs.sh [--deps] SUITE ARCH DIR PACKAGE...: downloads packages of another Debian suite or architecture, or of Ubuntu's
+# jammy, with --deps also all that they depend on, and unpacks them into DIR. It has apt lists of its own, made from the
+# mirror that this machine already uses; the machine's apt and dpkg are left as they are, and root is not needed.
 # A package may be a pattern (linux-image-6.1.*-cloud-amd64): the newest that matches.
 set -eu
 
@@ -28,13 +28,22 @@ stanza() {
 	printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nArchitectures: %s\n' "$1" "$2" "$arch"
 	printf 'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n\n'
 }
-{
-	stanza "$archive" "$suite"
+# Ubuntu's keys are in no package of Debian: what it has is only ever run by tests.
+ubuntu() {
+	printf 'Types: deb\nURIs: http://archive.ubuntu.com/ubuntu\nSuites: %s %s-updates\n' "$1" "$1"
+	printf 'Components: main universe\nArchitectures: %s\nTrusted: yes\n\n' "$arch"
+}
+sources() {
 	case $suite in
-	sid | *-*) ;; # neither it nor backports have a security archive
-	*) [ -z "$security" ] || stanza "$security" "$suite-security" ;;
+	jammy) ubuntu "$suite" ;;
+	sid | *-*) stanza "$archive" "$suite" ;; # neither it nor backports have a security archive
+	*)
+		stanza "$archive" "$suite"
+		[ -z "$security" ] || stanza "$security" "$suite-security"
+		;;
 	esac
-} >"$apt/sources.d/mirror.sources"
+}
+sources >"$apt/sources.d/mirror.sources"
 : >"$apt/status"
 
 private() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Victim MODE SECONDS [THREADS]: a fixed chain of calls with a known split of its time, in the way of MODE.
-// It prints "ready", runs, and prints the CPU time that hot(), warm() and cold() took. A line that ends in "// @name" is
+// It prints from when to when it did so, in ms since 1970, and the CPU time that hot(), warm() and cold() took. A line that ends in "// @name" is
 // one that the test knows by that name.
 
 import java.lang.management.ManagementFactory;
@@ -17,8 +17,11 @@ public final class Victim {
 	static volatile long sink;
 	static volatile long end;
 
+	// Virtual threads have no CPU time of their own.
+	static boolean isVirtual;
+
 	static long now() {
-		return CPU.getCurrentThreadCpuTime();
+		return isVirtual ? System.nanoTime() : CPU.getCurrentThreadCpuTime();
 	}
 
 	static void hot(long ns) {
@@ -185,6 +188,7 @@ public final class Victim {
 
 	// Of JDK 21; by reflection, so that older ones can load this class.
 	static void virtualThreads(int count) throws Exception {
+		isVirtual = true;
 		ExecutorService executor = (ExecutorService) Class.forName("java.util.concurrent.Executors")
 			.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
 		for (int i = 0; i < count; i++)
@@ -240,8 +244,9 @@ public final class Victim {
 
 		now();
 		end = System.nanoTime() + Math.round(Double.parseDouble(args[1]) * 1e9);
-		System.out.println("ready");
+		System.out.println("from " + System.currentTimeMillis());
 		run(args[0], threads, library); // @call_run
-		System.out.printf("hot %d warm %d cold %d%n", SPENT.get(0), SPENT.get(1), SPENT.get(2));
+		System.out.println("to " + System.currentTimeMillis());
+		System.out.println("hot " + SPENT.get(0) + " warm " + SPENT.get(1) + " cold " + SPENT.get(2));
 	}
 }

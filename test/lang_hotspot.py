@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Java on HotSpot. test/victims/java/Victim.java is recorded over its whole life; each of its modes has a chain of calls
+that every sample in it must show, from the thread's first function on, and a split of its time that it tells itself."""
+import collections
+import os
+import re
+import subprocess
+import tempfile
+
+from common import BUILD, ROOT, ROOTS, Recording
+
+VERSION = "17"
+VERSIONS = ["8", "11", "17", "21", "25"]
+EXACT = 0.99
+SHARE_POINTS = 3
+JUDGE_POINTS = 5
+JUDGE_VERSION = "4.5"
+FOLDER = os.path.join(BUILD, "victims", "java")
+SOURCE = os.path.join(ROOT, "test", "victims", "java")
+
+LEAF = r"(>(hot|warm|cold))?$"
+BEGIN = r"^main>run>"
+# mode: what the Victim's frames must be, down to the leaf, or to a caller between two calls; proxies of lambdas are
+# left out
+CHAINS = {
+    "chain": BEGIN + r"chain(>round)?" + LEAF,
+    "recursion": BEGIN + r"recursion((>deep){0,500}$|(>deep){500}>round" + LEAF + ")",
+    "exceptions": BEGIN + r"exceptions(>thrower){0,4}(>round)?" + LEAF,
+    "lambdas": BEGIN + r"lambdas(>consume(>lambda(>hot|>consume(>lambda(>cold)?)?)?|>warm)?)?$",
+    "interfaces": BEGIN + r"interfaces(>Hot\.run(>hot)?|>Warm\.run(>warm)?|>Cold\.run(>cold)?)?$",
+    "threads": r"^chain(>round)?" + LEAF,
+    "virtual": r"^lambda(>round)?" + LEAF,
+    "natives": BEGIN + r"natives(>callBack(>calledBack(>hot)?)?|>spinNative|>cold)?$",
+    "calls": BEGIN + r"calls(>fibonacci){0,20}(>add)?$",
+    "copies": BEGIN + r"copies$",
+    "garbage": BEGIN + r"garbage$",
+}
+# Virtual threads have no CPU time that they could tell.
+TIMED = ("chain", "recursion", "exceptions", "lambdas", "interfaces", "threads")
+HELPERS = ("now", "more")
+OUTSIDE = ("main", "main>run")  # before the first call, and after the last
+
+
+def install(*arguments):
+    result = subprocess.run([os.path.join(ROOT, "test", "runtimes", "install.sh"), *arguments], capture_output=True,
+                            text=True, timeout=500, check=False)
+    if result.returncode:
+        raise OSError(result.stderr.strip().splitlines()[-1])
+    return result.stdout.strip()
+
+
+def build():
+    """The victim's classes, for JDK 8 and later, and its native half."""
+    include = os.path.join(install("jdk", "17"), "include")
+    os.makedirs(FOLDER, exist_ok=True)
+    subprocess.run(["javac", "-nowarn", "-Xlint:-options", "--release", "8", "-d", FOLDER,
+                    os.path.join(SOURCE, "Victim.java")], check=True)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-fno-optimize-sibling-calls", f"-I{include}",
+                    f"-I{include}/linux", os.path.join(SOURCE, "victim.c"), "-o",
+                    os.path.join(FOLDER, "libvictim.so")], check=True)
+
+
+def marks():
+    """{name: line} of the lines that the source marks."""
+    with open(os.path.join(SOURCE, "Victim.java"), encoding="ascii") as file:
+        found = ((re.search(r"// @(\w+)$", line), number) for number, line in enumerate(file, 1))
+        return {match[1]: number for match, number in found if match}
+
+
+class Stack:
+    """A sample's frames, outermost first: (name, line, type)."""
+
+    def __init__(self, profile, sample, span_ns):
+        self.count = sum(span_ns[0] <= int(t) < span_ns[1] for t in sample.get("timestampsUnixNano", []))
+        self.frames = []
+        for index in reversed(profile.tables["stackTable"][sample.get("stackIndex", 0)].get("locationIndices", [])):
+            location = profile.tables["locationTable"][index]
+            kind = profile.attributes(location).get("profile.frame.type")
+            for line in reversed(location.get("lines", [])):
+                function = profile.tables["functionTable"][line.get("functionIndex", 0)]
+                self.frames.append((profile.strings[function.get("nameStrindex", 0)], int(line.get("line", 0)), kind))
+        self.is_rooted = bool(self.frames) and self.frames[0][0] in ROOTS
+        self.java = [f for f in self.frames if f[2] == "jvm"]
+        self.chain = [f for f in self.java if f[0].startswith("Victim") and "$$Lambda" not in f[0]]
+
+    def text(self):
+        """The chain down to hot(), warm(), cold() or whatever is the last that is no helper."""
+        names = [re.sub(r"^Victim[.$]", "", f[0]) for f in self.chain]
+        names = ["lambda" if name.startswith("lambda$") else name for name in names]
+        while names and names[-1] in HELPERS:
+            names.pop()
+        return ">".join(names)
+
+
+def record(java, options, mode, seconds, threads=1):
+    """(recording, what the victim said): wick runs the victim, from the JVM's first instruction on."""
+    command = [os.path.join(java, "bin", "java"), *options, "-cp", FOLDER, "Victim", mode, str(seconds), str(threads),
+               os.path.join(FOLDER, "libvictim.so")]
+    recording = Recording([], command, timeout=seconds + 120).wait()
+    return recording, recording.stdout.decode(errors="replace")
+
+
+def wanted_stacks(profile, said):
+    """Those in the chain, or cut short in Java code, which may have been in it; while the victim was at work."""
+    span_ns = [int(re.search(rf"^{word} (\d+)", said, re.M)[1]) * 1000000 for word in ("from", "to")]
+    samples = (s for r in profile.data["resourceProfiles"] for scope in r["scopeProfiles"]
+               for p in scope["profiles"] for s in p.get("samples", []))
+    stacks = [Stack(profile, s, span_ns) for s in samples]
+    return [s for s in stacks if s.count and (s.chain or (s.java and not s.is_rooted))]
+
+
+def check_chain(tap, name, mode, stacks):
+    """How many of them there were."""
+    wanted = re.compile(CHAINS[mode])
+    bad = collections.Counter()
+    total = 0
+    for stack in stacks:
+        text = stack.text()
+        if stack.is_rooted and (text in OUTSIDE or mode in ("threads", "virtual") and text.startswith("main")):
+            continue
+        total += stack.count
+        if not stack.is_rooted or not wanted.search(text):
+            shown = text if len(text) < 200 else text[:90] + " ... " + text[-90:]
+            bad[("" if stack.is_rooted else "cut: ") + shown] += stack.count
+    good = total - sum(bad.values())
+    tap.check(f"{name}: every frame, in order", total and good / total >= EXACT, f"{good} of {total} samples")
+    for text, count in bad.most_common(5):
+        tap.note(f"{count} {text}")
+    return total
+
+
+def check_shares(tap, name, said, stacks):
+    truth = {n: int(ns) for n, ns in re.findall(r"(hot|warm|cold) (\d+)", said)}
+    found = collections.Counter()
+    for stack in stacks:
+        for leaf in truth:
+            if any(f[0] == "Victim." + leaf for f in stack.chain):
+                found[leaf] += stack.count
+    total, spent = sum(found.values()), sum(truth.values())
+    if not tap.check(f"{name}: the victim told its times", spent and total, " ".join(said.split())[-200:]):
+        return
+    off = {n: 100 * found[n] / total - 100 * truth[n] / spent for n in truth}
+    tap.check(f"{name}: shares within {SHARE_POINTS} points", max(map(abs, off.values())) <= SHARE_POINTS,
+              ", ".join(f"{n} {d:+.1f}" for n, d in off.items()))
+
+
+def check_lines(tap, name, stacks):
+    """Of callers exactly; of the leaf, the loop: compiled code tells of its polls only."""
+    mark = marks()
+    right, wrong = 0, collections.Counter()
+    for stack in stacks:
+        names = [f[0] for f in stack.chain]
+        if "Victim.round" not in names or len(names) != names.index("Victim.round") + 2:
+            continue
+        leaf = names[-1].split(".")[1]
+        if leaf not in ("hot", "warm", "cold"):
+            continue
+        expected = {"Victim.main": {mark["call_run"]}, "Victim.run": {mark["call_chain"]},
+                    "Victim.chain": {mark["call_round"]}, "Victim.round": {mark["call_" + leaf]},
+                    names[-1]: set(range(mark[leaf] - 3, mark[leaf] + 5))}
+        for frame_name, line, _ in stack.chain:
+            if line in expected.get(frame_name, ()):
+                right += stack.count
+            else:
+                wrong[f"{frame_name}:{line}"] += stack.count
+    total = right + sum(wrong.values())
+    tap.check(f"{name}: lines", total and right / total >= EXACT, f"{right} of {total} frames")
+    for text, count in wrong.most_common(5):
+        tap.note(f"{count} {text}")
+
+
+def inclusive(stacks):
+    """{function: share in percent} of stacks, each (names, count)."""
+    found, total = collections.Counter(), 0
+    for names, count in stacks:
+        total += count
+        for name in set(names):
+            found[name] += count
+    return {name: 100 * count / max(1, total) for name, count in found.items()}
+
+
+def check_judge(tap, name, java, mode, seconds):
+    """async-profiler in the same run: inclusive shares of the Java functions that have 2 % or more."""
+    try:
+        library = install("async-profiler", JUDGE_VERSION)
+    except OSError as error:
+        tap.skip(f"{name}: as async-profiler sees it", str(error))
+        return
+    with tempfile.TemporaryDirectory(prefix="wick-test-") as folder:
+        file = os.path.join(folder, "judge")
+        agent = f"-agentpath:{library}=start,event=ctimer,interval=1ms,collapsed,file={file}"
+        recording, said = record(java, [agent], mode, seconds)
+        theirs = []
+        if os.path.exists(file):
+            with open(file, encoding="utf-8", errors="replace") as lines:
+                for line in lines:
+                    stack, count = line.rsplit(" ", 1)
+                    theirs.append(([re.sub(r"_\[\w\]$", "", f).replace("/", ".") for f in stack.split(";")], int(count)))
+    ours = [([f[0] for f in s.java], s.count) for s in wanted_stacks(recording.profile(), said)]
+    ours, theirs = ([s for s in side if "Victim.main" in s[0]] for side in (ours, theirs))
+    a, b = inclusive(ours), inclusive(theirs)
+    names = {n for n in set(a) | set(b) if max(a.get(n, 0), b.get(n, 0)) >= 2 and re.match(r"(Victim|java|jdk|sun)\.", n)}
+    off = sorted(((abs(a.get(n, 0) - b.get(n, 0)), n) for n in names), reverse=True)
+    tap.check(f"{name}: as async-profiler sees it", names and off[0][0] <= JUDGE_POINTS,
+              f"{len(names)} functions, {sum(s[1] for s in ours)} and {sum(s[1] for s in theirs)} samples, "
+              f"at most {off[0][0] if off else 0:.1f} points apart")
+    for apart, function in off[:5]:
+        if apart > JUDGE_POINTS:
+            tap.note(f"{function}: {a.get(function, 0):.1f} %, judge {b.get(function, 0):.1f} %")
+
+
+def run_mode(tap, java, label, mode, options, seconds, threads=1):
+    name = f"{label} {mode}{' ' + ' '.join(options) if options else ''}"
+    recording, said = record(java, options, mode, seconds, threads)
+    if recording.status:
+        tap.check(f"{name}: recorded", False)
+        tap.note(recording.said())
+        return
+    stacks = wanted_stacks(recording.profile(), said)
+    check_chain(tap, name, mode, stacks)
+    if mode in TIMED:
+        check_shares(tap, name, said, stacks)
+    if mode == "chain":
+        check_lines(tap, name, stacks)
+
+
+def run(tap, version, full):
+    label = "JDK " + version
+    try:
+        java = install("jdk", version)
+        build()
+    except (OSError, subprocess.CalledProcessError) as error:
+        tap.skip(label, str(error))
+        return
+    seconds = 12 if full else 4
+    for options in ([], ["-Xint"], ["-XX:TieredStopAtLevel=1"]):
+        run_mode(tap, java, label, "chain", options, seconds)
+    for mode in ("recursion", "exceptions", "lambdas", "interfaces", "natives", "calls", "copies"):
+        run_mode(tap, java, label, mode, [], seconds)
+    run_mode(tap, java, label, "threads", [], seconds, threads=8)
+    if int(version) >= 21:
+        run_mode(tap, java, label, "virtual", [], seconds, threads=8)
+    for collector in ("Serial", "Parallel", "G1", "Z", "Shenandoah") if full else ("G1", "Parallel"):
+        if collector in ("Z", "Shenandoah") and int(version) < 17:
+            continue
+        run_mode(tap, java, label, "garbage", [f"-XX:+Use{collector}GC"], seconds)
+    check_judge(tap, f"{label} chain", java, "chain", seconds)
