@@ -163,6 +163,10 @@ $(O)/bench/collector/%: $(O)/bench/collector/%.o $(O)/bench/collector/peer.o
 	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lnghttp2 -lz -lpthread -o $@
 $(O)/bench/collector/%.o: CPPFLAGS += -Ibench/collector
 
+# The page beside other viewers.
+bench-ui: all
+	$(Q)WICK=$(abspath $(O))/wick node bench/ui/bench.mjs
+
 # Hours of a big machine, simulated: what the store needs for them, and how fast it answers.
 bench-store: $(O)/bench/store/store
 	$(Q)$(O)/bench/store/store $(if $(QUICK),--hours 2 --steady,--hours 24)
@@ -190,7 +194,7 @@ clean:
 	rm -rf build
 
 .PHONY: all check docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
-	test test-all test-kernels bench bench-collector bench-store micro install clean
+	test test-all test-kernels bench bench-collector bench-ui bench-store micro install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -125,6 +125,48 @@ def compare(base, rng, samples, first_ns, last_ns):
                  f"total {top['total']}, not {len(chosen)}", f"{got}, not {dict(totals(chosen))}", grouped, by_thread)
 
 
+def narrowed(names, focus, ignore, hide):
+    """A stack with less in it, or None."""
+    if any(f not in names for f in focus) or any(i in names for i in ignore):
+        return None
+    left = [name for name in names if name not in hide]
+    return [name for i, name in enumerate(left) if not i or left[i - 1] != name]
+
+
+def tree_totals(answer):
+    """Of each path in an answer of columns its total, added up as docs/api.md says."""
+    nodes, frames, paths, open_nodes, newest = answer["nodes"], [], [], [], 0
+    for distance, children in zip(nodes["frame"], nodes["children"]):
+        frames.append(newest if distance == 0 else newest - distance)
+        newest += distance == 0
+        while open_nodes and not open_nodes[-1][1]:
+            open_nodes.pop()
+        if open_nodes:
+            open_nodes[-1][1] -= 1
+        paths.append(open_nodes[-1][0] + (answer["frames"]["name"][frames[-1]],) if open_nodes else ())
+        open_nodes.append([paths[-1], children])
+    found = collections.Counter()
+    for path, own, rest in zip(paths, nodes["self"], nodes["rest"]):
+        for depth in range(len(path) + 1):
+            found[path[:depth]] += own + rest
+    return found
+
+
+def compare_narrowed(base, rng, samples, first_ns, last_ns):
+    """Only stacks with a function, without one, frames hidden, recursion collapsed: all paths, and what a search finds."""
+    query, wanted = selection(rng, first_ns, last_ns)
+    focus, ignore, hide = (rng.sample([f"f{i}" for i in range(6)], rng.randrange(2)) for _ in range(3))
+    stacks = [narrowed(s["names"], focus, ignore, hide) for s in samples if wanted(s)]
+    stacks = [stack for stack in stacks if stack is not None]
+    want = collections.Counter(tuple(stack[:depth]) for stack in stacks for depth in range(len(stack) + 1))
+    query |= {"focus": [f"/^{f}$/" for f in focus], "ignore": ignore, "hide": [h.upper() for h in hide], "collapse": 1}
+    got = tree_totals(ask(base, "flame", **query))
+    search = ask(base, "search", text="/f[0-2]/", **query)
+    matched = sum(any(name in ("f0", "f1", "f2") for name in stack) for stack in stacks)
+    good = +got == +want and search["matched"] == matched and search["total"] == len(stacks)
+    return check(f"narrows {query} ({len(stacks)} samples)", good, +got, +want, search, matched)
+
+
 def compare_traces(base, rng, samples, first_ns, last_ns):
     """Traces, the spans of one, and what is left of the functions when it is chosen by the name others give its id."""
     query, wanted = selection(rng, first_ns, last_ns)
@@ -233,6 +275,7 @@ def main():
             ok &= check("all that was sent is there", wait_for(base, len(samples), first_ns, last_ns))
             for _ in range(SELECTIONS):
                 ok &= compare(base, rng, samples, first_ns, last_ns)
+                ok &= compare_narrowed(base, rng, samples, first_ns, last_ns)
             for _ in range(5):
                 ok &= compare_traces(base, rng, samples, first_ns, last_ns)
             ok &= check_arrivals(base, windows)

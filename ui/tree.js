@@ -7,7 +7,7 @@ export class Tree {
   constructor(answer) {
     const { nodes } = answer, count = this.count = nodes.frame.length;
     Object.assign(this, { frames: answer.frames, files: answer.files, kinds: answer.kinds, unit: answer.unit, coarse: answer.coarse,
-                          period: Number(answer.period) || 0, total: answer.total, whole: answer.root, compared: Boolean(nodes.base) });
+                          period: Number(answer.period) || 0, total: answer.total, whole: answer.root });
     this.executables = answer.executables.map(text => text.split("\n"));
     this.self = Float64Array.from(nodes.self);
     this.rest = Float64Array.from(nodes.rest);
@@ -71,6 +71,7 @@ export class Tree {
     }
     // Two ranges stand for half of the width each, however long they are.
     this.width = this.value;
+    this.compared = Boolean(this.base?.[0]);
     if (this.compared) {
       const now = this.value[0] || 1, then = this.base[0] || 1;
       this.width = this.value.map((value, i) => value / now + this.base[i] / then);

@@ -107,6 +107,7 @@ int events_new(const struct events_ops *ops, struct events **ret_events)
 		free(e);
 		return r;
 	}
+	pthread_setname_np(e->thread, "wick: events");
 	*ret_events = e;
 	return 0;
 }
