@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints what we promise of the page, what was measured, whether the promise holds, and what other viewers need in the same run. README.md
-// defines the rows. QUICK=1: fewer repeats, no 500,000 stacks. PEERS=0: wick alone.
+// defines the rows. QUICK=1: fewer repeats, no 500,000 stacks. PEERS=0: wick alone. DATA=DIRECTORY: keeps the profiles there for the next run.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -11,8 +11,8 @@ import * as wick from "./wick.mjs";
 
 const here = path.dirname(new URL(import.meta.url).pathname), quick = process.env.QUICK === "1";
 const peers = execFileSync(here + "/peers.sh", { stdio: ["ignore", "pipe", "inherit"] }).toString().trim();
-const sizes = quick ? [1000, 50000] : [1000, 50000, 500000], repeats = quick ? 3 : 9;
-const data = fs.mkdtempSync(path.join(os.tmpdir(), "wick-bench-data-"));
+const sizes = quick ? [1000, 50000] : [1000, 50000, 500000], repeats = Number(process.env.REPEATS ?? (quick ? 3 : 9));
+const data = process.env.DATA ?? fs.mkdtempSync(path.join(os.tmpdir(), "wick-bench-data-"));
 process.env.CHROMIUM ??= execFileSync("sh", ["-c", "command -v chromium || command -v chromium-browser || command -v google-chrome"]).toString().trim();
 
 const ms = value => Number.isNaN(value) ? "–" : `${value.toFixed(value < 10 ? 1 : 0)} ms`;
@@ -23,7 +23,9 @@ const row = (what, value, most, show, others = {}) => rows.push([what, show(valu
 
 const at = await files(peers, data), found = {}, others = {};
 for (const size of sizes) {
-  fs.mkdirSync(`${data}/${size}`);
+  if (fs.existsSync(`${data}/${size}/about.json`))
+    continue;
+  fs.mkdirSync(`${data}/${size}`, { recursive: true });
   execFileSync("node", ["--stack-size=4000", "--max-old-space-size=6000", here + "/generate.mjs", size, `${data}/${size}`]);
 }
 const blank = median(await wick.coldLoads(peers, at.url + "/blank.html", repeats, () => document.readyState === "complete"));
@@ -42,7 +44,8 @@ for (const name of process.env.PEERS === "0" ? [] : names)
   for (const size of sizes.filter(size => size <= 50000))
     (others[size] ??= {})[name] = await look(name, peers, data, size, at.url, 60);
 at.end();
-fs.rmSync(data, { recursive: true, force: true });
+if (!process.env.DATA)
+  fs.rmSync(data, { recursive: true, force: true });
 
 const beside = (size, key, show) => Object.fromEntries(Object.entries(others[size] ?? {}).map(([name, values]) =>
   [name, values.missing ?? show(key === "load" ? values.load - blank : values[key])]));
