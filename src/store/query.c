@@ -37,6 +37,7 @@ static int scan_locked(struct store *store, const struct store_selection *select
 struct gathered {
 	s64 *values;
 	u32 *nodes, *frames;	/* in the flame, + 1; 0: not there yet */
+	struct table places;	/* where there are groups, of struct place */
 };
 
 struct flame_query {
@@ -45,7 +46,9 @@ struct flame_query {
 	struct flame *flame;
 	struct gathered *epochs;
 	u32 epoch_count;
-	bool has_unit;
+	bool has_unit, has_group;
+	u32 group_epoch, group_series;
+	s64 group;		/* the node of the last row's group */
 	bool is_joined;		/* two frames of the dictionary are one in the flame: so may be their nodes */
 };
 
@@ -55,6 +58,7 @@ static void flame_query_done(struct flame_query *q)
 		free(q->epochs[i].values);
 		free(q->epochs[i].nodes);
 		free(q->epochs[i].frames);
+		table_done(&q->epochs[i].places);
 	}
 	free(q->epochs);
 	flame_free(q->flame);
@@ -226,30 +230,95 @@ static int merge_epochs(struct flame_query *q)
 
 /* ---- A tree for each value of a label --------------------------------------------------------- */
 
-/* Frames of the path, from the leaf up, are put under the group's frame. */
+#define DEPTH_MAX 2048
+#define PLACES_MAX (64u << 20)
+
+/* Where a node of the dictionary stands in the flame, under the node of a group. */
+struct place {
+	u32 group, node;
+	u32 at;			/* in the flame, + 1; 0: not there yet */
+};
+
+static u64 place_hash(const void *row, u64 seed)
+{
+	const struct place *p = row;
+
+	return hash_mix(seed, (u64)p->group << 32 | p->node);
+}
+
+static bool place_equal(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return x->group == y->group && x->node == y->node;
+}
+
+static const struct table_type place_type = { sizeof(struct place), place_hash, place_equal, NULL };
+
+/* The way up to the next one that has its place, and down again. */
+static s64 place_of(struct flame_query *q, struct gathered *g, const struct dict *dict, u32 group, u32 node)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+	u32 way[DEPTH_MAX], depth = 0;
+	s64 at = group;
+
+	for (; node && depth < DEPTH_MAX; node = nodes[node].parent) {
+		s64 number = table_add(&g->places, &(struct place){ group, node, 0 });
+		const struct place *place = (const struct place *)g->places.rows + number;
+
+		if (number < 0)
+			return number;
+		if (place->at) {
+			at = place->at - 1;
+			break;
+		}
+		way[depth++] = (u32)number;
+	}
+	while (at >= 0 && depth) {
+		struct place *place = (struct place *)g->places.rows + way[--depth];
+		s64 frame = frame_of(q, g, dict, nodes[place->node].frame);
+
+		at = frame < 0 ? frame : flame_node(q->flame, (u32)at, (u32)frame);
+		place->at = (u32)at + 1;
+	}
+	return at;
+}
+
+/* Rows of a series stand together, and mostly have one group. */
+static s64 group_of(struct flame_query *q, const struct scan_row *row)
+{
+	char scratch[SCAN_LABEL_BYTES];
+	struct flame_frame group = { .type = STR("label") };
+	s64 frame;
+
+	if (q->has_group && q->group_epoch == row->epoch_index && q->group_series == row->row->series)
+		return q->group;
+	group.name = scan_label(row, q->group_by, scratch);
+	if (!group.name.len)
+		group.name = STR("(none)");
+	frame = flame_frame(q->flame, &group);
+	q->group = frame < 0 ? frame : flame_node(q->flame, 0, (u32)frame);
+	q->has_group = !scan_label_column(q->group_by);
+	q->group_epoch = row->epoch_index;
+	q->group_series = row->row->series;
+	return q->group;
+}
+
 static int count_grouped(void *arg, const struct scan_row *row)
 {
 	struct flame_query *q = arg;
 	struct gathered *g = &q->epochs[row->epoch_index];
-	const struct dict_node *nodes = dict_nodes(row->dict);
-	char scratch[SCAN_LABEL_BYTES];
-	struct flame_frame group = { .name = scan_label(row, q->group_by, scratch), .type = STR("label") };
-	u32 path[2048], depth = 0;
-	s64 frame, at;
+	s64 at;
 
-	if (!g->values && gathered_init(g, row->dict) < 0)
-		return -ENOMEM;
-	note_unit(q, row);
-	if (!group.name.len)
-		group.name = STR("(none)");
-	frame = flame_frame(q->flame, &group);
-	at = frame < 0 ? frame : flame_node(q->flame, 0, (u32)frame);
-	for (u32 n = row->row->node; n && depth < sizeof(path) / sizeof(path[0]); n = nodes[n].parent)
-		path[depth++] = nodes[n].frame;
-	while (at >= 0 && depth) {
-		frame = frame_of(q, g, row->dict, path[--depth]);
-		at = frame < 0 ? frame : flame_node(q->flame, (u32)at, (u32)frame);
+	if (!g->values) {
+		if (gathered_init(g, row->dict) < 0)
+			return -ENOMEM;
+		table_init(&g->places, &place_type, NULL, 0, PLACES_MAX);
 	}
+	note_unit(q, row);
+	at = group_of(q, row);
+	if (at >= 0)
+		at = place_of(q, g, row->dict, (u32)at, row->row->node);
 	if (at < 0)
 		return (int)at;
 	flame_count(q->flame, (u32)at, row->row->value);
