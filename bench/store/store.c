@@ -3,7 +3,7 @@
  * Hours of a big machine in minutes: a made-up load (load.h) goes into a store at full speed, in simulated time; then
  * questions are asked as the page asks them. Prints a table of what is promised, what was measured, whether it holds.
  *
- *	store [--hours N] [--stacks N] [--window SECONDS] [--max-mib N] [--steady] [--tap]
+ *	store [--hours N] [--cores N] [--stacks N] [--window SECONDS] [--max-mib N] [--steady] [--tap]
  *
  * --steady: all CPUs are always busy; else the load follows the time of day. --tap: checks what does not depend on
  * the speed of the machine, as a test.
@@ -23,26 +23,28 @@
 #include "base/clock.h"
 #include "load.h"
 #include "profile/profile.h"
+#include "profile/table.h"
 #include "store/store.h"
 #include "web/api.h"
 #include "wire/compression.h"
 
 #define HOUR_NS (3600 * SECOND_NS)
 #define START_NS (20000 * 24 * HOUR_NS) /* midnight of a day in 2024 */
-#define CORES 64
+#define MEMORY_MAX ((u64)1 << 30)	/* with a million distinct stacks */
 #define HZ 20
 #define PROCESSES 300
 #define ROUNDS 5
 #define TEND_STEPS 16 /* as the exporter does after each batch */
 
 struct run {
-	u32 hours, stacks, window_s, max_mib;
+	u32 hours, cores, stacks, window_s, max_mib;
 	bool steady, tap;
 	char directory[64];
 	struct load *load;
 	struct store *store;
 	u64 add_ns, tend_ns, step_max_ns; /* of CPU time */
-	u64 rss_start, rss_half, rss_end;
+	u64 rss_start, rss_half, rss_end; /* half: after half of the time */
+	double merge_ns;		  /* of one sample, by hash: what answers are compared with */
 	u64 failures;
 };
 
@@ -148,6 +150,57 @@ static int pass_hours(struct run *run)
 	return r;
 }
 
+/* ---- What it is compared with ---------------------------------------------------------------------------- */
+
+struct edge {
+	u32 parent, location;
+};
+
+static u64 edge_hash(const void *row, u64 seed)
+{
+	const struct edge *e = row;
+
+	return hash_mix(seed, (u64)e->parent << 32 | e->location);
+}
+
+static bool edge_equal(const void *a, const void *b)
+{
+	return !memcmp(a, b, sizeof(struct edge));
+}
+
+static void merge_stack(struct table *tree, struct indices locations)
+{
+	s64 node = 0;
+
+	for (u32 i = locations.count; i-- > 0 && node >= 0;)
+		node = table_add(tree, &(struct edge){ (u32)node, locations.at[i] });
+}
+
+/* A tree from samples that are in memory, frame by frame: what a profiler does that keeps them as they came. */
+static int measure_merge(struct run *run)
+{
+	static const struct table_type type = { sizeof(struct edge), edge_hash, edge_equal, NULL };
+	_cleanup_(profile_freep) struct profile *profile = load_window(run->load, 60 * SECOND_NS);
+	u64 before, samples = 0;
+	struct table tree;
+
+	if (!profile)
+		return -ENOMEM;
+	table_init(&tree, &type, NULL, 0, 64 << 20);
+	before = cpu_ns();
+	(void)table_add(&tree, &(struct edge){ 0 });
+	for (u32 i = 0; i < profile->resources.count; i++) {
+		const struct profile_set *set = &profile->resources.at[i].scopes[0].sets[0];
+
+		for (u32 n = 0; n < set->sample_count; n++)
+			merge_stack(&tree, profile->stacks.at[set->samples[n].stack]);
+		samples += set->sample_count;
+	}
+	run->merge_ns = samples ? (double)(cpu_ns() - before) / (double)samples : 0;
+	table_done(&tree);
+	return 0;
+}
+
 /* ---- Questions ---------------------------------------------------------------------------------------- */
 
 /* CPU time of the fastest of some rounds: what the machine's other work adds is not the store's. */
@@ -195,13 +248,17 @@ static void question(struct run *run, const char *what, const char *name, u64 fr
 		     double limit_ms)
 {
 	_cleanup_(buf_done) struct buf body;
-	char beside[96];
+	char beside[128];
 	u64 took;
 
 	buf_init(&body, (size_t)1 << 30);
 	took = ask(run, name, from_ns, to_ns, more, &body);
-	(void)snprintf(beside, sizeof(beside), "%.3g M samples, %zu KB, %zu KB gzipped", total_of(&body) / 1e6,
-		       body.len / 1024, gzipped(&body) / 1024);
+	(void)snprintf(beside, sizeof(beside), "%zu KB, %zu KB gzipped", body.len / 1024, gzipped(&body) / 1024);
+	if (total_of(&body) > 0)
+		(void)snprintf(beside, sizeof(beside),
+			       "%.3g M samples: merging them by hash takes %.3g x as long; %zu KB gzipped",
+			       total_of(&body) / 1e6, total_of(&body) * run->merge_ns / (double)took,
+			       gzipped(&body) / 1024);
 	row(run, what, (double)took / 1e6, limit_ms, "ms", beside);
 	if (!strcmp(name, "flame"))
 		check(run, gzipped(&body) <= 200 * 1024, "a flame is at most 200 KB on the wire");
@@ -209,7 +266,7 @@ static void question(struct run *run, const char *what, const char *name, u64 fr
 
 static void questions(struct run *run)
 {
-	u64 now = load_time_ns(run->load), hour = now / HOUR_NS * HOUR_NS, noon = START_NS + 12 * HOUR_NS;
+	u64 now = START_NS + run->hours * HOUR_NS, hour = now / HOUR_NS * HOUR_NS, noon = START_NS + 12 * HOUR_NS;
 	u64 busy = run->steady || noon + HOUR_NS > now ? hour - HOUR_NS : noon;
 	u64 odd = 17 * 60 * SECOND_NS + 23 * SECOND_NS;
 
@@ -230,12 +287,35 @@ static void questions(struct run *run)
 	question(run, "status", "status", now - HOUR_NS, now, "", 10);
 }
 
+static double hours_back(const struct run *run, u64 first_ns)
+{
+	return first_ns ? (double)(START_NS + run->hours * HOUR_NS - first_ns) / HOUR_NS : 0;
+}
+
+/* What must hold on any machine: nothing vanishes, nothing grows. */
+static void check_bounds(struct run *run, const struct store_stats *s)
+{
+	_cleanup_(buf_done) struct buf body;
+
+	buf_init(&body, (size_t)1 << 30);
+	(void)ask(run, "flame", START_NS, load_time_ns(run->load), "", &body);
+	check(run, total_of(&body) == (double)load_samples(run->load),
+	      "every sample of the whole time is in the flame graph");
+	check(run, s->bytes <= (u64)run->max_mib << 20, "the file is as large as it may be, at most");
+	check(run, run->rss_end <= MEMORY_MAX, "memory is bounded");
+	check(run, run->hours < 4 || run->rss_end <= run->rss_half + run->rss_half / 4 + (16 << 20),
+	      "memory does not grow with time");
+}
+
 static void report(struct run *run)
 {
 	struct store_stats s;
 	double samples = (double)load_samples(run->load);
 
 	store_stats(run->store, &s);
+	check_bounds(run, &s);
+	if (measure_merge(run) < 0)
+		return;
 	row(run, "samples", samples / 1e6, 0, "M", "");
 	row(run, "frames of a sample", (double)load_frames(run->load) / samples, 0, "", "");
 	row(run, "CPU time to add, per million samples", (double)run->add_ns / 1e6 / (samples / 1e6), 0, "ms", "");
@@ -246,7 +326,9 @@ static void report(struct run *run)
 	    1024, "B", "");
 	row(run, "file", (double)s.bytes / 1048576, run->max_mib, "MiB", "");
 	row(run, "memory", (double)run->rss_end / 1048576, 0, "MiB", "");
-
+	row(run, "blocks go back", hours_back(run, s.levels[0].first_ns), 0, "h", "");
+	row(run, "minutes go back", hours_back(run, s.levels[1].first_ns), 0, "h", "");
+	row(run, "merging a sample by hash", run->merge_ns / 1e3, 0, "us", "");
 	questions(run);
 }
 
@@ -254,7 +336,7 @@ static void report(struct run *run)
 
 static int start(struct run *run)
 {
-	struct load_options options = { CORES, HZ, PROCESSES, run->stacks, !run->steady, START_NS };
+	struct load_options options = { run->cores, HZ, PROCESSES, run->stacks, !run->steady, START_NS };
 	_cleanup_(buf_done) struct buf why, notice;
 	int r;
 
@@ -289,21 +371,21 @@ static void finish(struct run *run)
 int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{ "hours", required_argument, NULL, 'h' },
-		{ "stacks", required_argument, NULL, 's' },
-		{ "window", required_argument, NULL, 'w' },
-		{ "max-mib", required_argument, NULL, 'm' },
-		{ "steady", no_argument, NULL, 'b' },
-		{ "tap", no_argument, NULL, 't' },
-		{ 0 },
+		{ "hours", required_argument, NULL, 'h' },   { "cores", required_argument, NULL, 'c' },
+		{ "stacks", required_argument, NULL, 's' },  { "window", required_argument, NULL, 'w' },
+		{ "max-mib", required_argument, NULL, 'm' }, { "steady", no_argument, NULL, 'b' },
+		{ "tap", no_argument, NULL, 't' },	     { 0 },
 	};
-	struct run run = { .hours = 2, .stacks = 50000, .window_s = 1, .max_mib = 1024 };
+	struct run run = { .hours = 2, .cores = 64, .stacks = 50000, .window_s = 1, .max_mib = 1024 };
 	int option, r;
 
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		switch (option) {
 		case 'h':
 			run.hours = (u32)atoi(optarg);
+			break;
+		case 'c':
+			run.cores = (u32)atoi(optarg);
 			break;
 		case 's':
 			run.stacks = (u32)atoi(optarg);
