@@ -14,7 +14,8 @@
 #include "tracer/tables.h"
 
 #define RETRY_FIRST_NS 50000000ull
-#define RETRIES_MAX 12			/* each after twice the time: three minutes in all */
+#define RETRIES_EVEN 20			/* a JVM needs up to a second to start: until then its stacks are cut */
+#define RETRIES_MAX 32			/* later ones each after twice the time: six minutes in all */
 
 /* A runtime of a process. */
 struct runtime {
@@ -96,7 +97,7 @@ static void set_retry(struct runtime_set *set, u64 now_ns)
 {
 	if (set->retries >= RETRIES_MAX)
 		return;
-	set->retry_ns = now_ns + (RETRY_FIRST_NS << set->retries);
+	set->retry_ns = now_ns + (RETRY_FIRST_NS << (set->retries < RETRIES_EVEN ? 0 : set->retries - RETRIES_EVEN));
 }
 
 static void attach_one(struct runtimes *rt, struct runtime_set *set, u32 lang, const struct lang_file *file,
