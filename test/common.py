@@ -66,15 +66,16 @@ def any_value(value):
 
 
 class Sample:
-    __slots__ = ("resource", "attributes", "kernel", "user", "locations", "count")
+    __slots__ = ("resource", "attributes", "kernel", "user", "locations", "count", "times_ns")
 
-    def __init__(self, resource, attributes, kernel, user, locations, count):
+    def __init__(self, resource, attributes, kernel, user, locations, count, times_ns):
         self.resource = resource        # attributes of the process
         self.attributes = attributes    # thread.name, ...
         self.kernel = kernel            # names, outermost first
         self.user = user                # names, outermost first, inlined functions as frames of their own
         self.locations = locations      # indices, leaf first
         self.count = count
+        self.times_ns = times_ns        # of each, if the file has them
 
     @property
     def executable(self):
@@ -125,7 +126,8 @@ class Profile:
             if values and unit == "nanoseconds" and period:
                 count = round(count / period)
             kernel, user, locations = self.stack(sample.get("stackIndex", 0))
-            self.samples.append(Sample(resource, self.attributes(sample), kernel, user, locations, count))
+            times_ns = [int(t) for t in sample.get("timestampsUnixNano", [])]
+            self.samples.append(Sample(resource, self.attributes(sample), kernel, user, locations, count, times_ns))
 
     def attributes(self, entry):
         found = {}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# debs.sh [--deps] SUITE ARCH DIR PACKAGE...: downloads packages of another Debian suite or architecture, or of Ubuntu's
-# jammy, with --deps also all that they depend on, and unpacks them into DIR. It has apt lists of its own, made from the
+# debs.sh [--deps] SUITE ARCH DIR PACKAGE...: downloads packages of another Debian suite or architecture, or of Ubuntu,
+# with --deps also all that they depend on, and unpacks them into DIR. It has apt lists of its own, made from the
 # mirror that this machine already uses; the machine's apt and dpkg are left as they are, and root is not needed.
 # A package may be a pattern (linux-image-6.1.*-cloud-amd64): the newest that matches.
 set -eu
@@ -35,7 +35,7 @@ ubuntu() {
 }
 sources() {
 	case $suite in
-	jammy) ubuntu "$suite" ;;
+	focal | jammy | noble) ubuntu "$suite" ;;
 	sid | *-*) stanza "$archive" "$suite" ;; # neither it nor backports have a security archive
 	*)
 		stanza "$archive" "$suite"

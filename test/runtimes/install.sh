@@ -52,8 +52,88 @@ async_profiler() {
 	echo "$library"
 }
 
+# once DIR COMMAND...: runs it, with DIR for its files, unless an earlier run of it came to its end.
+once() {
+	dir=$1
+	shift
+	mkdir -p "$(dirname "$dir")"
+	exec 9>"$dir.lock"
+	flock 9
+	if [ ! -f "$dir/complete" ]; then
+		rm -rf "$dir"
+		mkdir -p "$dir"
+		"$@" >&2
+		touch "$dir/complete"
+	fi
+}
+
+# A Debian or Ubuntu package with all that it needs, as a directory to chroot into.
+package_root() {
+	suite=$1
+	shift
+	timeout 600 "$here/../../tools/debs.sh" --deps "$suite" amd64 "$dir" libstdc++6 "$@"
+	for link in bin sbin lib lib64; do
+		[ -e "$dir/$link" ] || ln -s "usr/$link" "$dir/$link"
+	done
+	mkdir -p "$dir/tmp" "$dir/proc" "$dir/dev"
+}
+
+# Modules with native code for a Python that need not run here: python_modules PYTHON-VERSION INTO MODULE==VERSION...
+python_modules() {
+	version=$1 into=$2
+	shift 2
+	timeout 300 "$(pip_home)/bin/pip" install -q --disable-pip-version-check --no-deps --only-binary=:all: \
+		--platform manylinux_2_28_x86_64 --platform manylinux_2_24_x86_64 --platform manylinux_2_17_x86_64 \
+		--platform manylinux2014_x86_64 --python-version "$version" --target "$into" "$@"
+}
+
+pip_home() {
+	(
+		once "$cache/pip-3" python3 -m venv "$cache/pip-3"
+		echo "$cache/pip-3"
+	)
+}
+
+python_into() {
+	case $1 in
+	3.8) package_root focal python3.8 libpython3.8-stdlib ;;
+	3.9) package_root bullseye python3.9 ;;
+	3.10) package_root jammy python3.10 ;;
+	3.11) package_root bookworm python3.11 ;;
+	3.12) package_root noble python3.12 ;;
+	3.13) package_root trixie python3.13 ;;
+	3.14) package_root sid python3.14 ;;
+	*) die "no package of Python $1 is known" ;;
+	esac
+	case $1 in
+	3.8) python_modules "$1" "$dir/modules" numpy==1.24.4 greenlet==3.1.1 ;;
+	3.9) python_modules "$1" "$dir/modules" numpy==2.0.2 greenlet==3.2.4 ;;
+	3.14) python_modules "$1" "$dir/modules" numpy==2.3.4 greenlet==3.2.4 ;;
+	*) python_modules "$1" "$dir/modules" numpy==2.2.6 greenlet==3.2.4 ;;
+	esac
+}
+
+# A root to chroot into, with /usr/bin/pythonVERSION, and numpy and greenlet in /modules.
+python() {
+	once "$cache/python/$1" python_into "$1"
+	echo "$dir"
+}
+
+pyspy_into() {
+	python3 -m venv "$dir"
+	timeout 300 "$dir/bin/pip" install -q --disable-pip-version-check "py-spy==$1"
+}
+
+# The judge of Python profiles: VERSION is its own.
+pyspy() {
+	once "$cache/py-spy-$1" pyspy_into "$1"
+	echo "$dir/bin/py-spy"
+}
+
 case $1 in
 jdk) jdk "$2" ;;
 async-profiler) async_profiler "$2" ;;
+python) python "$2" ;;
+py-spy) pyspy "$2" ;;
 *) die "no runtime $1" ;;
 esac

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of languages share: a running victim, `wick record` beside it, and its stacks with types and lines."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+from common import RATE_HZ, Recording
+
+
+class Frame:
+    __slots__ = ("name", "file", "line", "kind", "module")
+
+    def __init__(self, name, file, line, kind, module):
+        self.name, self.file, self.line, self.kind, self.module = name, file, line, kind, module
+
+
+class Stacks:
+    """The user stacks of one process, outermost frame first, each with how often it was seen and its attributes.
+
+    With a kind, samples before the first frame of that kind do not count: until wick has looked at the process they
+    have none. How long that took is `late_ns`.
+    """
+
+    def __init__(self, profile, pid, kind=None):
+        self.profile = profile
+        self.cache = {}
+        mine = [(self.user_frames(s), s) for s in profile.samples if s.pid == pid]
+        times = [t for _, s in mine for t in s.times_ns]
+        seen = [t for frames, s in mine for t in s.times_ns if any(f.kind == kind for f in frames)]
+        first_ns = min(seen) if kind and seen else 0
+        self.late_ns = first_ns - min(times) if first_ns else 0
+        self.all = [(frames, self.counted(s, first_ns), s.attributes) for frames, s in mine]
+        self.count = sum(count for _, count, _ in self.all)
+
+    @staticmethod
+    def counted(sample, first_ns):
+        return sum(t >= first_ns for t in sample.times_ns) if sample.times_ns else sample.count
+
+    def user_frames(self, sample):
+        return [f for i in reversed(sample.locations) for f in self.frames(i) if f.kind != "kernel"]
+
+    def frames(self, index):
+        if index not in self.cache:
+            tables, strings = self.profile.tables, self.profile.strings
+            location = tables["locationTable"][index]
+            kind = self.profile.attributes(location).get("profile.frame.type")
+            module = self.profile.module(location)
+            found = []
+            for line in reversed(location.get("lines", [])):
+                function = tables["functionTable"][line.get("functionIndex", 0)]
+                name = function.get("nameStrindex", 0) or function.get("systemNameStrindex", 0)
+                file = strings[function.get("filenameStrindex", 0)]
+                found.append(Frame(strings[name], file, int(line.get("line", 0)), kind, module))
+            self.cache[index] = found or [Frame(f"{module}+0x{int(location.get('address', 0)):x}", "", 0, kind, module)]
+        return self.cache[index]
+
+    def texts(self, kind):
+        """Stacks as text: names of frames of that kind, and * for one or more others; with how often."""
+        totals = {}
+        for frames, count, _ in self.all:
+            parts = []
+            for frame in frames:
+                part = frame.name if frame.kind == kind else "*"
+                if part != "*" or not parts or parts[-1] != "*":
+                    parts.append(part)
+            text = ";".join(parts)
+            totals[text] = totals.get(text, 0) + count
+        return totals
+
+    def inclusive(self, kind):
+        """The share of samples that each function of that kind is in."""
+        totals = {}
+        for frames, count, _ in self.all:
+            for name in {f.name for f in frames if f.kind == kind}:
+                totals[name] = totals.get(name, 0) + count
+        return {name: count / max(1, self.count) for name, count in totals.items()}
+
+    def matching(self, kind, pattern):
+        """The share of samples whose text matches, and the commonest that do not."""
+        wanted = re.compile(pattern)
+        good, bad = 0, []
+        for text, count in self.texts(kind).items():
+            if wanted.fullmatch(text):
+                good += count
+            else:
+                bad.append((count, text))
+        return good / max(1, self.count), sorted(bad, reverse=True)[:5]
+
+
+def cpu_seconds(pid):
+    """What the process has run so far, all threads."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Victim:
+    """A program that prints its pid when it has begun; ended, with what it started, on leaving."""
+
+    def __init__(self, command, **options):
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True, text=True, **options)
+        line = self.process.stdout.readline()
+        self.pid = int(line) if line.strip().isdigit() else None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self.process.stdout.close()
+
+    def wait_cpu(self, seconds, limit):
+        """Until it has run for so long from now on, or for limit seconds, or is gone."""
+        end = time.monotonic() + limit
+        try:
+            start = cpu_seconds(self.pid)
+            while time.monotonic() < end and cpu_seconds(self.pid) - start < seconds:
+                time.sleep(0.05)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+
+
+def record_beside(victim, samples, kind, during=None):
+    """Records the victim until it was sampled about so often; during() runs meanwhile. (recording, Stacks or None)"""
+    recording = Recording(["-p", str(victim.pid)])
+    if during:
+        during()
+    victim.wait_cpu(1.1 * samples / RATE_HZ + 0.3, limit=30 + 10 * samples / RATE_HZ)
+    recording.process.send_signal(signal.SIGINT)
+    recording.wait()
+    if recording.status != 0:
+        return recording, None
+    return recording, Stacks(recording.profile(), victim.pid, kind)

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Python program whose stacks are known: victim.py SCENARIO runs one for ever. It prints its pid when it is there.
+
+What a caller's line must be is marked: "# -> CALLEE". Runs on CPython 3.8 and later.
+"""
+import asyncio
+import ctypes
+import os
+import re
+import sys
+import threading
+
+
+def spin(n):
+    total = 0
+    for i in range(n):
+        total += i * i
+    return total
+
+
+def a(n):
+    total = 0
+    for i in range(n):
+        total += i * i
+    return total
+
+
+def b(n):
+    total = 0
+    for i in range(n):
+        total += i * i
+    return total
+
+
+def c(n):
+    total = 0
+    for i in range(n):
+        total += i * i
+    return total
+
+
+def split():
+    while True:
+        a(6000)  # -> a
+        b(3000)  # -> b
+        c(1000)  # -> c
+
+
+def down(n):
+    if n:
+        return down(n - 1)  # -> down
+    return spin(30000)  # -> spin
+
+
+def recursion():
+    while True:
+        down(499)  # -> down
+
+
+def thrower():
+    spin(2000)  # -> spin
+    raise ValueError("expected")
+
+
+def handler():
+    spin(2000)  # -> spin
+
+
+def catcher():
+    try:
+        thrower()  # -> thrower
+    except ValueError:
+        handler()  # -> handler
+
+
+def exceptions():
+    while True:
+        catcher()  # -> catcher
+
+
+def numbers():
+    while True:
+        yield spin(2000)  # -> spin
+
+
+def doubled():
+    for n in numbers():  # -> numbers
+        yield 2 * n
+
+
+def generators():
+    for _ in doubled():  # -> doubled
+        pass
+
+
+async def inner():
+    return spin(2000)  # -> spin
+
+
+async def middle():
+    return await inner()  # -> inner
+
+
+async def outer():
+    while True:
+        for _ in range(100):
+            await middle()  # -> middle
+        await asyncio.sleep(0)
+
+
+def coroutines():
+    asyncio.run(outer())
+
+
+def key(value):
+    return -value + spin(500) * 0  # -> spin
+
+
+def sorting():
+    while True:
+        sorted(range(20), key=key)  # -> key
+
+
+def replace(match):
+    spin(500)  # -> spin
+    return match.group()
+
+
+def substitution():
+    pattern = re.compile("x")
+    while True:
+        pattern.sub(replace, "xxxxxxxxxxxxxxxx")  # -> replace
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
+def compare(left, right):
+    spin(500)  # -> spin
+    return left[0] - right[0]
+
+
+def foreign():
+    libc = ctypes.CDLL(None)
+    while True:
+        array = (ctypes.c_int * 8)(5, 3, 8, 1, 9, 2, 7, 4)
+        libc.qsort(array, 8, ctypes.sizeof(ctypes.c_int), compare)  # -> compare
+
+
+class Base:
+    def __init__(self, n):
+        self.value = spin(n)  # -> spin
+
+
+class Derived(Base):
+    def __init__(self, n):
+        super().__init__(n)  # -> Base.__init__
+
+
+def objects():
+    while True:
+        Derived(2000)  # -> Derived.__init__
+
+
+def größe_長さ():
+    return [spin(n) for n in (2000, 2000)]  # -> spin
+
+
+def unicode_names():
+    while True:
+        größe_長さ()  # -> größe_長さ
+
+
+def evaluated():
+    code = compile("def made():\n    return spin(2000)\nwhile True:\n    made()\n", "<made up>", "exec")
+    exec(code, {"spin": spin})  # -> <module>
+
+
+def thread_0():
+    while True:
+        spin(2000)  # -> spin
+
+
+def thread_1():
+    while True:
+        spin(2000)  # -> spin
+
+
+def threads():
+    started = [threading.Thread(target=(thread_0, thread_1)[i % 2], name=f"victim-{i % 2}") for i in range(8)]
+    for thread in started:
+        thread.start()
+    started[0].join()
+
+
+SUB = """
+def sub(n):
+    total = 0
+    for i in range(n):
+        total += i * i
+    return total
+
+while True:
+    sub(2000)
+"""
+
+
+def subinterpreter():
+    try:
+        import _interpreters
+    except ImportError:
+        import _xxsubinterpreters as _interpreters
+    run = getattr(_interpreters, "exec", None) if sys.version_info >= (3, 13) else _interpreters.run_string
+    run(_interpreters.create(), SUB)  # -> <module>
+
+
+def element(x):
+    return x + spin(200) * 0  # -> spin
+
+
+def arrays():
+    import numpy
+    each = numpy.frompyfunc(element, 1, 1)
+    values = numpy.arange(64)
+    while True:
+        each(values)  # -> element
+
+
+def products():
+    import numpy
+    left = numpy.random.default_rng(1).random((120, 120), dtype="float32")
+    while True:
+        numpy.sort(left, axis=1)
+
+
+def green():
+    spin(2000)  # -> spin
+
+
+def switching():
+    import greenlet
+
+    def run():
+        while True:
+            green()  # -> green
+            greenlet.getcurrent().parent.switch()
+
+    one, two = greenlet.greenlet(run), greenlet.greenlet(run)
+    while True:
+        one.switch()
+        two.switch()
+
+
+def corrupt():
+    """Spoils, at random, what it never looks at itself but a profiler does: lines, names and files of running code."""
+    import random
+    rng = random.Random(int(os.environ.get("VICTIM_SEED", "1")))
+    code = id(spin.__code__)
+    places = [*range(40, 44), *range(104, 128)] if sys.version_info < (3, 11) else [*range(72, 76), *range(112, 144)]
+    while True:
+        spin(2000)
+        where = rng.choice(places)
+        ctypes.memset(code + where, rng.randrange(256), 1)
+
+
+NEEDS = {"arrays": "numpy", "products": "numpy", "switching": "greenlet"}
+
+
+def main():
+    scenario = globals()[sys.argv[1]]
+    if sys.argv[1] in NEEDS:
+        __import__(NEEDS[sys.argv[1]])
+    sys.setrecursionlimit(2000)
+    print(os.getpid(), flush=True)
+    scenario()
+
+
+main()
