@@ -48,6 +48,7 @@ struct lang_ops {
 	/*
 	 * Takes up a process: fills the words of its slot, which its BPF program reads (bpf/walk.h), and makes a state
 	 * of its own. -EAGAIN if the runtime is still starting up: it is tried again. Any other error: left alone.
+	 * 1 instead of 0 if its version is newer than those we know, and it is read as the nearest.
 	 */
 	int (*attach)(const struct lang_process *process, const struct lang_file *file, const struct lang_place *place,
 		      struct runtime_slot *slot, void **ret_state);

@@ -89,7 +89,7 @@ static int attach(const struct lang_process *process, const struct lang_file *fi
 	fill_slot(&facts.layout, runtime_va, &words);
 	memcpy(slot->word, &words, sizeof(words));
 	*ret_state = TAKE(state);
-	return 0;
+	return facts.layout.version != facts.layout.layout_version;
 }
 
 /* A code object, as far as its names. */

@@ -521,6 +521,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_MAPS_FULL] = t.maps_full;
 	ret_values[TRACER_PROCS_FULL] = t.procs_full;
 	ret_values[TRACER_RUNTIMES] = rt.attached;
+	ret_values[TRACER_RUNTIMES_NEWER] = rt.newer;
 	ret_values[TRACER_RUNTIMES_REFUSED] = rt.refused;
 	ret_values[TRACER_RUNTIMES_FULL] = t.slots_full;
 	ret_values[TRACER_PROGRAMS_FAILED] = rt.programs_failed;

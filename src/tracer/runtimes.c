@@ -126,6 +126,7 @@ static void attach_one(struct runtimes *rt, struct runtime_set *set, u32 lang, c
 	to->slot.lang = lang;
 	set->count++;
 	rt->stats.attached++;
+	rt->stats.newer += r > 0;
 }
 
 /* Runtimes by their files, in the order of the mappings. */

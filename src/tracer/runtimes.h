@@ -25,6 +25,7 @@ struct window_frame;
 
 struct runtimes_stats {
 	u64 attached;		/* runtimes taken up */
+	u64 newer;		/* ... of versions that are read as the newest we know */
 	u64 refused;		/* ... that could not be: too old, too new, unreadable */
 	u64 programs_failed;	/* languages whose program the kernel did not take */
 	u64 unnamed;		/* frames that could not be named */

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+/* CPython's structures made up in our own memory, read as those of another process. */
+#include "lang/python/python.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "lang/lang.h"
+#include "lang/python/python_file.h"
+#include "lang/python/python_text.h"
+#include "lang/python/python_thread.h"
+#include "test.h"
+
+extern const struct lang_ops python_ops;
+
+static struct lang_process self(void)
+{
+	return (struct lang_process){ .pid = (u32)getpid() };
+}
+
+static struct python_layout layout_of(u32 minor)
+{
+	struct python_layout l;
+
+	EQ(python_layout_known(PYTHON_VERSION(minor), &l), 0);
+	return l;
+}
+
+static void put(void *object, u64 offset, u64 word)
+{
+	memcpy((u8 *)object + offset, &word, sizeof(word));
+}
+
+/* A str of 3.12: header, length, state, then its characters. */
+static u64 make_text(u8 object[256], const void *characters, u64 length, u32 kind, bool ascii)
+{
+	memset(object, 0, 256);
+	put(object, 16, length);
+	put(object, 32, kind << 2 | 1u << 5 | (u32)ascii << 6);
+	memcpy(object + (ascii ? 40 : 56), characters, length * kind);
+	return (u64)object;
+}
+
+TEST(python_text_reads_every_kind_of_str)
+{
+	struct python_layout l = layout_of(12);
+	struct lang_process process = self();
+	char text[LANG_TEXT_MAX + 1];
+	u8 object[256];
+
+	EQ(python_text_read(&process, &l, make_text(object, "plain", 5, 1, true), text), 0);
+	STREQ(text, "plain");
+	EQ(python_text_read(&process, &l, make_text(object, "gr\xf6\xdf" "e", 5, 1, false), text), 0);
+	STREQ(text, "größe");
+	EQ(python_text_read(&process, &l, make_text(object, (u16[]){ 0x9577, 0x3055 }, 2, 2, false), text), 0);
+	STREQ(text, "長さ");
+	EQ(python_text_read(&process, &l, make_text(object, (u32[]){ 0x1f40d, 'x' }, 2, 4, false), text), 0);
+	STREQ(text, "🐍x");
+	/* What Python keeps of bytes that were no UTF-8, and what is no character at all. */
+	EQ(python_text_read(&process, &l, make_text(object, (u32[]){ 0xdc80, 0x110000 }, 2, 4, false), text), 0);
+	STREQ(text, "??");
+}
+
+TEST(python_text_refuses_what_is_no_str)
+{
+	struct python_layout l = layout_of(12);
+	struct lang_process process = self();
+	char text[LANG_TEXT_MAX + 1];
+	u8 object[256];
+	u64 va = make_text(object, "xxx", 1, 3, true);
+
+	EQ(python_text_read(&process, &l, va, text), -EBADMSG);
+	put(object, 32, 1 << 2);
+	EQ(python_text_read(&process, &l, va, text), -EBADMSG);
+	EQ(python_text_read(&process, &l, 8, text), -EFAULT);
+}
+
+TEST(python_text_cuts_what_is_too_long)
+{
+	struct python_layout l = layout_of(12);
+	struct lang_process process = self();
+	char text[LANG_TEXT_MAX + 1];
+	static u8 object[56 + 4 * LANG_TEXT_MAX];
+
+	for (u64 i = 0; i < LANG_TEXT_MAX; i++)
+		((u16 *)(object + 56))[i] = 0x9577;
+	put(object, 16, ~0ull);
+	put(object, 32, 2 << 2 | 1 << 5);
+	EQ(python_text_read(&process, &l, (u64)object, text), 0);
+	OK(strlen(text) <= LANG_TEXT_MAX);
+	OK(strlen(text) > LANG_TEXT_MAX - 3);
+}
+
+TEST(python_bytes_are_read_as_far_as_there_is_room)
+{
+	struct python_layout l = layout_of(12);
+	struct lang_process process = self();
+	u8 object[64] = { 0 }, to[8];
+	size_t bytes;
+
+	put(object, 16, 1ull << 40);
+	memcpy(object + 32, "abcdefgh", 8);
+	EQ(python_bytes_read(&process, &l, (u64)object, to, 4, &bytes), 0);
+	EQ(bytes, 4);
+	OK(!memcmp(to, "abcd", 4));
+	EQ(python_bytes_read(&process, &l, 16, to, 4, &bytes), -EFAULT);
+}
+
+/* One interpreter with two threads, of which the first has not begun. */
+static u64 pthread_self_made[512], tsd[128], thread[2][64], interpreter[64], runtime[256];
+
+static void make_threads(const struct python_layout *l)
+{
+	memset(pthread_self_made, 0, sizeof(pthread_self_made));
+	memset(tsd, 0, sizeof(tsd));
+	memset(thread, 0, sizeof(thread));
+	pthread_self_made[0] = (u64)pthread_self_made;
+	put(runtime, l->interpreters, (u64)interpreter);
+	put(interpreter, l->threads, (u64)thread[0]);
+	put(thread[0], l->thread_next, (u64)thread[1]);
+	put(thread[0], l->thread_interpreter, (u64)interpreter);
+	put(thread[1], l->thread_interpreter, (u64)interpreter);
+	put(thread[1], l->thread_id, (u64)pthread_self_made);
+}
+
+TEST(python_thread_is_found_among_the_values_of_libc)
+{
+	struct python_layout l = layout_of(12);
+	struct lang_process process = self();
+	struct python_slot slot = { 0 };
+
+	make_threads(&l);
+	EQ(python_thread_find(&process, &l, (u64)runtime, &slot), -EAGAIN);
+	/* glibc's, of key 3 */
+	pthread_self_made[(0x310 + 3 * 16 + 8) / 8] = (u64)thread[1];
+	EQ(python_thread_find(&process, &l, (u64)runtime, &slot), 0);
+	EQ(slot.tsd, 0x310 + 3 * 16 + 8);
+	EQ(slot.tsd_block, 0);
+	/* glibc's, of key 2 * 32 + 5 */
+	make_threads(&l);
+	pthread_self_made[(0x510 + 2 * 8) / 8] = (u64)tsd;
+	tsd[5 * 2 + 1] = (u64)thread[1];
+	EQ(python_thread_find(&process, &l, (u64)runtime, &slot), 0);
+	EQ(slot.tsd, 0x510 + 2 * 8);
+	EQ(slot.tsd_block, 1);
+	EQ(slot.tsd_in_block, 5 * 16 + 8);
+	/* musl's */
+	make_threads(&l);
+	pthread_self_made[0x80 / 8] = (u64)tsd;
+	tsd[9] = (u64)thread[1];
+	EQ(python_thread_find(&process, &l, (u64)runtime, &slot), 0);
+	EQ(slot.tsd, 0x80);
+	EQ(slot.tsd_in_block, 72);
+}
+
+TEST(python_thread_does_not_follow_a_list_for_ever)
+{
+	struct python_layout l = layout_of(12);
+	struct lang_process process = self();
+	struct python_slot slot = { 0 };
+
+	make_threads(&l);
+	put(thread[1], l.thread_next, (u64)thread[0]);
+	put(interpreter, l.interpreter_next, (u64)interpreter);
+	EQ(python_thread_find(&process, &l, (u64)runtime, &slot), -EAGAIN);
+}
+
+static int attach(u32 version, struct runtime_slot *slot, void **ret_state)
+{
+	struct python_facts facts = { .layout = layout_of(12), .runtime_ea = (u64)runtime };
+	struct lang_process process = self();
+	struct lang_place place = { 0 };
+	static struct lang_file file;
+
+	make_threads(&facts.layout);
+	pthread_self_made[(0x310 + 8) / 8] = (u64)thread[1];
+	facts.layout.version = version;
+	memcpy(file.facts, &facts, sizeof(facts));
+	return python_ops.attach(&process, &file, &place, slot, ret_state);
+}
+
+TEST(python_attach_fills_the_slot)
+{
+	struct runtime_slot slot = { 0 };
+	struct python_slot words;
+	void *state = NULL;
+
+	if (REG_RA == 30)
+		SKIP("not on arm64");
+	EQ(attach(PYTHON_VERSION(12), &slot, &state), 0);
+	memcpy(&words, slot.word, sizeof(words));
+	EQ(words.frames, PYTHON_CSHIMS);
+	EQ(words.tsd, 0x318);
+	EQ(words.code_block, 64);
+	EQ(words.code_line, 4);
+	EQ(words.code_file, 48);
+	python_ops.detach(state);
+	/* A version that is not known is taken up, and told of. */
+	EQ(attach(PYTHON_VERSION(15), &slot, &state), 1);
+	python_ops.detach(state);
+}
+
+TEST(python_attach_survives_each_failed_allocation)
+{
+	struct runtime_slot slot;
+	void *state = NULL;
+
+	if (REG_RA == 30)
+		SKIP("not on arm64");
+	for (long i = 0; i < 2; i++) {
+		int r;
+
+		test_alloc_fail(i);
+		r = attach(PYTHON_VERSION(12), &slot, &state);
+		test_alloc_reset();
+		EQ(r, -ENOMEM);
+	}
+}
+
+TEST(python_does_not_name_code_that_is_gone)
+{
+	struct lang_process process = self();
+	struct runtime_slot slot = { 0 };
+	u8 code[256] = { 0 };
+	void *state = NULL;
+
+	if (REG_RA == 30)
+		SKIP("not on arm64");
+	EQ(attach(PYTHON_VERSION(12), &slot, &state), 0);
+	put(code, 112, 0x1000);
+	put(code, 120, 0x2000);
+	EQ(python_ops.resolve(state, &process, (u64[]){ python_cookie(0x1000, 0x2000, 1), (u64)code }, NULL), -ESTALE);
+	EQ(python_ops.resolve(state, &process, (u64[]){ 0, 64 }, NULL), -EFAULT);
+	python_ops.detach(state);
+}
