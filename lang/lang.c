@@ -90,6 +90,15 @@ u32 lang_left_out(const char *tracers)
 	return ~wanted & ~1u;
 }
 
+u32 lang_file_known(void)
+{
+	u32 known = 0;
+
+	for (u32 lang = 1; lang < LANG_MAX; lang++)
+		known |= (u32)(lang_list[lang] && lang_list[lang]->file) << lang;
+	return known;
+}
+
 int lang_read(const struct lang_process *process, u64 va, void *to, size_t bytes)
 {
 	struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)va, bytes };

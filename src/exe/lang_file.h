@@ -71,6 +71,9 @@ struct lang_file_ops {
 /* Asks each language; defined by lang/lang.c, which this layer cannot include. -ENODATA if none knows the file. */
 int lang_file_find(const struct exe *exe, struct lang_file *ret_file);
 
+/* Bit n: language n is asked. Also of lang/lang.c. */
+u32 lang_file_known(void);
+
 /* 0, or -EBADMSG if a block of that many bytes is not a struct lang_file. */
 int lang_file_check(const struct lang_file *file, size_t bytes);
 

@@ -14,6 +14,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "exe/lang_file.h"
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
 
@@ -32,12 +33,18 @@ struct rows_cache {
 /* A file: this, then struct rows. */
 struct cache_header {
 	char magic[8];
-	u32 version;		/* ROWS_COMPILE_VERSION */
+	u32 version;		/* cache_version() */
 	u32 rows_bytes;
 	u64 checksum;		/* of the rows, XXH3 */
 	u64 id_bytes;
 	u8 id[ROWS_CACHE_ID_MAX];
 };
+
+/* Rows carry the marks of languages: those of a wick that knew fewer of them are stale. */
+static u32 cache_version(void)
+{
+	return ROWS_COMPILE_VERSION | lang_file_known() << 16;
+}
 _Static_assert(sizeof(struct cache_header) == 64, "no padding, which would reach the disk");
 
 struct cache_name {
@@ -237,7 +244,7 @@ static int read_header(int fd, const u8 *id, size_t id_bytes, struct cache_heade
 		return r;
 	if (memcmp(ret_header->magic, CACHE_MAGIC, sizeof(ret_header->magic)))
 		return -EBADMSG;
-	if (ret_header->version != ROWS_COMPILE_VERSION)
+	if (ret_header->version != cache_version())
 		return -ESTALE;
 	memcpy(padded_id, id, id_bytes);
 	if (ret_header->id_bytes != id_bytes || memcmp(ret_header->id, padded_id, sizeof(padded_id)) ||
@@ -330,7 +337,7 @@ static int store(struct rows_cache *cache, const struct cache_name *name, const 
 
 int rows_cache_put(struct rows_cache *cache, const u8 *id, size_t id_bytes, const struct rows *rows)
 {
-	struct cache_header header = { .magic = CACHE_MAGIC, .version = ROWS_COMPILE_VERSION };
+	struct cache_header header = { .magic = CACHE_MAGIC, .version = cache_version() };
 	struct cache_name name;
 	int r;
 
