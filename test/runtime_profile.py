@@ -120,7 +120,7 @@ class Victim:
         end = time.monotonic() + limit
         try:
             start = cpu_seconds(self.pid)
-            while time.monotonic() < end and cpu_seconds(self.pid) - start < seconds:
+            while self.process.poll() is None and time.monotonic() < end and cpu_seconds(self.pid) - start < seconds:
                 time.sleep(0.05)
         except (FileNotFoundError, ProcessLookupError):
             pass

@@ -254,7 +254,10 @@ def corrupt():
     import random
     rng = random.Random(int(os.environ.get("VICTIM_SEED", "1")))
     code = id(spin.__code__)
-    places = [*range(40, 44), *range(104, 128)] if sys.version_info < (3, 11) else [*range(72, 76), *range(112, 144)]
+    # Of the code object, in that version: its first line; then file, name, qualified name and line table.
+    line, names, end = (40, 104, 128) if sys.version_info < (3, 11) else (68, 112, 144)
+    line += 4 * (sys.version_info[:2] == (3, 11))
+    places = [*range(line, line + 4), *range(names, end)]
     while True:
         spin(2000)
         where = rng.choice(places)
