@@ -9,9 +9,9 @@ import { lasted, opened, start } from "./chromium.mjs";
 const pages = {
   "/blank.html": "<!DOCTYPE html><title>blank</title><p>blank",
   "/d3.html": `<!DOCTYPE html><link rel="stylesheet" href="/peers/d3-flame-graph/dist/d3-flamegraph.css"><div id="chart"></div>
-<script src="/peers/d3/dist/d3.min.js"></script><script src="/peers/d3-flame-graph/dist/d3-flamegraph.min.js"></script>
+<script src="/peers/d3/dist/d3.min.js"></script><script src="/peers/d3-flame-graph/dist/d3-flamegraph.umd.min.js"></script>
 <script>fetch(new URLSearchParams(location.search).get("f")).then(answer => answer.json()).then(data => {
-  window.chart = flamegraph().width(1560).minFrameSize(1);
+  window.chart = (flamegraph.flamegraph ?? flamegraph.default)().width(1560).minFrameSize(1);
   d3.select("#chart").datum(data).call(chart);
 });</script>`,
   "/grafana.html": `<!DOCTYPE html><div id="root"></div><script type="module" src="/grafana.js"></script>`,
@@ -62,7 +62,7 @@ const viewers = {
     },
   },
   "d3-flame-graph 5": {
-    needs: "node_modules/d3-flame-graph/dist/d3-flamegraph.min.js",
+    needs: "node_modules/d3-flame-graph/dist/d3-flamegraph.umd.min.js",
     address: (at, size) => `${at}/d3.html?f=/data/${size}/d3.json`,
     ready: () => document.querySelectorAll("#chart .frame").length > 3,
     zoom: page => page.evaluate(() => [...document.querySelectorAll("#chart .frame")].sort((a, b) => b.getBoundingClientRect().width - a.getBoundingClientRect().width)[3]
