@@ -1,0 +1,3 @@
+module victims
+
+go 1.19
