@@ -163,7 +163,7 @@ static int link_nodes(struct encoder *e)
 /* What gcc and clang split off a function belongs to it. */
 static struct str whole_name(struct str name)
 {
-	const char *part = memmem(name.at, name.len, ".cold", 5);
+	const char *part = name.len ? memmem(name.at, name.len, ".cold", 5) : NULL;
 
 	return part && part > name.at ? (struct str){ name.at, (u32)(part - name.at) } : name;
 }
