@@ -12,7 +12,7 @@
 # make format      clang-format on everything
 # make fuzz        every *_fuzz.c for SECONDS=10
 # make bench       print what we promise about speed and memory, and whether it holds (bench-collector: of the relay alone,
-#                  bench-store: of the store)
+#                  bench-store: of the store, bench-formats: of readers and writers of files)
 # make install     PREFIX=/usr/local DESTDIR=
 MAKEFLAGS += -r --no-print-directory
 O       ?= build$(if $(SAN),/san)
@@ -174,6 +174,12 @@ $(O)/bench/store/store: $(O)/bench/store/store.o $(O)/bench/store/load.o $(filte
 	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 $(O)/bench/store/%.o: CPPFLAGS += -Ibench/store
 
+# Readers and writers of files beside those of others.
+bench-formats: all $(O)/bench/formats/codec
+	$(Q)WICK_BUILD=$(abspath $(O)) bench/formats/formats.py
+$(O)/bench/formats/codec: $(O)/bench/formats/codec.o $(filter-out $(O)/src/cmd/main.o,$(OBJS))
+	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 # Speeds of single steps, by CPU time.
 MICRO := $(sort $(wildcard bench/micro/*_micro.c))
 $(O)/bench/micro/%: $(O)/bench/micro/%_micro.o $(O)/bench/micro/micro.o $(filter-out $(O)/src/cmd/main.o,$(OBJS))
@@ -194,7 +200,7 @@ clean:
 	rm -rf build
 
 .PHONY: all check docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
-	test test-all test-kernels bench bench-collector bench-ui bench-store micro install clean
+	test test-all test-kernels bench bench-collector bench-formats bench-ui bench-store micro install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "test.h"
+#include "base/cleanup.h"
 #include "base/utf8.h"
 
 TEST(pb_reads_what_it_wrote)
@@ -195,4 +196,30 @@ TEST(pb_unpacks_only_numbers_within_limits)
 		EQ(list.err, cases[i].fits ? 0 : -EBADMSG);
 		free(got);
 	}
+}
+
+TEST(pb_packs_numbers_of_every_length)
+{
+	u32 numbers[2 * 32 + 1], got[2 * 32 + 1], count = 0;
+	_cleanup_(buf_done) struct buf b;
+	struct pb r, list;
+	struct pb_field f;
+
+	for (u32 bit = 0; bit < 32; bit++) {
+		numbers[count++] = 1u << bit;
+		numbers[count++] = (1u << bit) - 1;
+	}
+	numbers[count++] = UINT32_MAX;
+	buf_init(&b, 1024);
+	pb_put_packed_u32(&b, 1, numbers, count);
+	r = pb_from(b.data, b.len);
+	OK(pb_next(&r, &f));
+	list = f.body;
+	EQ(pb_count(&list), count);
+	for (u32 i = 0; i < count; i++)
+		EQ(pb_varint(&list), numbers[i]);
+	EQ(pb_left(&list), 0);
+	list = f.body;
+	EQ(pb_unpack(&list, UINT32_MAX, true, got), count);
+	OK(!memcmp(got, numbers, sizeof(numbers)));
 }
