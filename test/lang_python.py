@@ -23,7 +23,7 @@ PYSPY = "0.4.3"
 SCENARIOS = {
     "split": ("split [> (a|b|c)]", {"a": 0.6, "b": 0.3, "c": 0.1}),
     "recursion": ("recursion [> down( > down){0,499}] [> spin]", {"spin": None}),
-    "exceptions": ("exceptions [> catcher [> (thrower|handler) [> spin]]]", {"thrower": 0.5, "handler": 0.5}),
+    "exceptions": ("exceptions [> catcher [> (thrower|handler) [> spin]]]", {"spin": None}),
     "generators": ("generators [? doubled [? numbers [> spin]]]", {"spin": None}),
     "coroutines": ("coroutines(;(\\*|(\\w|\\.)+))*", {"inner": None}),
     "sorting": ("sorting [* key [> spin]]", {"key": None}),
@@ -42,7 +42,7 @@ SCENARIOS = {
 }
 # Without main() above: a thread begins by itself, and a greenlet has its own stack.
 OTHER = {
-    "threads": "Thread._bootstrap > Thread._bootstrap_inner > Thread.run ? (thread_0|thread_1) [> spin]",
+    "threads": "Thread._bootstrap > Thread._bootstrap_inner ? Thread.run ? (thread_0|thread_1) [> spin]",
     "switching": "(<module>;main;)?.*switching.<locals>.run [> green [> spin]]",
     # Frames of an interpreter say nothing of the one that has started it.
     "subinterpreter": "(<module> > main > subinterpreter * )?<module> [> sub]",

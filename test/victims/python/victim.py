@@ -5,6 +5,7 @@ What a caller's line must be is marked: "# -> CALLEE". Runs on CPython 3.8 and l
 """
 import asyncio
 import ctypes
+import itertools
 import os
 import re
 import sys
@@ -21,29 +22,30 @@ def spin(n):
 def a(n):
     total = 0
     for i in range(n):
-        total += i * i
+        total = total + i & 1023  # small: the cost of a round must not depend on n
     return total
 
 
 def b(n):
     total = 0
     for i in range(n):
-        total += i * i
+        total = total + i & 1023  # small: the cost of a round must not depend on n
     return total
 
 
 def c(n):
     total = 0
     for i in range(n):
-        total += i * i
+        total = total + i & 1023  # small: the cost of a round must not depend on n
     return total
 
 
 def split():
-    while True:
-        a(6000)  # -> a
-        b(3000)  # -> b
-        c(1000)  # -> c
+    # Rounds of one length could keep step with the sampler's clock.
+    for length in itertools.cycle((300, 700, 1300, 500, 1700, 1100)):
+        a(6 * length)  # -> a
+        b(3 * length)  # -> b
+        c(1 * length)  # -> c
 
 
 def down(n):
