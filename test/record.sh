@@ -45,6 +45,8 @@ check 'a command that does not exist: 127' status 127 "$WICK" record -o none.pb.
 check '... and nothing is written' test ! -e none.pb.gz
 check 'only the command is sampled' test "$(rows command.pb.gz --by process | sort -u)" = "$(basename "$(readlink -f /bin/sh)")"
 check 'options after the command are its own' status 3 "$WICK" record -q -o own.pb.gz sh -c 'exit 3' -d
+check 'a format that the profile does not suit fails' status 1 "$WICK" record -q -F 997 -o none.afdo -- "${WICK%/*}/victims/v-bare" 0.3
+check '... and what was recorded is kept' sh -c "'$WICK' report -n 1 none.afdo.otlp"
 "$WICK" record -q -F 997 -o children.pb.gz -- sh -c 'sh burn.sh & perl -e "1 for 1..5e6" & wait'
 check 'descendants are sampled' sh -c "'$WICK' report --by process children.pb.gz | grep -q perl"
 

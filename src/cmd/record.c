@@ -264,6 +264,17 @@ static int start(struct record *r, char **command)
 	return 0;
 }
 
+/* What cannot be written as wished is not lost: OTLP holds everything. */
+static void keep_aside(const struct record *r, const struct profile *profile)
+{
+	_cleanup_(freep) char *path = NULL;
+
+	if (!strcmp(r->values->output, "-") || asprintf(&path, "%s.otlp", r->values->output) < 0)
+		return;
+	if (files_write(&command_record, path, format_by_name("otlp"), profile) == 0)
+		(void)command_fail(&command_record, "what was recorded is in %s", path);
+}
+
 /* Writes what there is; 0, or the exit status. */
 static int finish(struct record *r, int taken)
 {
@@ -275,8 +286,10 @@ static int finish(struct record *r, int taken)
 		(void)command_fail(&command_record, "sampling ended early: %s; writing what was taken",
 				   strerror(-taken));
 	err = files_write(&command_record, r->values->output, r->format, profile);
-	if (err)
+	if (err) {
+		keep_aside(r, profile);
 		return err;
+	}
 	if (!r->values->quiet)
 		print_summary(r, profile);
 	return taken < 0;

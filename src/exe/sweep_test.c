@@ -227,6 +227,9 @@ TEST(sweep_agrees_with_call_frame_information)
 	OK(exe_section_named(exe, ".text", &text));
 	tally.rows = rows;
 	sweep = sweep_new(exe);
+	/* A build with sanitizers has more code than is swept of one file. */
+	if (text.bytes > SWEEP_BYTES_MAX)
+		text.bytes = SWEEP_BYTES_MAX;
 	for (u64 at = 0; at < text.bytes; at += SWEEP_RANGE_MAX) {
 		u64 bytes = text.bytes - at < SWEEP_RANGE_MAX ? text.bytes - at : SWEEP_RANGE_MAX;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/saturate.h"
 #include "base/utf8.h"
 #include "profile/any.h"
 #include "wire/flametree.h"
@@ -53,7 +54,7 @@ static int place_nodes(struct drawing *d)
 
 		for (u32 child = nodes[i].child; child; child = nodes[child].next) {
 			d->left[child] = at;
-			at += nodes[child].total;
+			at = saturating_add(at, nodes[child].total);
 		}
 		if (nodes[i].depth > d->depth && is_drawn(d, i))
 			d->depth = nodes[i].depth;
