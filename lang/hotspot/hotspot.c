@@ -13,7 +13,7 @@
 #include "lang/hotspot/copy.h"
 #include "lang/hotspot/hotspot.skel.h"
 #include "lang/hotspot/hotspot_file.h"
-#include "lang/hotspot/memory.h"
+#include "lang/memory.h"
 #include "lang/hotspot/method.h"
 #include "lang/hotspot/nmethod.h"
 #include "lang/hotspot/vm.h"

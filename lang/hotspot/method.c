@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lang/hotspot/memory.h"
+#include "lang/memory.h"
 #include "lang/hotspot/unsigned5.h"
 #include "lang/hotspot/vm.h"
 #include "lang/lang.h"

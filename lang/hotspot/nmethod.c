@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "lang/hotspot/memory.h"
+#include "lang/memory.h"
 #include "lang/hotspot/method.h"
 #include "lang/hotspot/unsigned5.h"
 #include "lang/hotspot/vm.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lang/hotspot/unsigned5.h"
 
-#include "lang/hotspot/memory.h"
+#include "lang/memory.h"
 
 #define BYTES_MAX 5
 #define HIGH_SHIFT 6	/* 64 of the 256 values say that there is more */

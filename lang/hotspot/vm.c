@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lang/hotspot/memory.h"
+#include "lang/memory.h"
 
 #define ENTRIES_MAX 16384	/* JDK 21 has 1,100 */
 #define STRIDE_MAX 4096

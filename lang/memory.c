@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lang/hotspot/memory.h"
+#include "lang/memory.h"
 
 #include <string.h>
 

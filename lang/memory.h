@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a JVM's memory by pages, so that many small things cost few calls. What is read holds for one question:
+ * Reads a process's memory by pages, so that many small things cost few calls. What is read holds for one question:
  * memory_begin() forgets it. The first failure is kept, and all reads after it give nothing: check memory_err() once.
  */
-#ifndef LANG_HOTSPOT_MEMORY_H
-#define LANG_HOTSPOT_MEMORY_H
+#ifndef LANG_MEMORY_H
+#define LANG_MEMORY_H
 
 #include <stddef.h>
 
