@@ -62,7 +62,7 @@ static u16 number_rule(struct rows_build *build, const struct unwind_rule *rule)
 {
 	u32 i = hash_rule(rule) % SLOT_COUNT;
 
-	if (rule->kind == RULE_NONE)
+	if (rule->kind == RULE_NONE && !rule->lang)
 		return NONE;
 	for (; build->slots[i]; i = (i + 1) % SLOT_COUNT)
 		if (!memcmp(&build->rules[build->slots[i] - 1], rule, sizeof(*rule)))

@@ -45,7 +45,8 @@ static void add_range(struct rows_build *build, const struct lang_file *file, u6
 int rows_mark(const struct rows *rows, const struct lang_file *file, struct rows **ret_rows)
 {
 	_cleanup_(rows_build_freep) struct rows_build *build = rows_build_new();
-	const struct unwind_rule *rules = rows_rules(rows);
+	const struct unwind_rule *rules = rows_rules(rows), none = { .kind = RULE_NONE };
+	u64 end_ea = 0;		/* of the page before */
 
 	if (!build)
 		return -ENOMEM;
@@ -55,10 +56,14 @@ int rows_mark(const struct rows *rows, const struct lang_file *file, struct rows
 		const u16 *low = rows_low(rows) + page->first, *rule = rows_rule(rows) + page->first;
 		u64 base = (u64)page->number << ROWS_PAGE_SHIFT;
 
+		/* Pages without rows may be marked, too: code that no compiler has made has none. */
+		add_range(build, file, end_ea, base, &none);
 		for (u32 i = 0; i < page->count; i++)
 			add_range(build, file, base + low[i],
 				  base + (i + 1 < page->count ? low[i + 1] : 1u << ROWS_PAGE_SHIFT), &rules[rule[i]]);
+		end_ea = base + (1u << ROWS_PAGE_SHIFT);
 	}
+	add_range(build, file, end_ea, UINT64_MAX, &none);
 	return rows_build_finish(build, rows->machine, rows->text_bytes, ret_rows);
 }
 

@@ -47,6 +47,32 @@ TEST(rows_mark_splits_at_the_bounds)
 	free(marked);
 }
 
+TEST(rows_mark_marks_code_without_rows)
+{
+	struct lang_file file = { .lang = 3, .mark_count = 2, .marks = { { 0x50010, 0x70020 }, { 0x90000, 0x90001 } } };
+	struct rows_build *build = rows_build_new();
+	struct rows *rows = NULL, *marked = NULL;
+
+	OK(build);
+	rows_build_add(build, 0x10, &(struct unwind_rule){ .kind = RULE_END });
+	rows_build_add(build, 0x20, &(struct unwind_rule){ .kind = RULE_NONE });
+	rows_build_add(build, 0x80010, &(struct unwind_rule){ .kind = RULE_END });
+	rows_build_add(build, 0x80020, &(struct unwind_rule){ .kind = RULE_NONE });
+	EQ(rows_build_finish(build, 62, 0x1000, &rows), 0);
+	rows_build_free(build);
+	EQ(rows_mark(rows, &file, &marked), 0);
+	EQ(rows_check(marked, marked->bytes), 0);
+	for (u64 ea = 0; ea < 0xa0000; ea++) {
+		const struct unwind_rule *before = rows_find(rows, ea), *after = rows_find(marked, ea);
+		u32 lang = (ea >= 0x50010 && ea < 0x70020) || ea == 0x90000 ? 3 : 0;
+
+		EQ(after ? after->kind : RULE_NONE, before ? before->kind : RULE_NONE);
+		EQ(after ? after->lang : 0, lang);
+	}
+	free(rows);
+	free(marked);
+}
+
 TEST(rows_mark_without_marks_changes_nothing)
 {
 	struct lang_file file = { .lang = 3 };
