@@ -9,6 +9,7 @@
 #define LANGS(X)                \
 	X(1, PYTHON, python)    \
 	X(2, GO, go)            \
+	X(3, V8, v8)            \
 	X(4, HOTSPOT, hotspot)  \
 	X(5, JIT, jit)
 

@@ -15,12 +15,12 @@ struct sym {
 /* Adds a symbol table of that kind and its strings. */
 static inline void forge_symbols(struct forge *f, const char *name, u32 type, const struct sym *syms, u32 count)
 {
-	Elf64_Sym table[32] = { 0 };
-	char strings[1024] = "";
+	Elf64_Sym table[96] = { 0 };
+	char strings[8192] = "";
 	Elf64_Shdr *header;
 	u32 at = 1;
 
-	OK(count < 32);
+	OK(count < 96);
 	for (u32 i = 0; i < count; i++) {
 		table[i + 1] = (Elf64_Sym){ .st_name = at, .st_info = ELF64_ST_INFO(syms[i].binding, syms[i].type),
 					    .st_shndx = 1, .st_value = syms[i].ea, .st_size = syms[i].bytes };

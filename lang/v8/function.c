@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lang/v8/function.h"
+
+#include <errno.h>
+
+#include "lang/lang.h"
+#include "lang/v8/heap.h"
+#include "lang/v8/positions.h"
+
+#define SCOPE_LOCALS_MAX 65536
+#define SCOPE_INLINED_LOCALS 75	/* a scope with so many names has them in a table of its own */
+#define SCOPE_TAIL 8		/* words behind its variables that are looked at */
+#define TABLE_MAX 65536		/* bytes of a table of positions */
+
+u32 function_literal_id(struct heap *h, u64 shared)
+{
+	return heap_field32(h, shared, h->layout.at[V8_SHARED_FLAGS] + sizeof(u32));
+}
+
+/* What a ScopeInfo tells of its function. */
+struct scope {
+	u64 name, inferred;	/* strings, or 0 */
+	s32 start;		/* in the script, or FUNCTION_NO_POSITION */
+};
+
+static u64 scope_word(struct heap *h, u64 scope, u64 index)
+{
+	return heap_field(h, scope, 8 * (index + 1));
+}
+
+/*
+ * Behind the variables: [the class's variable,] [name, its place,] [the name that it goes by otherwise,] start, end.
+ * Names are strings, or undefined; which of them are there, flags say that every version has at other bits.
+ */
+static struct scope read_scope(struct heap *h, u64 object)
+{
+	struct scope scope = { .start = FUNCTION_NO_POSITION };
+	u64 locals = scope_word(h, object, h->layout.at[V8_SCOPE_LOCALS]), word, last = 1;	/* a pointer */
+	u64 first = h->layout.at[V8_SCOPE_VARS];
+	u32 count = (u32)(locals >> 32);
+
+	if (!heap_is_small(locals) || count > SCOPE_LOCALS_MAX) {
+		heap_stale(h);
+		return scope;
+	}
+	first += count < SCOPE_INLINED_LOCALS ? 2 * (u64)count : 1 + (u64)count;
+	for (u32 i = 0; i < SCOPE_TAIL && !h->memory.err; i++, last = word) {
+		word = scope_word(h, object, first + i);
+		if (heap_is_small(word)) {
+			if (heap_is_small(last) && heap_small(last) >= 0 && heap_small(word) > heap_small(last)) {
+				scope.start = heap_small(last);
+				break;
+			}
+		} else if (heap_is_string(h, word)) {
+			*(scope.name ? &scope.inferred : &scope.name) = word;
+			i += !scope.inferred;		/* the name's place */
+		}
+	}
+	return scope;
+}
+
+static void scope_text(struct heap *h, const struct scope *scope, char *text, size_t bytes)
+{
+	text[0] = '\0';
+	if (scope->name)
+		heap_text(h, scope->name, text, bytes);
+	if (!text[0] && scope->inferred)
+		heap_text(h, scope->inferred, text, bytes);
+}
+
+/* The name, and where the function starts if that is known. */
+static s32 name_of(struct heap *h, u64 shared, char *text, size_t bytes)
+{
+	u64 object = heap_field(h, shared, h->layout.at[V8_SHARED_NAME]);
+	struct scope scope;
+
+	text[0] = '\0';
+	if (heap_is_small(object))
+		return FUNCTION_NO_POSITION;	/* it has none */
+	if (heap_is_string(h, object)) {
+		heap_text(h, object, text, bytes);
+		return FUNCTION_NO_POSITION;
+	}
+	heap_expect(h, object, V8_TYPE_SCOPE);
+	scope = read_scope(h, object);
+	scope_text(h, &scope, text, bytes);
+	return scope.start;
+}
+
+/* The Script, by way of what a debugger has put in its place; 0 if it has none, as built-in functions do. */
+static u64 script_of(struct heap *h, u64 shared)
+{
+	u64 object = heap_field(h, shared, h->layout.at[V8_SHARED_SCRIPT]);
+
+	if (heap_type(h, object) == h->layout.at[V8_TYPE_SCRIPT])
+		return object;
+	return 0;
+}
+
+/* By the table of ends that V8 makes when it first needs one: the lines that end before the position. */
+static u32 lines_by_ends(struct heap *h, u64 ends, s32 position)
+{
+	u32 low = 0, high = heap_length(h, ends);
+
+	while (low < high && !h->memory.err) {
+		u32 mid = low + (high - low) / 2;
+
+		if (heap_small(heap_element(h, ends, mid)) < position)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static u32 line_of(struct heap *h, u64 script, s32 position)
+{
+	u64 ends = heap_field(h, script, h->layout.at[V8_SCRIPT_LINE_ENDS]);
+	u64 first = heap_field(h, script, h->layout.at[V8_SCRIPT_NAME] + 8);	/* of scripts inside of others */
+	u64 source;
+	u32 lines;
+
+	if (heap_is_pointer(ends) && heap_type(h, ends) == h->layout.at[V8_TYPE_ARRAY] && heap_length(h, ends)) {
+		lines = lines_by_ends(h, ends, position);
+	} else {
+		source = heap_field(h, script, h->layout.at[V8_SCRIPT_SOURCE]);
+		lines = heap_count_lines(h, source, (u32)position);
+	}
+	return lines + 1 + (heap_is_small(first) && heap_small(first) > 0 ? (u32)heap_small(first) : 0);
+}
+
+static void script_text(struct heap *h, u64 script, char *text, size_t bytes)
+{
+	u64 name = heap_field(h, script, h->layout.at[V8_SCRIPT_NAME]);
+
+	text[0] = '\0';
+	if (heap_is_pointer(name) && heap_is_string(h, name))
+		heap_text(h, name, text, bytes);
+}
+
+int function_name(struct heap *h, u64 shared, s32 position, struct lang_names *names)
+{
+	char name[LANG_TEXT_MAX], file[LANG_TEXT_MAX] = "";
+	u64 script;
+	u32 line = 0;
+	s32 start;
+
+	heap_expect(h, shared, V8_TYPE_SHARED);
+	start = name_of(h, shared, name, sizeof(name));
+	if (position < 0)
+		position = start;
+	script = script_of(h, shared);
+	if (script)
+		script_text(h, script, file, sizeof(file));
+	if (h->memory.err)
+		return h->memory.err;
+	if (script && position >= 0)
+		line = line_of(h, script, position);
+	/* A line that cannot be had does not take the name away. */
+	lang_names_line(names, name[0] ? name : "(anonymous)", file, h->memory.err ? 0 : line);
+	return 0;
+}
+
+u64 function_bytecode(struct heap *h, u64 shared)
+{
+	u64 data = heap_field(h, shared, h->layout.at[V8_SHARED_DATA]);
+
+	if (!heap_is_pointer(data))
+		return 0;
+	if (heap_type(h, data) == h->layout.at[V8_TYPE_CODE])	/* baseline code, which has it in turn */
+		data = heap_field(h, data, h->layout.at[V8_CODE_DEOPT]);
+	return heap_type(h, data) == h->layout.at[V8_TYPE_BYTECODE] ? data : 0;
+}
+
+s32 function_bytecode_position(struct heap *h, u64 array, u64 offset)
+{
+	u64 header = h->layout.at[V8_BYTECODE_DATA] - 1;
+	u8 bytes[TABLE_MAX];
+	u64 table;
+	u32 length;
+
+	if (!array || offset < header || offset - header >= heap_length(h, array))
+		return FUNCTION_NO_POSITION;
+	table = heap_field(h, array, h->layout.bytecode_positions);
+	/* Made only when it is needed: until then it is something else. */
+	if (!heap_is_pointer(table) || heap_type(h, table) != h->layout.at[V8_TYPE_BYTES])
+		return FUNCTION_NO_POSITION;
+	length = heap_length(h, table);
+	if (length > sizeof(bytes))
+		length = sizeof(bytes);
+	memory_read(&h->memory, table - 1 + HEAP_ELEMENTS, bytes, length);
+	return h->memory.err ? FUNCTION_NO_POSITION :
+			       position_offset(positions_find(bytes, length, (u32)(offset - header)));
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads V8's objects, each only if it is of the type that it should be: a collector moves and frees them meanwhile. The
+ * first that is not sets the memory's error, -ESTALE; reads after it give nothing.
+ */
+#ifndef LANG_V8_HEAP_H
+#define LANG_V8_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lang/memory.h"
+#include "lang/v8/layout.h"
+
+struct heap {
+	struct layout layout;
+	struct memory memory;
+	u64 stream_map;		/* the Map of pieces of generated code, once one was seen; 0 */
+};
+
+/* Objects are tagged pointers, as they are in the fields of others. */
+static inline bool heap_is_pointer(u64 word)
+{
+	return (word & 3) == 1;
+}
+
+static inline bool heap_is_small(u64 word)
+{
+	return !(u32)word;
+}
+
+static inline s32 heap_small(u64 word)
+{
+	return (s32)(word >> 32);
+}
+
+/* The instance type of an object; 0 sets the error. */
+u32 heap_type(struct heap *heap, u64 object);
+
+/* Sets the error if it is of another type. */
+void heap_expect(struct heap *heap, u64 object, enum v8_number type);
+
+u64 heap_field(struct heap *heap, u64 object, u64 offset);
+u32 heap_field32(struct heap *heap, u64 object, u64 offset);
+
+/* An array's elements: their count, checked to be one; and the bytes of a ByteArray. */
+u32 heap_length(struct heap *heap, u64 array);
+u64 heap_element(struct heap *heap, u64 array, u32 index);
+#define HEAP_ELEMENTS 16	/* offset of the first, of every kind of array */
+
+bool heap_is_string(struct heap *heap, u64 object);
+
+/* A string as UTF-8, cut to fit, to at least 8 bytes; "" if it cannot be read. */
+void heap_text(struct heap *heap, u64 string, char *to, size_t to_bytes);
+
+/* How many lines end in the first `end` characters of a string; past a bound it sets the error. */
+u32 heap_count_lines(struct heap *heap, u64 string, u32 end);
+
+void heap_stale(struct heap *heap);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the fields of V8's objects are: what it publishes, and, where that has gaps, what its version tells. */
+#ifndef LANG_V8_LAYOUT_H
+#define LANG_V8_LAYOUT_H
+
+#include "lang/v8/v8.h"
+#include "lang/v8/v8_file.h"
+
+struct layout {
+	u64 at[V8_NUMBER_COUNT];	/* V8_MISSING: not known */
+	/* Not published. */
+	u16 code_start;			/* of a Code: the address of its instructions */
+	u16 code_flags, code_bytes;
+	u16 bytecode_positions;		/* of a BytecodeArray: its table of source positions */
+};
+
+/* -ENOTSUP if the version is not known well enough, or compresses its pointers. */
+int layout_read(const u64 facts[LANG_FACTS_MAX], struct layout *ret_layout);
+
+void layout_slot(const struct layout *layout, struct v8_slot *ret_slot);
+
+#endif

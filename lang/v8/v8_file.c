@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lang/v8/v8_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "exe/elf.h"
+#include "exe/symtab.h"
+
+#define BUILTINS_MAX (64u << 20)	/* bytes; 2 MiB in Node 20 */
+
+static u64 number_at(const struct exe *exe, u64 ea)
+{
+	const u8 *at = exe_bytes_at(exe, ea, sizeof(s32));
+	s32 value = 0;		/* what is 0 need not be in the file */
+
+	if (at)
+		memcpy(&value, at, sizeof(value));
+	return (u64)(s64)value;
+}
+
+/*
+ * What a function of two instructions returns: a constant, an address near it, or a word near it. The built-in code has
+ * no exported symbol, but there is a function for its address and one for its size.
+ */
+static u64 returned_by(const struct exe *exe, u64 ea)
+{
+	static const u8 ret = 0xc3;
+	const u8 *at = exe_bytes_at(exe, ea, 8);
+	u32 operand;
+
+	if (at && !memcmp(at, "\xf3\x0f\x1e\xfa", 4)) {	/* endbr64 */
+		ea += 4;
+		at = exe_bytes_at(exe, ea, 8);
+	}
+	if (!at)
+		return 0;
+	if (at[0] == 0xb8 && at[5] == ret) {				/* mov eax, operand */
+		memcpy(&operand, at + 1, sizeof(operand));
+		return operand;
+	}
+	if (at[0] == 0x48 && at[1] == 0x8d && at[2] == 0x05 && at[7] == ret) {	/* lea rax, [rip + operand] */
+		memcpy(&operand, at + 3, sizeof(operand));
+		return ea + 7 + (u64)(s64)(s32)operand;
+	}
+	if (at[0] == 0x8b && at[1] == 0x05 && at[6] == ret) {		/* mov eax, [rip + operand] */
+		memcpy(&operand, at + 2, sizeof(operand));
+		return number_at(exe, ea + 6 + (u64)(s64)(s32)operand);
+	}
+	return 0;
+}
+
+static int mark_builtins(const struct exe *exe, struct lang_file *file)
+{
+	struct symtab_wanted wanted[] = {
+		{ .name = "_ZN2v88internal23DefaultEmbeddedBlobCodeEv" },
+		{ .name = "_ZN2v88internal27DefaultEmbeddedBlobCodeSizeEv" },
+	};
+	u64 start, bytes;
+
+	if (symtab_find(exe, SHT_DYNSYM, wanted, 2) != 2)
+		return -ENODATA;
+	start = returned_by(exe, wanted[0].ea);
+	bytes = returned_by(exe, wanted[1].ea);
+	if (!bytes || bytes > BUILTINS_MAX || !exe_executable(exe, start) || !exe_bytes_at(exe, start, bytes))
+		return -ENODATA;
+	file->marks[0] = (struct lang_mark){ start, start + bytes };
+	file->mark_count = 1;
+	return 0;
+}
+
+static int recognise(const struct exe *exe, struct lang_file *ret_file)
+{
+	struct symtab_wanted first = { .name = "v8dbg_off_fp_function" };
+	struct symtab_wanted wanted[V8_NUMBER_COUNT] = {
+#define X(ID, symbol) [V8_##ID] = { .name = symbol },
+		V8_NUMBERS(X)
+#undef X
+	};
+
+	/* One is looked for in every file, the rest only in V8's. */
+	if (exe->machine != EM_X86_64 || symtab_find(exe, SHT_DYNSYM, &first, 1) != 1 ||
+	    mark_builtins(exe, ret_file) < 0)
+		return -ENODATA;
+	(void)symtab_find(exe, SHT_DYNSYM, wanted, V8_NUMBER_COUNT);
+	for (u32 i = 0; i < V8_NUMBER_COUNT; i++)
+		ret_file->facts[i] = wanted[i].found ? number_at(exe, wanted[i].ea) : V8_MISSING;
+	return 0;
+}
+
+const struct lang_file_ops v8_file_ops = {
+	.recognise = recognise,
+};

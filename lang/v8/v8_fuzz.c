@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A V8 that has written into its own objects: each 12 bytes are an offset in its memory and a word to put there. */
+#include <stdint.h>
+
+#include "lang/named.h"
+#include "test/forge_v8.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+extern const struct lang_ops v8_ops;
+
+static void damage(const uint8_t *data, size_t size)
+{
+	u32 offset;
+	u64 word;
+
+	for (; size >= sizeof(offset) + sizeof(word); size -= 12, data += 12) {
+		memcpy(&offset, data, sizeof(offset));
+		memcpy(&word, data + 4, sizeof(word));
+		v8_put(V8_VA + offset % (V8_BYTES - 8), word, sizeof(word));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct lang_process process = { .pid = (u32)getpid() };
+	struct lang_file file = { .lang = LANG_V8 };
+	struct lang_place place = { .path = "" };
+	struct v8 v8 = forge_v8();
+	const u64 frames[][2] = {
+		{ v8.leaf, (u64)V8_INTERPRETED << V8_KIND_SHIFT | 2ull << V8_COOKIE_SHIFT | 58 },
+		{ v8.run, (u64)V8_COMPILED << V8_KIND_SHIFT | 1ull << V8_COOKIE_SHIFT | (V8_CODE_VA + 0x40) },
+		{ (u64)FRAME_VA << FRAME_KIND_SHIFT | (V8_CODE_VA + 0x20), 0 },
+	};
+	struct runtime_slot slot;
+	struct named names;
+	void *state;
+
+	for (u32 i = 0; i < V8_NUMBER_COUNT; i++)
+		file.facts[i] = (u64)(s64)v8_numbers[i];
+	OK(v8_ops.attach(&process, &file, &place, &slot, &state) == 0);
+	damage(data, size);
+	named_init(&names);
+	for (u32 i = 0; i < sizeof(frames) / sizeof(*frames); i++)
+		(void)named_find(&names, &v8_ops, state, &process, frames[i], 0);
+	named_done(&names);
+	v8_ops.detach(state);
+	return 0;
+}
