@@ -20,10 +20,10 @@ class Stacks:
     """The user stacks of one process, outermost frame first, each with how often it was seen and its attributes.
 
     With a kind, samples before the first frame of that kind do not count: until wick has looked at the process they
-    have none. How long that took is `late_ns`.
+    have none. How long that took is `late_ns`. With settle_ns, those of so long after it do not count either.
     """
 
-    def __init__(self, profile, pid, kind=None):
+    def __init__(self, profile, pid, kind=None, settle_ns=0):
         self.profile = profile
         self.cache = {}
         mine = [(self.user_frames(s), s) for s in profile.samples if s.pid == pid]
@@ -31,7 +31,7 @@ class Stacks:
         seen = [t for frames, s in mine for t in s.times_ns if any(f.kind == kind for f in frames)]
         first_ns = min(seen) if kind and seen else 0
         self.late_ns = first_ns - min(times) if first_ns else 0
-        self.all = [(frames, self.counted(s, first_ns), s.attributes) for frames, s in mine]
+        self.all = [(frames, self.counted(s, first_ns + settle_ns), s.attributes) for frames, s in mine]
         self.count = sum(count for _, count, _ in self.all)
 
     @staticmethod
@@ -126,7 +126,7 @@ class Victim:
             pass
 
 
-def record_beside(victim, samples, kind, during=None):
+def record_beside(victim, samples, kind, during=None, settle_ns=0):
     """Records the victim until it was sampled about so often; during() runs meanwhile. (recording, Stacks or None)"""
     recording = Recording(["-p", str(victim.pid)])
     if during:
@@ -136,4 +136,4 @@ def record_beside(victim, samples, kind, during=None):
     recording.wait()
     if recording.status != 0:
         return recording, None
-    return recording, Stacks(recording.profile(), victim.pid, kind)
+    return recording, Stacks(recording.profile(), victim.pid, kind, settle_ns)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JavaScript in Node.js: test/victims/v8/victim.js against what its source says of its stacks, with V8's tiers as they
+come and with single ones, and against Node's own profiler (--cpu-prof)."""
+import collections
+import glob
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+from common import RATE_HZ, ROOT
+from runtime_profile import Victim, record_beside
+
+KIND = "v8js"
+VICTIM = os.path.join(ROOT, "test", "victims", "v8", "victim.js")
+VERSION = "20"
+VERSIONS = ["20"]
+EXACT = 0.99
+SHARE_POINTS = 3
+JUDGE_POINTS = 5
+SAMPLES, FULL_SAMPLES = 1000, 5000
+# Until wick has its tables it walks copies of stacks; functions that the collector has moved since have no names there.
+SETTLE_NS = 300_000_000
+
+SPIN = "(;spin)?"
+# What is below main(); * is code that is not JavaScript: stubs, built-in functions, C++.
+SCENARIOS = {
+    "split": ("split(;(a|b|c)" + SPIN + ")?", {"a": 0.6, "b": 0.3, "c": 0.1}),
+    "recursion": ("recursion(;down){0,500}" + SPIN, {"spin": None}),
+    "exceptions": (r"exceptions(;(thrower|handler)(;\*)?" + SPIN + ")?.*", {"thrower": 0.5, "handler": 0.5}),
+    "generators": (r"generators(;\*)?(;numbers" + SPIN + ")?", {"numbers": None}),
+    "builtins": (r"builtins((;\*)?;each" + SPIN + ")?", {"each": None}),
+    "substitution": (r"substitution((;\*)?;replace" + SPIN + ")?", {"replace": None}),
+    "objects": (r"objects((;\*)?;Derived((;\*)?;Base|;größe)?" + SPIN + ")?", {"Base": 0.5, "größe": 0.5}),
+    "coroutines": (None, {"inner": None, "spin": None}),
+}
+TIERS = {
+    "interpreter": ["--no-opt", "--no-sparkplug", "--no-maglev"],
+    "baseline": ["--no-opt", "--always-sparkplug", "--no-maglev"],
+    "optimised": ["--always-turbofan"],
+}
+# The functions of the program that Node runs before it comes to main().
+BEFORE = r".*;main;"
+
+
+def find_node(version):
+    """Its path, or None with the reason."""
+    node = shutil.which("node")
+    if not node:
+        return None, "no node here"
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    return (node, "") if said.startswith(f"v{version}.") else (None, f"node is {said}")
+
+
+def stacks_of(command, samples):
+    with Victim(command) as victim:
+        if victim.pid is None:
+            return None, "the victim did not start"
+        recording, stacks = record_beside(victim, samples, KIND, settle_ns=SETTLE_NS)
+        return (stacks, "") if stacks and stacks.count else (None, recording.said()[-300:])
+
+
+def check_scenario(tap, name, command, scenario, samples):
+    pattern, shares = SCENARIOS[scenario]
+    stacks, reason = stacks_of([*command, VICTIM, scenario], samples)
+    if not tap.check(f"{name}: recorded", stacks is not None, reason):
+        return None
+    if pattern:
+        # What interrupts the innermost function, or what it calls in C++, is not the program's.
+        share, bad = stacks.matching(KIND, BEFORE + pattern + r"(;\*)?")
+        tap.check(f"{name}: every frame, in order", share >= EXACT, f"{100 * share:.2f} % of {stacks.count}")
+        for count, text in bad:
+            tap.note(f"{count} {text[-200:]}")
+    found = stacks.inclusive(KIND)
+    for function, wanted in shares.items():
+        got = found.get(function, 0)
+        good = got >= 0.97 if wanted is None else abs(got - wanted) <= SHARE_POINTS / 100
+        tap.check(f"{name}: share of {function}", good, f"{got:.3f}, of {wanted or 'nearly all'}")
+    return stacks
+
+
+def functions():
+    """{name: (its first line, its last)} of the victim's plain functions."""
+    found, name = {}, None
+    with open(VICTIM, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            words = line.replace("(", " ").split()
+            if line.startswith("function ") and words:
+                name = words[1]
+                found[name] = (number, number)
+            elif name and line.startswith("}"):
+                found[name] = (found[name][0], number)
+                name = None
+    return found
+
+
+def check_lines(tap, name, stacks):
+    """In the right file, and a line of the function."""
+    lines, right, wrong = functions(), 0, collections.Counter()
+    for frames, count, _ in stacks.all:
+        for frame in frames:
+            if frame.kind != KIND or frame.name not in lines or not frame.file.endswith("victim.js"):
+                continue
+            first, last = lines[frame.name]
+            if frame.file == VICTIM and first <= frame.line <= last:
+                right += count
+            else:
+                wrong[f"{frame.name} {frame.file}:{frame.line}"] += count
+    total = right + sum(wrong.values())
+    tap.check(f"{name}: files and lines", total and right / total >= EXACT, f"{right} of {total}")
+    for text, count in wrong.most_common(3):
+        tap.note(f"{count} {text}")
+
+
+def judged(folder):
+    """The inclusive share of each function by Node's own profile."""
+    with open(glob.glob(os.path.join(folder, "*.cpuprofile"))[0], encoding="utf-8") as file:
+        profile = json.load(file)
+    nodes = {node["id"]: node for node in profile["nodes"]}
+    parent = {child: node["id"] for node in profile["nodes"] for child in node.get("children", [])}
+    totals, all_of_them = collections.Counter(), 0
+    for sample in profile["samples"]:
+        names, at = set(), sample
+        while at is not None:
+            names.add(nodes[at]["callFrame"]["functionName"])
+            at = parent.get(at)
+        if "main" in names:
+            all_of_them += 1
+            totals.update(names)
+    return {name: count / max(1, all_of_them) for name, count in totals.items()}
+
+
+def check_judge(tap, name, node, samples):
+    with tempfile.TemporaryDirectory() as folder:
+        seconds = 2 + 2 * samples / RATE_HZ
+        # --cpu-prof does not tell what was inlined.
+        flags = ["--no-turbo-inlining", "--cpu-prof", f"--cpu-prof-dir={folder}"]
+        with Victim([node, *flags, VICTIM, "split", str(seconds)]) as victim:
+            _, stacks = record_beside(victim, samples, KIND, settle_ns=SETTLE_NS)
+            victim.process.wait(timeout=60 + seconds)
+        if not tap.check(f"{name}: judged", stacks and glob.glob(os.path.join(folder, "*.cpuprofile"))):
+            return
+        truth, found = judged(folder), stacks.inclusive(KIND)
+    off = {n: 100 * (found.get(n, 0) - truth.get(n, 0)) for n in ("split", "a", "b", "c", "spin")}
+    tap.check(f"{name}: within {JUDGE_POINTS} points of --cpu-prof", max(map(abs, off.values())) <= JUDGE_POINTS,
+              ", ".join(f"{n} {d:+.1f}" for n, d in off.items()))
+
+
+def run(tap, version, full):
+    node, reason = find_node(version)
+    samples = FULL_SAMPLES if full else SAMPLES
+    if not node:
+        tap.skip(f"v8 {version}", reason)
+        return
+    for scenario in SCENARIOS:
+        stacks = check_scenario(tap, f"{version} {scenario}", [node], scenario, samples)
+        if stacks and scenario == "split":
+            check_lines(tap, f"{version} {scenario}", stacks)
+    for tier, flags in TIERS.items():
+        check_scenario(tap, f"{version} split, {tier}", [node, *flags], "split", samples)
+    check_judge(tap, f"{version} split", node, samples)
