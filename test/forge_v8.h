@@ -62,7 +62,9 @@ struct v8 {
 
 static inline void v8_put(u64 va, u64 value, size_t bytes)
 {
-	memcpy((void *)(uintptr_t)va, &value, bytes);
+	volatile u64 at = va;	/* gcc takes constant addresses for those of nothing */
+
+	memcpy((void *)(uintptr_t)at, &value, bytes);
 }
 
 static inline void v8_set(u64 object, u64 offset, u64 value)
