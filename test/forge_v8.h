@@ -166,7 +166,7 @@ static inline void v8_optimise(struct v8 *v)
 	u64 inlined[2] = { outer, 0 }, literals[1] = { v->leaf | 2 }, deopt[8] = { 0 };
 	u64 code = v8_object(v, 245, 96), stream = V8_CODE_VA - 16 + 1;
 	u8 table[64];
-	u32 n = v8_number(table, 0x10);
+	u32 n = v8_number(table, 0x11);		/* 0x10: they start at -1 */
 
 	n += v8_number(table + n, (s64)outer);
 	n += v8_number(table + n, -0x31);		/* an expression, 0x30 on */
@@ -192,7 +192,7 @@ static inline struct v8 forge_v8(void)
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	struct v8 v = { .free_va = V8_VA + 0x1000 };
 	u8 positions[16];
-	u32 n = v8_number(positions, 4);
+	u32 n = v8_number(positions, 5);		/* 4 */
 
 	OK(at != MAP_FAILED);
 	n += v8_number(positions + n, (s64)v8_position(V8_INCREMENT_AT, -1));

@@ -27,13 +27,13 @@ u64 positions_find(const u8 *table, size_t bytes, u32 code_offset)
 {
 	const u8 *at = table, *end = table + bytes;
 	u64 code_delta, position_delta, position = 0, found = POSITION_NONE;
-	s64 code = 0, delta;
+	s64 code = -1, delta;		/* where a function is entered, before its first instruction */
 
 	while (positions_number(&at, end, &code_delta) && positions_number(&at, end, &position_delta)) {
 		delta = signed_of(code_delta);
 		/* Less than 0 is an expression, not a statement. */
 		code += delta < 0 ? -(delta + 1) : delta;
-		if (code < 0 || code > code_offset)
+		if (code < -1 || code > code_offset)
 			break;
 		position += (u64)signed_of(position_delta);
 		found = position;

@@ -5,8 +5,8 @@
 
 TEST(v8_positions_hold_from_their_code_on)
 {
-	/* Code 3, position 10; an expression, code 8, position 4; code 200, position 100. */
-	static const u8 table[] = { 3 << 1, 10 << 1, (6 << 1) - 1, (6 << 1) - 1, 0x80, 0x03, 0xc0, 0x01 };
+	/* Code 3, position 10; an expression, code 8, position 4; code 200, position 100. They start before 0. */
+	static const u8 table[] = { 4 << 1, 10 << 1, (6 << 1) - 1, (6 << 1) - 1, 0x80, 0x03, 0xc0, 0x01 };
 
 	EQ(positions_find(table, sizeof(table), 2), POSITION_NONE);
 	EQ(positions_find(table, sizeof(table), 3), 10);
