@@ -102,7 +102,11 @@ u32 lang_file_known(void)
 int lang_read(const struct lang_process *process, u64 va, void *to, size_t bytes)
 {
 	struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)va, bytes };
-	ssize_t got = process_vm_readv((pid_t)process->pid, &here, 1, &there, 1, 0);
+	ssize_t got;
+
+	if (process->is_gone)
+		return -ESRCH;
+	got = process_vm_readv((pid_t)process->pid, &here, 1, &there, 1, 0);
 
 	if (got == (ssize_t)bytes)
 		return 0;

@@ -25,6 +25,7 @@ struct lang_process {
 	u32 pid;
 	u64 serial;			/* never that of another program */
 	const struct maps *maps;	/* its executable mappings, sorted */
+	bool is_gone;			/* its memory is no more, and its pid may be another's */
 };
 
 /* Where in the process the runtime's file is. */

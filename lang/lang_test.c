@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lang/lang.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,4 +37,6 @@ TEST(lang_reads_memory_that_is_there)
 	EQ(lang_read_word(&self, (u64)(uintptr_t)&word), word);
 	EQ(lang_read_word(&self, 16), 0);
 	OK(lang_read(&self, UINT64_MAX - 3, &to, sizeof(to)) < 0);
+	self.is_gone = true;
+	EQ(lang_read(&self, (u64)(uintptr_t)&word, &to, sizeof(to)), -ESRCH);
 }

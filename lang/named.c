@@ -85,6 +85,7 @@ static struct window_frame name_frame(struct named *n, const struct lang_ops *op
 	struct lang_names answer = { .kept = n };
 	int r = ops->resolve(state, process, frame, &answer);
 
+	n->asked++;
 	if (r < 0 || (!answer.line_count && !answer.label_count)) {
 		char text[64];
 

@@ -32,7 +32,8 @@ struct named {
 	struct window_frame *frames;	/* by number of the key */
 	u32 frame_cap;
 	u64 evictions;			/* times it was emptied */
-	u64 unnamed;			/* frames that could not be named */
+	u64 asked;			/* frames that were new */
+	u64 unnamed;			/* ... and could not be named */
 };
 
 void named_init(struct named *names);

@@ -128,14 +128,14 @@ static long take_dump(struct jit *jit, struct grown *file, const char *at, size_
 	return used < 0 ? used : used + header;
 }
 
-static void jit_look(struct jit *jit)
+static void jit_look(struct jit *jit, const struct lang_process *process)
 {
 	u64 now = monotonic_ns();
 	char name[64];
 	struct stat st;
 	int fd;
 
-	if (jit->looked_ns && now - jit->looked_ns < LOOK_NS)
+	if (process->is_gone || (jit->looked_ns && now - jit->looked_ns < LOOK_NS))
 		return;
 	jit->looked_ns = now;
 	snprintf(name, sizeof(name), "/tmp/perf-%u.map", jit->inner_pid);
@@ -202,7 +202,7 @@ static bool jit_owns(void *state, const struct lang_process *process, u64 start_
 	if (code_table_find(&jit->table, start_va))
 		return true;
 	find_dump(jit, process->maps);
-	jit_look(jit);
+	jit_look(jit, process);
 	return code_table_find(&jit->table, start_va);
 }
 
@@ -210,7 +210,7 @@ static u64 jit_generation(void *state, const struct lang_process *process)
 {
 	struct jit *jit = state;
 
-	jit_look(jit);
+	jit_look(jit, process);
 	return jit->table.generation;
 }
 

@@ -19,6 +19,7 @@
 #define PENDING_BYTES_MAX (16u << 20)
 #define CHANGED_MAX 4096
 #define REINSTALL_NS 100000000ull	/* a process that maps code all the time is brought up to date this often */
+#define LEARNING_NS 2000000000ull
 #define RESCAN_NS 1000000000ull
 #define COLLECT_NS 500000000ull
 
@@ -41,6 +42,8 @@ struct ingest {
 	u64 now_ns, collected_ns;
 	u64 sample_count;
 	u64 ends[END_COUNT];
+	u64 learned_ns;			/* when a frame of a runtime was last new */
+	u64 learned_count;		/* how many were, by then */
 	u64 malformed, pending_full, window_lost, young, nameless;
 	struct unwind unwind;		/* scratch for slices */
 	u64 named[USER_FRAMES_MAX];	/* scratch for a stack whose frames all have one word */
@@ -137,9 +140,9 @@ static u64 ingest_name(struct ingest *in, struct process *p, const u64 frame[2])
 	const struct window_frame *named = NULL;
 
 	/* A child whose program is still its parent's. */
-	if (p && !p->runtimes && p->maps && p->maps->slot)
+	if (p && !p->runtimes && p->maps && p->maps->slot && !p->exited_ns)
 		runtimes_attach(runtimes, p, in->now_ns);
-	if (p && !p->exited_ns)
+	if (p)
 		named = runtimes_name(runtimes, p, frame);
 	if (!named && frame[0] >> FRAME_KIND_SHIFT == FRAME_VA)
 		return frame[0];
@@ -441,6 +444,9 @@ static void ingest_settle_pending(struct ingest *in, u64 until_ns)
 void ingest_settle(struct ingest *in, u64 until_ns)
 {
 	in->now_ns = until_ns;
+	if (runtimes_stats(installer_runtimes(in->installer)).asked != in->learned_count)
+		in->learned_ns = until_ns;
+	in->learned_count = runtimes_stats(installer_runtimes(in->installer)).asked;
 	ingest_settle_pending(in, until_ns);
 	sideband_dispatch(in->options.sideband, until_ns, on_event, in);
 	ingest_reinstall(in);
@@ -449,6 +455,11 @@ void ingest_settle(struct ingest *in, u64 until_ns)
 		in->collected_ns = until_ns;
 		tables_collect(in->options.tables, until_ns);
 	}
+}
+
+bool ingest_learns(const struct ingest *in, u64 now_ns)
+{
+	return in->learned_ns && now_ns - in->learned_ns < LEARNING_NS;
 }
 
 bool ingest_waits(const struct ingest *in)

@@ -55,6 +55,9 @@ void ingest_record(struct ingest *ingest, const void *record, size_t bytes);
  */
 void ingest_settle(struct ingest *ingest, u64 until_ns);
 
+/* Were frames of runtimes new within the last seconds? What names them may be gone soon: more are to be read early. */
+bool ingest_learns(const struct ingest *ingest, u64 now_ns);
+
 /* Do samples or events wait to be settled? */
 bool ingest_waits(const struct ingest *ingest);
 

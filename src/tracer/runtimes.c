@@ -75,7 +75,7 @@ static struct runtime_set *set_of(struct process *p)
 			return NULL;
 		named_init(&p->runtimes->names);
 	}
-	p->runtimes->process = (struct lang_process){ p->pid, p->serial, p->maps };
+	p->runtimes->process = (struct lang_process){ p->pid, p->serial, p->maps, p->exited_ns != 0 };
 	return p->runtimes;
 }
 
@@ -245,7 +245,7 @@ const struct window_frame *runtimes_name(struct runtimes *rt, struct process *p,
 	struct runtime_set *set = p->runtimes ? set_of(p) : NULL;
 	const struct window_frame *named;
 	struct runtime *r;
-	u64 unnamed, evictions;
+	u64 asked, unnamed, evictions;
 
 	if (!set)
 		return NULL;
@@ -255,10 +255,12 @@ const struct window_frame *runtimes_name(struct runtimes *rt, struct process *p,
 		r = owner_of(set, frame[0] & FRAME_VA_MASK, (frame[0] & FRAME_VA_MASK) + 1);
 	if (!r)
 		return NULL;
+	asked = set->names.asked;
 	unnamed = set->names.unnamed;
 	evictions = set->names.evictions;
 	named = named_find(&set->names, r->ops, r->state, &set->process, frame,
 			   r->ops->generation ? r->ops->generation(r->state, &set->process) : 0);
+	rt->stats.asked += set->names.asked - asked;
 	rt->stats.unnamed += set->names.unnamed - unnamed;
 	rt->stats.evictions += set->names.evictions - evictions;
 	return named;

@@ -28,6 +28,7 @@ struct runtimes_stats {
 	u64 newer;		/* ... of versions that are read as the newest we know */
 	u64 refused;		/* ... that could not be: too old, too new, unreadable */
 	u64 programs_failed;	/* languages whose program the kernel did not take */
+	u64 asked;		/* frames that were new */
 	u64 unnamed;		/* frames that could not be named */
 	u64 evictions;		/* times the names of a process were forgotten for lack of room */
 };

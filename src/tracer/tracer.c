@@ -24,6 +24,8 @@
 #define CPUS_NS 1000000000ull
 #define CLOCK_TRIES 3
 #define WAITING_MS 3			/* while samples wait for earlier events */
+#define LEARNING_MS_MIN 5		/* while frames come that need to be named soon: half a period, within these */
+#define LEARNING_MS_MAX 25
 
 struct tracer {
 	struct loader *loader;
@@ -33,6 +35,7 @@ struct tracer {
 	struct ingest *ingest;
 	struct ring_buffer *ring;
 	int epoll_fd, wake_fd;
+	int learning_ms;
 	u64 swept_ns, cpus_ns;
 	u64 first_sample_ns;
 };
@@ -83,6 +86,12 @@ static int tracer_open_rings(struct tracer *t)
 	return 0;
 }
 
+/* The shorter of two times to wait, of which the first may have no end. */
+static int at_most(int timeout_ms, int limit_ms)
+{
+	return timeout_ms < 0 || timeout_ms > limit_ms ? limit_ms : timeout_ms;
+}
+
 static int tracer_init(struct tracer *t, const struct tracer_options *options, struct buf *why)
 {
 	struct ingest_options ingest = {
@@ -110,6 +119,9 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 	r = ingest_new(&ingest, monotonic_ns(), &t->ingest);
 	if (r < 0)
 		return r;
+	t->learning_ms = at_most((int)(500 / options->frequency_hz), LEARNING_MS_MAX);
+	if (t->learning_ms < LEARNING_MS_MIN)
+		t->learning_ms = LEARNING_MS_MIN;
 	sampler.event = loader_event(t->loader);
 	sampler.program_fd = loader_program_fd(t->loader);
 	sampler.sideband = t->sideband;
@@ -196,8 +208,10 @@ int tracer_poll(struct tracer *t, int timeout_ms)
 	u64 now, woken;
 	int r;
 
-	if (ingest_waits(t->ingest) && (timeout_ms < 0 || timeout_ms > WAITING_MS))
-		timeout_ms = WAITING_MS;
+	if (ingest_waits(t->ingest))
+		timeout_ms = at_most(timeout_ms, WAITING_MS);
+	else if (ingest_learns(t->ingest, monotonic_ns()))
+		timeout_ms = at_most(timeout_ms, t->learning_ms);
 	r = epoll_wait(t->epoll_fd, events, 2, timeout_ms);
 	if (r < 0 && errno != EINTR)
 		return -errno;
