@@ -129,3 +129,11 @@ void flame_sum(struct flame *flame)
 		if (__builtin_add_overflow(nodes[nodes[i].parent].total, nodes[i].total, &nodes[nodes[i].parent].total))
 			nodes[nodes[i].parent].total = INT64_MAX;
 }
+
+void flame_set(struct flame *flame, u32 node, s64 self, s64 total)
+{
+	struct flame_node *n = (struct flame_node *)flame->nodes.rows + node;
+
+	n->self = self;
+	n->total = total;
+}

@@ -62,4 +62,7 @@ void flame_count(struct flame *flame, u32 node, s64 value);
 /* Sums up: total is what a node and those below it have. */
 void flame_sum(struct flame *flame);
 
+/* Instead of both, where nodes below are left out that count in its total. */
+void flame_set(struct flame *flame, u32 node, s64 self, s64 total);
+
 #endif

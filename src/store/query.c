@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/interner.h"
+#include "base/largest.h"
 #include "profile/any.h"
 #include "store/flame.h"
 #include "store/scan.h"
@@ -47,6 +48,7 @@ struct flame_query {
 	struct gathered *epochs;
 	u32 epoch_count;
 	bool has_unit, has_group;
+	u32 unit_epoch, unit_series;	/* of the last row */
 	u32 group_epoch, group_series;
 	s64 group;		/* the node of the last row's group */
 	bool is_joined;		/* two frames of the dictionary are one in the flame: so may be their nodes */
@@ -65,13 +67,15 @@ static void flame_query_done(struct flame_query *q)
 }
 
 /* Values of different units do not add up to anything that has one. */
-static void note_unit(struct flame_query *q, const struct scan_row *row)
+static void note_unit_of_series(struct flame_query *q, const struct scan_row *row)
 {
 	const struct dict_series *series = dict_series(row->dict, row->row->series);
 	struct str unit = dict_string(row->dict, series->label[STORE_UNIT]);
 	struct str period = dict_string(row->dict, series->label[STORE_PERIOD]);
 	struct flame *flame = q->flame;
 
+	q->unit_epoch = row->epoch_index;
+	q->unit_series = row->row->series;
 	if (!q->has_unit) {
 		flame->unit = (struct str){ arena_copy(&flame->arena, unit.at, unit.len), unit.len };
 		flame->period = (struct str){ arena_copy(&flame->arena, period.at, period.len), period.len };
@@ -83,9 +87,21 @@ static void note_unit(struct flame_query *q, const struct scan_row *row)
 		flame->period = (struct str){ "", 0 };
 }
 
+/* Rows of a series stand together. */
+static inline void note_unit(struct flame_query *q, const struct scan_row *row)
+{
+	if (!q->has_unit || q->unit_series != row->row->series || q->unit_epoch != row->epoch_index)
+		note_unit_of_series(q, row);
+}
+
 static int gathered_init(struct gathered *g, const struct dict *dict)
 {
-	g->values = calloc((size_t)dict->nodes.count + 1, sizeof(*g->values));
+	size_t bytes = ((size_t)dict->nodes.count + 1) * sizeof(*g->values);
+
+	/* Not by calloc(): adding to a page that was never written costs two faults. */
+	g->values = malloc(bytes);
+	if (g->values)
+		memset(g->values, 0, bytes);
 	g->nodes = calloc((size_t)dict->nodes.count + 1, sizeof(*g->nodes));
 	g->frames = calloc((size_t)dict->frames.count + 1, sizeof(*g->frames));
 	return g->values && g->nodes && g->frames ? 0 : -ENOMEM;
@@ -228,6 +244,116 @@ static int merge_epochs(struct flame_query *q)
 	return r;
 }
 
+/* ---- Only the largest: the same totals, but what is too small never gets a name ---------------- */
+
+/* What a node and those below it have. False: a value is negative, so that a child may be larger than its parent. */
+static bool sum_up(const struct gathered *g, const struct dict *dict, s64 *totals)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+	s64 any = 0;
+
+	memcpy(totals, g->values, dict->nodes.count * sizeof(*totals));
+	for (u32 i = dict->nodes.count; i-- > 1;) {
+		any |= g->values[i];
+		totals[nodes[i].parent] = add_saturated(totals[nodes[i].parent], totals[i]);
+	}
+	return (any | g->values[0]) >= 0;
+}
+
+/* The total that a node must have to be among so many; of equals either all or none are. */
+static int choose_least(const s64 *totals, u32 count, u32 nodes_max, s64 *ret_least)
+{
+	s64 first_left_out = 0;
+	int r = count > nodes_max ? kth_largest(totals, count, nodes_max, &first_left_out) : 0;
+
+	*ret_least = first_left_out + 1;
+	return r;
+}
+
+/* A frame that came with its name is called by that: no other frame of the dictionary is called the same. */
+static bool has_own_name(const struct dict *dict, const struct dict_frame *f)
+{
+	u64 address;
+
+	return f->name && !store_frame_place(dict, f, &address);
+}
+
+/* Two frames may turn out to be one, but only if one of them was sent without a name. Then all have to be looked at. */
+static int look_for_joined(struct flame_query *q, struct gathered *g, const struct dict *dict, const s64 *totals)
+{
+	_cleanup_(freep) bool *used = calloc((size_t)dict->frames.count + 1, sizeof(*used));
+	const struct dict_node *nodes = dict_nodes(dict);
+	bool all_named = true;
+
+	if (!used)
+		return -ENOMEM;
+	for (u32 i = 1; i < dict->nodes.count; i++)
+		used[nodes[i].frame] |= totals[i] > 0;
+	for (u32 i = 0; i < dict->frames.count && all_named; i++)
+		all_named = !used[i] || has_own_name(dict, dict_frame(dict, i));
+	for (u32 i = 0; i < dict->frames.count && !all_named && !q->is_joined; i++) {
+		s64 frame = used[i] ? frame_of(q, g, dict, i) : 0;
+
+		if (frame < 0)
+			return (int)frame;
+	}
+	return 0;
+}
+
+static int take_largest(struct flame_query *q, struct gathered *g, const struct dict *dict, const s64 *totals,
+			s64 least)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+
+	g->nodes[0] = 1;
+	flame_set(q->flame, 0, g->values[0], totals[0]);
+	for (u32 i = 1; i < dict->nodes.count; i++) {
+		s64 node;
+
+		if (totals[i] < least)
+			continue;
+		node = frame_of(q, g, dict, nodes[i].frame);
+		if (node >= 0)
+			node = flame_append(q->flame, g->nodes[nodes[i].parent] - 1, (u32)node);
+		if (node < 0)
+			return (int)node;
+		g->nodes[i] = (u32)node + 1;
+		flame_set(q->flame, (u32)node, g->values[i], totals[i]);
+	}
+	return 0;
+}
+
+/* 1: done. 0: nodes of the dictionary are not those of the flame one by one, or values are negative. */
+static int merge_largest(struct flame_query *q, u32 nodes_max)
+{
+	_cleanup_(freep) s64 *totals = NULL;
+	struct gathered *only = NULL;
+	const struct dict *dict;
+	s64 least;
+	int r;
+
+	for (u32 i = 0; i < q->epoch_count; i++) {
+		if (only && q->epochs[i].values)
+			return 0;
+		only = q->epochs[i].values ? &q->epochs[i] : only;
+	}
+	if (!only)
+		return 0;
+	dict = q->store->epochs[only - q->epochs].dict;
+	totals = reallocarray(NULL, (size_t)dict->nodes.count + 1, sizeof(*totals));
+	if (!totals)
+		return -ENOMEM;
+	if (!sum_up(only, dict, totals))
+		return 0;
+	r = look_for_joined(q, only, dict, totals);
+	if (r < 0 || q->is_joined)
+		return r;
+	r = choose_least(totals, dict->nodes.count, nodes_max, &least);
+	if (r == 0)
+		r = take_largest(q, only, dict, totals, least);
+	return r < 0 ? r : 1;
+}
+
 /* ---- A tree for each value of a label --------------------------------------------------------- */
 
 #define DEPTH_MAX 2048
@@ -325,8 +451,9 @@ static int count_grouped(void *arg, const struct scan_row *row)
 	return 0;
 }
 
-int store_flame(struct store *store, const struct store_selection *selection, enum store_label group_by,
-		struct flame **ret_flame)
+/* nodes_max: 0 for all of them; else there are no groups. */
+static int ask_flame(struct store *store, const struct store_selection *selection, enum store_label group_by,
+		     u32 nodes_max, struct flame **ret_flame)
 {
 	_cleanup_(
 		flame_query_done) struct flame_query q = { .store = store, .group_by = group_by, .flame = flame_new() };
@@ -342,18 +469,33 @@ int store_flame(struct store *store, const struct store_selection *selection, en
 	q.epoch_count = store->epoch_count;
 	q.epochs = calloc((size_t)q.epoch_count + 1, sizeof(*q.epochs));
 	r = q.epochs ? scan(store, selection, &options, grouped ? count_grouped : count_node, &q, &plan) : -ENOMEM;
+	if (r == 0 && nodes_max)
+		r = merge_largest(&q, nodes_max);
 	if (r == 0 && !grouped)
 		r = merge_epochs(&q);
 	pthread_rwlock_unlock(&store->lock);
-	if (r == 0) {
+	if (r == 0)
 		flame_sum(q.flame);
+	if (r >= 0) {
 		q.flame->is_coarse = plan.is_coarse;
 		q.flame->from_ns = plan.from_ns;
 		q.flame->to_ns = plan.to_ns;
 		*ret_flame = TAKE(q.flame);
 	}
 	scan_plan_done(&plan);
-	return r;
+	return r < 0 ? r : 0;
+}
+
+int store_flame(struct store *store, const struct store_selection *selection, enum store_label group_by,
+		struct flame **ret_flame)
+{
+	return ask_flame(store, selection, group_by, 0, ret_flame);
+}
+
+int store_flame_largest(struct store *store, const struct store_selection *selection, u32 nodes_max,
+			struct flame **ret_flame)
+{
+	return ask_flame(store, selection, STORE_LABEL_COUNT, nodes_max, ret_flame);
 }
 
 /* ---- Values of a label --------------------------------------------------------------------------- */

@@ -73,11 +73,17 @@ static int get_flame(struct call *c, struct flame **ret_flame)
 	return r < 0 ? r : get_selected(c, &c->question->selection, group, ret_flame);
 }
 
+static int get_nodes_max(struct call *c, u32 *ret_nodes)
+{
+	*ret_nodes = NODES_DEFAULT;
+	return question_number(c->question, "nodes", 1, NODES_MAX, ret_nodes, c->why);
+}
+
 static int put_flame(struct call *c, const struct flame *flame, const s64 *compared)
 {
 	_cleanup_(links_done) struct links links = { 0 };
-	u32 root = 0, nodes = NODES_DEFAULT;
-	int r = question_number(c->question, "nodes", 1, NODES_MAX, &nodes, c->why);
+	u32 root = 0, nodes;
+	int r = get_nodes_max(c, &nodes);
 
 	if (r == 0)
 		r = links_init(&links, flame);
@@ -88,11 +94,28 @@ static int put_flame(struct call *c, const struct flame *flame, const s64 *compa
 	return r < 0 ? r : flame_json(flame, &links, root, nodes, compared, c->answer->body);
 }
 
+/* What a page asks for after each window: the whole, of which only the largest nodes are shown. */
+static bool is_whole(const struct call *c, const struct narrow *narrow, enum store_label group)
+{
+	return !narrow->any && group == STORE_LABEL_COUNT && !*question_text(c->question, "path", "");
+}
+
 static int answer_flame(struct call *c)
 {
 	_cleanup_(flame_freep) struct flame *flame = NULL;
-	int r = get_flame(c, &flame);
+	enum store_label group;
+	struct narrow narrow;
+	u32 nodes;
+	int r = get_nodes_max(c, &nodes);
 
+	if (r == 0)
+		r = question_label(c->question, "group", &group, c->why);
+	if (r == 0)
+		r = narrow_read(&narrow, c->question, c->why);
+	if (r < 0)
+		return r;
+	r = is_whole(c, &narrow, group) ? store_flame_largest(c->store, &c->question->selection, nodes, &flame) :
+					  get_selected(c, &c->question->selection, group, &flame);
 	return r < 0 ? r : put_flame(c, flame, NULL);
 }
 

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/interner.h"
+#include "base/largest.h"
 #include "web/links.h"
 #include "wire/jsontext.h"
 
@@ -111,54 +112,22 @@ static void add_weight(void *arg, u32 node)
 	weights->at[weights->count++] = weight(weights->w, node);
 }
 
-/* The k-th largest, by repeated partition. */
-static s64 kth_largest(s64 *at, u32 count, u32 k)
-{
-	u32 low = 0, high = count - 1;
-
-	while (low < high) {
-		s64 pivot = at[low + (high - low) / 2];
-		u32 i = low, j = high;
-
-		while (i <= j) {
-			while (at[i] > pivot)
-				i++;
-			while (at[j] < pivot)
-				j--;
-			if (i <= j) {
-				s64 swapped = at[i];
-
-				at[i++] = at[j];
-				at[j] = swapped;
-				if (!j)
-					break;
-				j--;
-			}
-		}
-		if (k <= j)
-			high = j;
-		else if (k >= i)
-			low = i;
-		else
-			break;
-	}
-	return at[k];
-}
-
 static int choose_least(struct writer *w, u32 root, u32 nodes_max)
 {
 	struct weights weights = { .w = w };
+	s64 first_left_out = 0;
+	int r = 0;
 
 	weights.at = reallocarray(NULL, (size_t)w->flame->nodes.count + 1, sizeof(*weights.at));
 	if (!weights.at)
 		return -ENOMEM;
 	links_visit(w->links, w->flame, root, &(struct visitor){ add_weight, NULL, &weights });
-	w->least = 1;
 	/* Of equals either all or none are kept. */
 	if (weights.count > nodes_max)
-		w->least = kth_largest(weights.at, weights.count, nodes_max) + 1;
+		r = kth_largest(weights.at, weights.count, nodes_max, &first_left_out);
+	w->least = first_left_out + 1;
 	free(weights.at);
-	return 0;
+	return r;
 }
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
