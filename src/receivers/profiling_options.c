@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "lang/lang.h"
 #include "proc/environment.h"
 #include "tracer/sampler.h"
@@ -13,7 +14,7 @@ static const char *const error_modes[] = { "propagate", "ignore", NULL };
 /* Languages that have interpreters or runtimes of their own, as the OpenTelemetry profiler names them. */
 #define INTERPRETERS(X) X(python) X(perl) X(php) X(hotspot) X(ruby) X(v8) X(dotnet) X(go) X(beam) X(luajit)
 
-#define NOT_YET "frames of its code show as those of the interpreter: the language is not supported yet"
+#define NOT_YET "not supported yet: their code shows as that of the interpreter"
 #define AT(member) FIELD(struct profiling_config, member)
 
 #define X(name)                                                                                                 \
@@ -124,6 +125,9 @@ static bool is_tracer(const char *at, size_t len)
 static void check_tracers(const char *list, struct config_place place, const char *path,
 			  struct config_errors *errors)
 {
+	struct buf later;	/* those that are not there */
+
+	buf_init(&later, 1024);
 	for (size_t start, len; *list; list += start + len) {
 		start = strspn(list, ", ");
 		len = strcspn(list + start, ", ");
@@ -132,8 +136,11 @@ static void check_tracers(const char *list, struct config_place place, const cha
 				     "hotspot, ruby, v8, dotnet, go, beam, luajit", (int)(len < 40 ? len : 40),
 				     list + start);
 		else if (len && is_interpreter(list + start, len) && !lang_named(list + start, len))
-			config_warning(errors, place, path, "tracers: %.*s: " NOT_YET, (int)len, list + start);
+			buf_addf(&later, "%s%.*s", later.len ? ", " : "", (int)len, list + start);
 	}
+	if (later.len)
+		config_warning(errors, place, path, "tracers: %s: " NOT_YET, later.data);
+	buf_done(&later);
 }
 
 u32 profiling_langs_off(const struct profiling_config *config)

@@ -123,7 +123,7 @@ static int zstd_compress(int level, const void *at, size_t bytes, struct buf *ou
 /* One frame that says how long it is. */
 static int zstd_at_once(ZSTD_DCtx *context, const void *at, size_t bytes, size_t claimed, struct buf *out)
 {
-	int r = buf_reserve(out, claimed);
+	int r = buf_reserve(out, claimed + 1);	/* an empty one, too, is written somewhere */
 	size_t len;
 
 	if (r < 0)
@@ -145,7 +145,7 @@ static int zstd_decompress(const void *at, size_t bytes, struct buf *out)
 
 	if (!context)
 		return -ENOMEM;
-	if (claimed <= AT_ONCE_MAX && claimed <= out->max - out->len &&
+	if (claimed <= AT_ONCE_MAX && claimed < out->max - out->len &&
 	    ZSTD_findFrameCompressedSize(at, bytes) == bytes)
 		return zstd_at_once(context, at, bytes, (size_t)claimed, out);
 	while (left || in.pos < in.size) {

@@ -221,7 +221,7 @@ static int serve(const struct options *options)
 	buf_init(&why, 4096);
 	r = server_new(metrics, &server);
 	if (r == 0) {
-		server_on_notice(server, note, NULL);
+		server_set_hooks(server, &(struct server_hooks){ .notice = note });
 		r = server_listen(server, &options->listen, &listener, &why);
 	}
 	if (r == 0)
