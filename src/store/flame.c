@@ -130,10 +130,9 @@ void flame_sum(struct flame *flame)
 			nodes[nodes[i].parent].total = INT64_MAX;
 }
 
-void flame_set(struct flame *flame, u32 node, s64 self, s64 total)
+void flame_set_total(struct flame *flame, u32 node, s64 total)
 {
 	struct flame_node *n = (struct flame_node *)flame->nodes.rows + node;
 
-	n->self = self;
-	n->total = total;
+	n->self = n->total = total;
 }

@@ -62,7 +62,7 @@ void flame_count(struct flame *flame, u32 node, s64 value);
 /* Sums up: total is what a node and those below it have. */
 void flame_sum(struct flame *flame);
 
-/* Instead of both, where nodes below are left out that count in its total. */
-void flame_set(struct flame *flame, u32 node, s64 self, s64 total);
+/* Instead of that, where nodes are left out: it has all of it itself until flame_count() takes away what they have. */
+void flame_set_total(struct flame *flame, u32 node, s64 total);
 
 #endif

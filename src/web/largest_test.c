@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The flame of only the largest nodes, against the one of all: written as JSON they are the same, byte by byte. */
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,8 @@ struct mix {
 	u32 samples;
 	u32 nameless;	/* one of so many frames has no name; 0: none */
 	u32 negative;	/* one of so many values is below zero; 0: none */
+	u32 depth_max;	/* 0: DEPTH_MAX */
+	s64 value;	/* of all of them; 0: they differ */
 };
 
 static u64 random_state = 88172645463325252;
@@ -57,12 +60,14 @@ static u32 add_location(struct profile *p, const struct mix *mix)
 static void add_sample(struct profile *p, struct profile_set *set, const struct mix *mix)
 {
 	struct profile_sample *sample = profile_add_sample(p, set);
-	u32 locations[DEPTH_MAX], depth = 1 + below(DEPTH_MAX);
+	u32 locations[DEPTH_MAX], depth = 1 + below(mix->depth_max ? mix->depth_max : DEPTH_MAX);
 	s64 value = below(4) ? below(3) : below(1000000);
 	u64 now = NOW_NS;
 
 	for (u32 i = 0; i < depth; i++)
 		locations[i] = add_location(p, mix);
+	if (mix->value)
+		value = mix->value;
 	if (mix->negative && !below(mix->negative))
 		value = -value;
 	sample->stack = profile_add_stack(p, locations, depth);
@@ -132,7 +137,7 @@ TEST(largest_of_nothing_and_of_little)
 	_cleanup_(store_closep) struct store *store = scratch_store();
 
 	expect_same_at_any_size(store, true);
-	add_samples(store, &(struct mix){ 1, 0, 0 });
+	add_samples(store, &(struct mix){ .samples = 1 });
 	expect_same_at_any_size(store, true);
 }
 
@@ -141,7 +146,7 @@ TEST(largest_nodes_are_those_of_the_whole)
 	_cleanup_(store_closep) struct store *store = scratch_store();
 
 	for (u32 i = 0; i < 4; i++) {
-		add_samples(store, &(struct mix){ 100u << i, 0, 0 });
+		add_samples(store, &(struct mix){ .samples = 100u << i });
 		expect_same_at_any_size(store, true);
 	}
 }
@@ -156,7 +161,7 @@ TEST(largest_nodes_have_late_names)
 	};
 	_cleanup_(store_closep) struct store *store = scratch_store();
 
-	add_samples(store, &(struct mix){ 1000, 3, 0 });
+	add_samples(store, &(struct mix){ .samples = 1000, .nameless = 3 });
 	expect_same_at_any_size(store, true);
 	OK(store_put_names(store, ID, found, 3) > 0);
 	expect_same_at_any_size(store, false);
@@ -166,7 +171,21 @@ TEST(largest_nodes_with_negative_values)
 {
 	_cleanup_(store_closep) struct store *store = scratch_store();
 
-	add_samples(store, &(struct mix){ 1000, 0, 10 });
+	add_samples(store, &(struct mix){ .samples = 1000 });
+	expect_same_at_any_size(store, true);
+	/* Below the root, where what is further down makes up for it. */
+	add_samples(store, &(struct mix){ .samples = 20, .negative = 1, .depth_max = 1 });
+	expect_same_at_any_size(store, false);
+	add_samples(store, &(struct mix){ .samples = 1000, .negative = 10 });
+	expect_same_at_any_size(store, false);
+}
+
+TEST(largest_nodes_with_more_than_can_be_counted)
+{
+	_cleanup_(store_closep) struct store *store = scratch_store();
+
+	add_samples(store, &(struct mix){ .samples = 100 });
+	add_samples(store, &(struct mix){ .samples = 10, .value = INT64_MAX / 3 });
 	expect_same_at_any_size(store, false);
 }
 
@@ -174,10 +193,10 @@ TEST(largest_nodes_of_two_epochs)
 {
 	_cleanup_(store_closep) struct store *store = scratch_store();
 
-	add_samples(store, &(struct mix){ 500, 0, 0 });
+	add_samples(store, &(struct mix){ .samples = 500 });
 	/* What makes a dictionary full. */
 	store->epochs[0].dict->err = -E2BIG;
-	add_samples(store, &(struct mix){ 500, 0, 0 });
+	add_samples(store, &(struct mix){ .samples = 500 });
 	EQ(store->epoch_count, 2);
 	expect_same_at_any_size(store, false);
 }

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Merges the rows of a selection into one tree. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/largest.h"
+#include "base/saturate.h"
+#include "profile/any.h"
+#include "store/flame.h"
+#include "store/scan.h"
+
+#define ROWS_AHEAD 16
+
+/* What is gathered of one epoch: a value for each node. */
+struct gathered {
+	s64 *values;
+	u32 *nodes, *frames;	/* in the flame, + 1; 0: not there yet */
+	struct table places;	/* where there are groups, of struct place */
+};
+
+struct flame_query {
+	struct store *store;
+	enum store_label group_by;
+	struct flame *flame;
+	struct gathered *epochs;
+	u32 epoch_count;
+	bool has_unit, has_group;
+	u32 unit_epoch, unit_series;	/* of the last row */
+	u32 group_epoch, group_series;
+	s64 group;		/* the node of the last row's group */
+	bool is_negative;	/* a value is */
+	bool is_joined;		/* two frames of the dictionary are one in the flame: so may be their nodes */
+};
+
+static void flame_query_done(struct flame_query *q)
+{
+	for (u32 i = 0; q->epochs && i < q->epoch_count; i++) {
+		free(q->epochs[i].values);
+		free(q->epochs[i].nodes);
+		free(q->epochs[i].frames);
+		table_done(&q->epochs[i].places);
+	}
+	free(q->epochs);
+	flame_free(q->flame);
+}
+
+/* Values of different units do not add up to anything that has one. */
+static void note_unit_of_series(struct flame_query *q, const struct scan_row *row)
+{
+	const struct dict_series *series = dict_series(row->dict, row->row->series);
+	struct str unit = dict_string(row->dict, series->label[STORE_UNIT]);
+	struct str period = dict_string(row->dict, series->label[STORE_PERIOD]);
+	struct flame *flame = q->flame;
+
+	q->unit_epoch = row->epoch_index;
+	q->unit_series = row->row->series;
+	if (!q->has_unit) {
+		flame->unit = (struct str){ arena_copy(&flame->arena, unit.at, unit.len), unit.len };
+		flame->period = (struct str){ arena_copy(&flame->arena, period.at, period.len), period.len };
+		q->has_unit = true;
+	}
+	if (!flame->unit.at || !str_equal(flame->unit, unit))
+		flame->unit = (struct str){ "", 0 };
+	if (!flame->period.at || !str_equal(flame->period, period))
+		flame->period = (struct str){ "", 0 };
+}
+
+/* Rows of a series stand together. */
+static inline void note_unit(struct flame_query *q, const struct scan_row *row)
+{
+	if (!q->has_unit || q->unit_series != row->row->series || q->unit_epoch != row->epoch_index)
+		note_unit_of_series(q, row);
+}
+
+static int gathered_init(struct gathered *g, const struct dict *dict)
+{
+	size_t count = (size_t)dict->nodes.count + 1;
+
+	/* Adding to a page that was never written faults twice: not by calloc(), nor by what compilers make that of. */
+	g->values = reallocarray(NULL, count, sizeof(*g->values));
+	if (g->values)
+		memset(g->values, 0, count * sizeof(*g->values));
+	g->nodes = calloc(count, sizeof(*g->nodes));
+	g->frames = calloc((size_t)dict->frames.count + 1, sizeof(*g->frames));
+	return g->values && g->nodes && g->frames ? 0 : -ENOMEM;
+}
+
+/* A function without a name is where it is in its file. */
+static struct str address_name(struct flame *flame, struct str exe, u64 address)
+{
+	struct str base = str_base_name(exe);
+	char text[300];
+	int len = snprintf(text, sizeof(text), "%.*s+0x%llx", (int)(base.len < 255 ? base.len : 255),
+			   base.len ? base.at : "", address);
+	char *copy = arena_copy(&flame->arena, text, (size_t)len);
+
+	return copy ? (struct str){ copy, (u32)len } : STR("[unknown]");
+}
+
+/* What has no name is called by one that came later, else by where it is. */
+static void use_late_name(struct flame *flame, const struct names *names, struct flame_frame *frame, u64 address)
+{
+	const struct name_function *function = names_find(names, frame->build_id, address);
+
+	frame->file = STR("");
+	frame->line = 0;
+	if (function && function->name.len) {
+		frame->name = function->name;
+		frame->file = function->file;
+		frame->source = function->source;
+		frame->address = 0;
+		return;
+	}
+	frame->source = NAME_NONE;
+	frame->address = function ? function->start : address;
+	frame->name = address_name(flame, frame->exe, frame->address);
+}
+
+static s64 add_frame(struct flame *flame, const struct names *names, const struct dict *dict,
+		     const struct dict_frame *f)
+{
+	const struct dict_exe *exe = dict_exe(dict, f->exe);
+	struct flame_frame frame = {
+		.name = dict_string(dict, f->name),
+		.file = dict_string(dict, f->file),
+		.exe = dict_string(dict, exe->path),
+		.build_id = dict_string(dict, exe->build_id),
+		.type = dict_string(dict, f->type),
+		.line = f->line,
+		.is_inline = f->is_inline,
+		.source = f->name ? NAME_SENT : NAME_NONE,
+		.address = f->address,
+	};
+	u64 address;
+
+	if (store_frame_place(dict, f, &address))
+		use_late_name(flame, names, &frame, address);
+	else if (!frame.name.len)
+		frame.name = f->address ? address_name(flame, frame.exe, f->address) : STR("[unknown]");
+	return flame_frame(flame, &frame);
+}
+
+static s64 frame_of(struct flame_query *q, struct gathered *g, const struct dict *dict, u32 number)
+{
+	u32 before = q->flame->frames.count;
+	s64 frame;
+
+	if (g->frames[number])
+		return g->frames[number] - 1;
+	frame = add_frame(q->flame, q->store->names, dict, dict_frame(dict, number));
+	if (frame < 0)
+		return frame;
+	q->is_joined |= q->flame->frames.count == before;
+	g->frames[number] = (u32)frame + 1;
+	return frame;
+}
+
+/* ---- All in one tree: values by node, then one pass up and one down -------------------------- */
+
+static int count_node(void *arg, const struct scan_row *row)
+{
+	struct flame_query *q = arg;
+	struct gathered *g = &q->epochs[row->epoch_index];
+
+	if (!g->values) {
+		int r = gathered_init(g, row->dict);
+
+		if (r < 0)
+			return r;
+	}
+	note_unit(q, row);
+	/* Most of the time would go by waiting for memory. */
+	if (row->rows->rows + row->rows->count - row->row > ROWS_AHEAD)
+		__builtin_prefetch(&g->values[row->row[ROWS_AHEAD].node], 1);
+	q->is_negative |= row->row->value < 0;
+	g->values[row->row->node] = saturating_add(g->values[row->row->node], row->row->value);
+	return 0;
+}
+
+/* Which nodes are on the way to one that has a value: marked in nodes. */
+static void mark_paths(struct gathered *g, const struct dict *dict)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+
+	for (u32 i = dict->nodes.count; i-- > 1;)
+		if (g->values[i] || g->nodes[i])
+			g->nodes[i] = g->nodes[nodes[i].parent] = 1;
+	g->nodes[0] = 1;
+}
+
+static int merge_epoch(struct flame_query *q, struct gathered *g, const struct dict *dict, bool is_first)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+
+	mark_paths(g, dict);
+	flame_count(q->flame, 0, g->values[0]);
+	for (u32 i = 1; i < dict->nodes.count; i++) {
+		s64 frame, node;
+
+		if (!g->nodes[i])
+			continue;
+		frame = frame_of(q, g, dict, nodes[i].frame);
+		if (frame < 0)
+			return (int)frame;
+		node = is_first && !q->is_joined ? flame_append(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame)
+				: flame_node(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame);
+		if (node < 0)
+			return (int)node;
+		g->nodes[i] = (u32)node + 1;
+		flame_count(q->flame, (u32)node, g->values[i]);
+	}
+	return 0;
+}
+
+static int merge_epochs(struct flame_query *q)
+{
+	bool is_first = true;
+	int r = 0;
+
+	for (u32 i = 0; i < q->epoch_count && r == 0; i++) {
+		if (!q->epochs[i].values)
+			continue;
+		r = merge_epoch(q, &q->epochs[i], q->store->epochs[i].dict, is_first);
+		is_first = false;
+	}
+	return r;
+}
+
+/* ---- Only the largest: the same totals, but what is too small never gets a name ---------------- */
+
+/* Values become totals, of a node and those below it. False: that is too much, and wraps around. */
+static bool sum_up(s64 *values, const struct dict *dict)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+	bool wraps = false;
+
+	for (u32 i = dict->nodes.count; i-- > 1;)
+		wraps |= __builtin_add_overflow(values[nodes[i].parent], values[i], &values[nodes[i].parent]);
+	return !wraps;
+}
+
+/* And back again, from what has wrapped around too. */
+static void take_apart(s64 *totals, const struct dict *dict)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+
+	for (u32 i = 1; i < dict->nodes.count; i++)
+		(void)__builtin_sub_overflow(totals[nodes[i].parent], totals[i], &totals[nodes[i].parent]);
+}
+
+/* The total that a node must have to be among so many; of equals either all or none are. */
+static int choose_least(const s64 *totals, u32 count, u32 nodes_max, s64 *ret_least)
+{
+	s64 first_left_out = 0;
+	int r = count > nodes_max ? kth_largest(totals, count, nodes_max, &first_left_out) : 0;
+
+	*ret_least = first_left_out + 1;
+	return r;
+}
+
+/* A frame that came with its name is called by that: no other frame of the dictionary is called the same. */
+static bool has_own_name(const struct dict *dict, const struct dict_frame *f)
+{
+	u64 address;
+
+	return f->name && !store_frame_place(dict, f, &address);
+}
+
+/* Two frames may turn out to be one, but only if one of them was sent without a name. Then all have to be looked at. */
+static int look_for_joined(struct flame_query *q, struct gathered *g, const struct dict *dict)
+{
+	_cleanup_(freep) bool *used = calloc((size_t)dict->frames.count + 1, sizeof(*used));
+	const struct dict_node *nodes = dict_nodes(dict);
+	bool all_named = true;
+
+	if (!used)
+		return -ENOMEM;
+	for (u32 i = 1; i < dict->nodes.count; i++)
+		used[nodes[i].frame] |= g->values[i] > 0;
+	for (u32 i = 0; i < dict->frames.count && all_named; i++)
+		all_named = !used[i] || has_own_name(dict, dict_frame(dict, i));
+	for (u32 i = 0; i < dict->frames.count && !all_named && !q->is_joined; i++) {
+		s64 frame = used[i] ? frame_of(q, g, dict, i) : 0;
+
+		if (frame < 0)
+			return (int)frame;
+	}
+	return 0;
+}
+
+/* What a node has itself is what its children leave of its total. */
+static int take_largest(struct flame_query *q, struct gathered *g, const struct dict *dict, s64 least)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+	const s64 *totals = g->values;
+
+	g->nodes[0] = 1;
+	flame_set_total(q->flame, 0, totals[0]);
+	for (u32 i = 1; i < dict->nodes.count; i++) {
+		u32 parent = g->nodes[nodes[i].parent];
+		s64 node;
+
+		if (!totals[i] || !parent)
+			continue;
+		flame_count(q->flame, parent - 1, -totals[i]);
+		if (totals[i] < least)
+			continue;
+		node = frame_of(q, g, dict, nodes[i].frame);
+		if (node >= 0)
+			node = flame_append(q->flame, parent - 1, (u32)node);
+		if (node < 0)
+			return (int)node;
+		g->nodes[i] = (u32)node + 1;
+		flame_set_total(q->flame, (u32)node, totals[i]);
+	}
+	return 0;
+}
+
+/* The epoch that everything is from; NULL if there are several, or none. */
+static struct gathered *only_epoch(const struct flame_query *q)
+{
+	struct gathered *only = NULL;
+
+	for (u32 i = 0; i < q->epoch_count; i++) {
+		if (only && q->epochs[i].values)
+			return NULL;
+		only = q->epochs[i].values ? &q->epochs[i] : only;
+	}
+	return only;
+}
+
+/* 1: done. 0: nodes of the dictionary are not those of the flame one by one, or may be larger than their parents. */
+static int merge_largest(struct flame_query *q, u32 nodes_max)
+{
+	struct gathered *g = only_epoch(q);
+	const struct dict *dict = g ? q->store->epochs[g - q->epochs].dict : NULL;
+	bool wraps;
+	s64 least;
+	int r;
+
+	if (!g || q->is_negative)
+		return 0;
+	wraps = !sum_up(g->values, dict);
+	r = wraps ? 0 : look_for_joined(q, g, dict);
+	if (r == 0 && (wraps || q->is_joined)) {
+		take_apart(g->values, dict);
+		return 0;
+	}
+	if (r == 0)
+		r = choose_least(g->values, dict->nodes.count, nodes_max, &least);
+	if (r == 0)
+		r = take_largest(q, g, dict, least);
+	return r < 0 ? r : 1;
+}
+
+/* ---- A tree for each value of a label --------------------------------------------------------- */
+
+#define DEPTH_MAX 2048
+#define PLACES_MAX (64u << 20)
+
+/* Where a node of the dictionary stands in the flame, under the node of a group. */
+struct place {
+	u32 group, node;
+	u32 at;			/* in the flame, + 1; 0: not there yet */
+};
+
+static u64 place_hash(const void *row, u64 seed)
+{
+	const struct place *p = row;
+
+	return hash_mix(seed, (u64)p->group << 32 | p->node);
+}
+
+static bool place_equal(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return x->group == y->group && x->node == y->node;
+}
+
+static const struct table_type place_type = { sizeof(struct place), place_hash, place_equal, NULL };
+
+/* The way up to the next one that has its place, and down again. */
+static s64 place_of(struct flame_query *q, struct gathered *g, const struct dict *dict, u32 group, u32 node)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+	u32 way[DEPTH_MAX], depth = 0;
+	s64 at = group;
+
+	for (; node && depth < DEPTH_MAX; node = nodes[node].parent) {
+		s64 number = table_add(&g->places, &(struct place){ group, node, 0 });
+		const struct place *place = (const struct place *)g->places.rows + number;
+
+		if (number < 0)
+			return number;
+		if (place->at) {
+			at = place->at - 1;
+			break;
+		}
+		way[depth++] = (u32)number;
+	}
+	while (at >= 0 && depth) {
+		struct place *place = (struct place *)g->places.rows + way[--depth];
+		s64 frame = frame_of(q, g, dict, nodes[place->node].frame);
+
+		at = frame < 0 ? frame : flame_node(q->flame, (u32)at, (u32)frame);
+		place->at = (u32)at + 1;
+	}
+	return at;
+}
+
+/* Rows of a series stand together, and mostly have one group. */
+static s64 group_of(struct flame_query *q, const struct scan_row *row)
+{
+	char scratch[SCAN_LABEL_BYTES];
+	struct flame_frame group = { .type = STR("label") };
+	s64 frame;
+
+	if (q->has_group && q->group_epoch == row->epoch_index && q->group_series == row->row->series)
+		return q->group;
+	group.name = scan_label(row, q->group_by, scratch);
+	if (!group.name.len)
+		group.name = STR("(none)");
+	frame = flame_frame(q->flame, &group);
+	q->group = frame < 0 ? frame : flame_node(q->flame, 0, (u32)frame);
+	q->has_group = !scan_label_column(q->group_by);
+	q->group_epoch = row->epoch_index;
+	q->group_series = row->row->series;
+	return q->group;
+}
+
+static int count_grouped(void *arg, const struct scan_row *row)
+{
+	struct flame_query *q = arg;
+	struct gathered *g = &q->epochs[row->epoch_index];
+	s64 at;
+
+	if (!g->values) {
+		if (gathered_init(g, row->dict) < 0)
+			return -ENOMEM;
+		table_init(&g->places, &place_type, NULL, 0, PLACES_MAX);
+	}
+	note_unit(q, row);
+	at = group_of(q, row);
+	if (at >= 0)
+		at = place_of(q, g, row->dict, (u32)at, row->row->node);
+	if (at < 0)
+		return (int)at;
+	flame_count(q->flame, (u32)at, row->row->value);
+	return 0;
+}
+
+/* nodes_max: 0 for all of them; else there are no groups. */
+static int ask_flame(struct store *store, const struct store_selection *selection, enum store_label group_by,
+		     u32 nodes_max, struct flame **ret_flame)
+{
+	_cleanup_(
+		flame_query_done) struct flame_query q = { .store = store, .group_by = group_by, .flame = flame_new() };
+	bool grouped = group_by != STORE_LABEL_COUNT;
+	struct scan_options options = { .columns = BLOCK_NODE | BLOCK_VALUE | scan_label_column(group_by),
+					.period_max_ns = UINT64_MAX };
+	struct scan_plan plan = { 0 };
+	int r;
+
+	if (!q.flame)
+		return -ENOMEM;
+	pthread_rwlock_rdlock(&store->lock);
+	q.epoch_count = store->epoch_count;
+	q.epochs = calloc((size_t)q.epoch_count + 1, sizeof(*q.epochs));
+	r = q.epochs ? scan(store, selection, &options, grouped ? count_grouped : count_node, &q, &plan) : -ENOMEM;
+	if (r == 0 && nodes_max)
+		r = merge_largest(&q, nodes_max);
+	if (r == 0 && !grouped)
+		r = merge_epochs(&q);
+	pthread_rwlock_unlock(&store->lock);
+	if (r == 0)
+		flame_sum(q.flame);
+	if (r >= 0) {
+		q.flame->is_coarse = plan.is_coarse;
+		q.flame->from_ns = plan.from_ns;
+		q.flame->to_ns = plan.to_ns;
+		*ret_flame = TAKE(q.flame);
+	}
+	scan_plan_done(&plan);
+	return r < 0 ? r : 0;
+}
+
+int store_flame(struct store *store, const struct store_selection *selection, enum store_label group_by,
+		struct flame **ret_flame)
+{
+	return ask_flame(store, selection, group_by, 0, ret_flame);
+}
+
+int store_flame_largest(struct store *store, const struct store_selection *selection, u32 nodes_max,
+			struct flame **ret_flame)
+{
+	return ask_flame(store, selection, STORE_LABEL_COUNT, nodes_max, ret_flame);
+}
