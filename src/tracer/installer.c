@@ -248,14 +248,12 @@ void installer_remove(struct installer *in, struct maps *maps, u64 now_ns)
 	maps->installed_count = 0;
 }
 
-int installer_install(struct installer *in, struct process *process, u64 now_ns)
+static int installer_publish(struct installer *in, struct process *process, u64 now_ns)
 {
 	struct maps *maps = process->maps;
 	struct proc_entry entry = { .id = process->id };
 	int r = 0;
 
-	installer_find_binaries(in, process->pid, maps);
-	runtimes_attach(in->runtimes, process, now_ns);
 	if (maps->count && (process->maps_changed || !maps->installed_count))
 		r = installer_put(in, process, maps, now_ns);
 	process->maps_changed = false;
@@ -268,6 +266,20 @@ int installer_install(struct installer *in, struct process *process, u64 now_ns)
 	entry.slot = maps->slot;
 	entry.start_lang = runtimes_start(process);
 	return tables_publish(in->options.tables, process->pid, &entry);
+}
+
+/* Taking up a runtime can take long, most of all the first of its language: native frames do not wait for it. */
+int installer_install(struct installer *in, struct process *process, u64 now_ns)
+{
+	int r;
+
+	installer_find_binaries(in, process->pid, process->maps);
+	r = installer_publish(in, process, now_ns);
+	if (r < 0 || !runtimes_attach(in->runtimes, process, now_ns))
+		return r;
+	/* What the runtime owns is marked, too, unless others look at the same tables. */
+	process->maps_changed = process->maps->refs == 1;
+	return installer_publish(in, process, now_ns);
 }
 
 static void installer_forget(void *arg, struct binary *binary)

@@ -186,12 +186,13 @@ static void fill_slots(struct runtimes *rt, struct process *p, const struct runt
 	}
 }
 
-void runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
+bool runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
 {
 	struct runtime_set *set = set_of(p);
+	u32 slot = p->maps->slot;
 
 	if (!set)
-		return;
+		return false;
 	if (set->retry_ns && now_ns >= set->retry_ns) {
 		set->retries++;
 		set->retry_ns = 0;
@@ -201,6 +202,7 @@ void runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
 		attach_anonymous(rt, p, set, now_ns);
 	}
 	fill_slots(rt, p, set);
+	return p->maps->slot != slot;
 }
 
 bool runtimes_waits(const struct process *p)

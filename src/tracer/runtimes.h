@@ -47,8 +47,11 @@ int runtimes_new(const struct runtimes_options *options, struct runtimes **ret_r
 void runtimes_free(struct runtimes *runtimes);
 DEFINE_CLEANUP(struct runtimes *, runtimes_free)
 
-/* Takes up what is new in a process whose binaries are known, and fills the slots of its mappings. */
-void runtimes_attach(struct runtimes *runtimes, struct process *process, u64 now_ns);
+/*
+ * Takes up what is new in a process whose binaries are known, and fills the slots of its mappings. True if there is
+ * something new of which the kernel's tables should tell.
+ */
+bool runtimes_attach(struct runtimes *runtimes, struct process *process, u64 now_ns);
 
 /* Is a runtime of the process still starting up; is it time to attach it again? */
 bool runtimes_waits(const struct process *process);
