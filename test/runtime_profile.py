@@ -131,7 +131,7 @@ def record_beside(victim, samples, kind, during=None, settle_ns=0):
     recording = Recording(["-p", str(victim.pid)])
     if during:
         during()
-    victim.wait_cpu(1.1 * samples / RATE_HZ + 0.3, limit=30 + 10 * samples / RATE_HZ)
+    victim.wait_cpu(1.1 * samples / RATE_HZ + 0.3 + settle_ns / 1e9, limit=30 + 10 * samples / RATE_HZ)
     recording.process.send_signal(signal.SIGINT)
     recording.wait()
     if recording.status != 0:

@@ -34,12 +34,12 @@ function recursion() {
 }
 
 function thrower() {
-	spin(50);
+	spin(500);
 	throw new Error('thrown');
 }
 
 function handler() {
-	return spin(50);
+	return spin(500);
 }
 
 function exceptions() {
