@@ -32,7 +32,9 @@ SCENARIOS = {
     "generators": (r"generators(;\*)?(;numbers" + SPIN + ")?", {"numbers": None}),
     "builtins": (r"builtins((;\*)?;each" + SPIN + ")?", {"each": None}),
     "substitution": (r"substitution((;\*)?;replace" + SPIN + ")?", {"replace": None}),
-    "objects": (r"objects((;\*)?;Derived((;\*)?;Base|;größe)?" + SPIN + ")?", {"Base": 0.5, "größe": 0.5}),
+    # Of a getter that it has inlined into main(), TurboFan's positions do not always tell the callers between.
+    "objects": (r"(objects((;\*)?;Derived((;\*)?;Base|;größe)?" + SPIN + ")?|größe" + SPIN + ")",
+                {"Base": 0.5, "größe": 0.5}),
     "coroutines": (None, {"inner": None, "spin": None}),
 }
 TIERS = {
