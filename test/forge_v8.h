@@ -22,12 +22,14 @@
 #define V8_VA    0x210000000000ull
 #define V8_BYTES (1u << 18)
 #define V8_CODE_VA (V8_VA + 0x20000)	/* of the optimised instructions */
-#define V8_CODE_BYTES 0x200
+#define V8_TEXT_BYTES 0x200
 #define V8_SOURCE "// \xe9\nfunction run() {\n\tleaf();\n}\nfunction leaf() {\n\tx++;\n}\n"
 #define V8_RUN_AT 5
 #define V8_CALL_AT 23
 #define V8_LEAF_AT 33
 #define V8_INCREMENT_AT 52
+
+#define V8_NONE INT32_MIN		/* Node 20 does not publish it */
 
 static const s32 v8_numbers[V8_NUMBER_COUNT] = {
 	[V8_TAGGED_SIZE] = 8, [V8_FP_CONTEXT] = -8, [V8_FP_FUNCTION] = -16, [V8_FP_BYTECODE_ARRAY] = -32,
@@ -45,7 +47,16 @@ static const s32 v8_numbers[V8_NUMBER_COUNT] = {
 	[V8_TYPE_SCOPE] = 261, [V8_TYPE_BYTECODE] = 191, [V8_TYPE_BYTES] = 190, [V8_TYPE_ARRAY] = 175,
 	[V8_TYPE_WEAK_ARRAY] = 240, [V8_TYPE_CODE] = 245, [V8_TYPE_STREAM] = 252, [V8_FRAME_WASM] = 4,
 	[V8_FRAME_REGEXP] = 27, [V8_VERSION_MAJOR] = 11, [V8_VERSION_MINOR] = 3,
+	[V8_CODE_INSIDE] = V8_NONE, [V8_CODE_START] = V8_NONE, [V8_CODE_FLAGS] = V8_NONE, [V8_CODE_BYTES] = V8_NONE,
+	[V8_BYTECODE_POSITIONS] = V8_NONE, [V8_BASELINE_DATA] = V8_NONE, [V8_DEOPT_WRAPPED] = V8_NONE,
+	[V8_TYPE_TRUSTED_BYTES] = V8_NONE, [V8_TYPE_TRUSTED_ARRAY] = V8_NONE, [V8_TYPE_PROTECTED_ARRAY] = V8_NONE,
+	[V8_TYPE_TRUSTED_WEAK_ARRAY] = V8_NONE, [V8_TYPE_BASELINE_DATA] = V8_NONE,
 };
+
+static inline u64 v8_fact(u32 number)
+{
+	return v8_numbers[number] == V8_NONE ? V8_MISSING : (u64)(s64)v8_numbers[number];
+}
 
 /* Instance types of strings. */
 enum { V8_STRING_ONE = 8, V8_STRING_TWO = 0, V8_STRING_CONS = 9, V8_STRING_EXTERNAL = 10, V8_STRING_SLICED = 11,
@@ -179,7 +190,7 @@ static inline void v8_optimise(struct v8 *v)
 	v8_set(code, 32, stream);
 	v8_set(code, 40, V8_CODE_VA);
 	v8_set(code, 48, 0x13d);
-	v8_set(code, 56, V8_CODE_BYTES);
+	v8_set(code, 56, V8_TEXT_BYTES);
 	v->maps[252] = v8_object(v, 255, 16);
 	v8_put(v->maps[252] - 1 + 12, 252, 2);
 	v8_set(stream, 0, v->maps[252]);

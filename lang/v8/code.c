@@ -11,44 +11,25 @@
 
 #define CODE_MAX (256u << 10)	/* bytes of a piece that are looked back through */
 #define CODE_ALIGN 16
-#define TABLE_MAX 65536		/* bytes of a table */
 #define INLINED_MAX 32		/* functions inlined into each other */
-
-/* A table of bytes, read whole. */
-struct table {
-	u8 at[TABLE_MAX];
-	u32 bytes;
-};
-
-static void read_table(struct heap *h, u64 array, struct table *ret_table)
-{
-	u32 bytes;
-
-	ret_table->bytes = 0;
-	heap_expect(h, array, V8_TYPE_BYTES);
-	bytes = heap_length(h, array);
-	if (bytes > sizeof(ret_table->at))
-		bytes = sizeof(ret_table->at);
-	memory_read(&h->memory, array - 1 + HEAP_ELEMENTS, ret_table->at, bytes);
-	if (!h->memory.err)
-		ret_table->bytes = bytes;
-}
 
 /* Does a piece of code start here that reaches to va? Its Code, or 0. */
 static u64 code_at(struct heap *h, u64 start, u64 va)
 {
-	u64 map = memory_u64(&h->memory, start), code, instructions = start + h->layout.at[V8_STREAM_START];
+	const u64 *at = h->layout.at;
+	bool is_inside = at[V8_CODE_INSIDE] != V8_MISSING;
+	u64 map = memory_u64(&h->memory, start), code = is_inside ? start + 1 : memory_u64(&h->memory, start + 8);
+	u64 instructions = start + at[is_inside ? V8_CODE_INSIDE : V8_STREAM_START];
 
-	if (!heap_is_pointer(map) || map >> 47 || (h->stream_map && map != h->stream_map))
+	if (!heap_is_pointer(map) || map >> 47 || (h->stream_map && map != h->stream_map) ||
+	    !heap_is_pointer(code) || code >> 47 || h->memory.err)
 		return 0;
-	code = memory_u64(&h->memory, start + 8);
-	if (!heap_is_pointer(code) || code >> 47 || h->memory.err)
-		return 0;
-	if (heap_type(h, start + 1) == h->layout.at[V8_TYPE_STREAM] &&
-	    heap_type(h, code) == h->layout.at[V8_TYPE_CODE] &&
-	    heap_field(h, code, h->layout.code_start) == instructions &&
-	    va - instructions < heap_field32(h, code, h->layout.code_bytes) && !h->memory.err) {
+	if (heap_type(h, start + 1) == at[is_inside ? V8_TYPE_CODE : V8_TYPE_STREAM] &&
+	    heap_type(h, code) == at[V8_TYPE_CODE] &&
+	    (is_inside || heap_field(h, code, at[V8_CODE_START]) == instructions) &&
+	    va - instructions < heap_field32(h, code, at[V8_CODE_BYTES]) && !h->memory.err) {
 		h->stream_map = map;
+		h->code_start = instructions;
 		return code;
 	}
 	h->memory.err = 0;	/* they were no pointers */
@@ -75,7 +56,7 @@ struct inlined {
 	s32 function;
 };
 
-static struct inlined inlined_at(const struct table *table, s32 index)
+static struct inlined inlined_at(const struct heap_table *table, s32 index)
 {
 	struct inlined inlined = { .function = -1 };
 	const u32 bytes = 16;
@@ -99,13 +80,14 @@ static u64 literal(struct heap *h, u64 literals, s32 index)
 
 static int name_inlined(struct heap *h, u64 deopt, u64 shared, u64 position, struct lang_names *names)
 {
+	static const u8 types[] = { V8_TYPE_WEAK_ARRAY, V8_TYPE_TRUSTED_WEAK_ARRAY, V8_TYPE_ARRAY };
 	u64 literals = heap_element(h, deopt, (u32)h->layout.at[V8_DEOPT_LITERALS]);
-	struct table table;
+	struct heap_table table;
 	int r;
 
-	heap_expect(h, literals, V8_TYPE_WEAK_ARRAY);
+	heap_expect_any(h, literals, types, sizeof(types));
 	if (position_inlining(position) >= 0)
-		read_table(h, heap_element(h, deopt, (u32)h->layout.at[V8_DEOPT_POSITIONS]), &table);
+		heap_table(h, heap_element(h, deopt, (u32)h->layout.at[V8_DEOPT_POSITIONS]), &table);
 	for (u32 i = 0; i < INLINED_MAX && position_inlining(position) >= 0; i++) {
 		struct inlined inlined = inlined_at(&table, position_inlining(position));
 		u64 function = literal(h, literals, inlined.function);
@@ -122,14 +104,26 @@ static int name_inlined(struct heap *h, u64 deopt, u64 shared, u64 position, str
 	return function_name(h, shared, position_offset(position), names);
 }
 
+/* The SharedFunctionInfo that code was made of; later versions wrap it. */
+static u64 owner_of(struct heap *h, u64 deopt)
+{
+	u64 wrapper;
+
+	if (h->layout.at[V8_DEOPT_SHARED] != V8_MISSING)
+		return heap_element(h, deopt, (u32)h->layout.at[V8_DEOPT_SHARED]);
+	wrapper = heap_element(h, deopt, (u32)h->layout.at[V8_DEOPT_WRAPPED]);
+	return heap_field(h, wrapper, 8);
+}
+
 static int name_optimised(struct heap *h, u64 code, u64 shared, u32 offset, struct lang_names *names)
 {
 	u64 deopt = heap_field(h, code, h->layout.at[V8_CODE_DEOPT]), owner;
-	struct table table;
+	static const u8 types[] = { V8_TYPE_ARRAY, V8_TYPE_TRUSTED_ARRAY, V8_TYPE_PROTECTED_ARRAY };
+	struct heap_table table;
 
-	heap_expect(h, deopt, V8_TYPE_ARRAY);
-	owner = heap_element(h, deopt, (u32)h->layout.at[V8_DEOPT_SHARED]);
-	read_table(h, heap_field(h, code, h->layout.at[V8_CODE_POSITIONS]), &table);
+	heap_expect_any(h, deopt, types, sizeof(types));
+	owner = owner_of(h, deopt);
+	heap_table(h, heap_field(h, code, h->layout.at[V8_CODE_POSITIONS]), &table);
 	if (h->memory.err)
 		return h->memory.err;
 	if (shared && owner != shared)
@@ -137,26 +131,41 @@ static int name_optimised(struct heap *h, u64 code, u64 shared, u32 offset, stru
 	return name_inlined(h, deopt, owner, positions_find(table.at, table.bytes, offset), names);
 }
 
-/*
- * Baseline code has what it was made from, and a number for each bytecode of it: the bytes of its code. Which bytecodes
- * there are only their own lengths tell, which every version has others of: the function is named without a line.
- */
+static int name_baseline(struct heap *h, u64 code, u64 shared, u32 offset, struct lang_names *names)
+{
+	u64 array = function_bytecode(h, shared);
+	struct heap_table bytecode, table;
+	s32 position;
+	s64 at;
+
+	if (!array)
+		return -ENODATA;
+	heap_bytes(h, array, h->layout.at[V8_BYTECODE_DATA], &bytecode);
+	heap_table(h, heap_field(h, code, h->layout.at[V8_CODE_POSITIONS]), &table);
+	at = baseline_bytecode(&h->sizes, bytecode.at, bytecode.bytes, table.at, table.bytes, offset);
+	if (h->memory.err || at < 0)
+		return h->memory.err ? h->memory.err : -ENODATA;
+	position = function_bytecode_position(h, array, h->layout.at[V8_BYTECODE_DATA] - 1 + (u64)at);
+	return function_name(h, shared, position, names);
+}
+
 int code_name(struct heap *h, u64 shared, u64 va, struct lang_names *names)
 {
-	u64 code = find_code(h, va), start;
-	u32 kind;
-	int r;
+	u64 code = find_code(h, va), baseline = h->layout.at[V8_CODE_KIND_BASELINE];
+	u32 kind, offset = (u32)(va - h->code_start);
+	int r = -ENODATA;
 
 	if (code) {
-		kind = heap_field32(h, code, h->layout.code_flags) >> h->layout.at[V8_CODE_KIND_SHIFT] &
+		kind = heap_field32(h, code, h->layout.at[V8_CODE_FLAGS]) >> h->layout.at[V8_CODE_KIND_SHIFT] &
 		       (u32)h->layout.at[V8_CODE_KIND_MASK];
-		start = heap_field(h, code, h->layout.code_start);
-		if (kind > h->layout.at[V8_CODE_KIND_BASELINE]) {
-			r = name_optimised(h, code, shared, (u32)(va - start), names);
-			if (!r)
-				return 0;
-			h->memory.err = 0;
-		}
+		if (kind > baseline)
+			r = name_optimised(h, code, shared, offset, names);
+		else if (kind == baseline && shared)
+			r = name_baseline(h, code, shared, offset, names);
 	}
-	return shared ? function_name(h, shared, FUNCTION_NO_POSITION, names) : -ENODATA;
+	if (!r || !shared)
+		return r;
+	/* Not where in it, but the function is known. */
+	h->memory.err = 0;
+	return function_name(h, shared, FUNCTION_NO_POSITION, names);
 }

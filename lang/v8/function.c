@@ -10,7 +10,7 @@
 #define SCOPE_LOCALS_MAX 65536
 #define SCOPE_INLINED_LOCALS 75	/* a scope with so many names has them in a table of its own */
 #define SCOPE_TAIL 8		/* words behind its variables that are looked at */
-#define TABLE_MAX 65536		/* bytes of a table of positions */
+#define SCOPE_POSITION 3	/* where the start is, since V8 12.8: in front of them */
 
 u32 function_literal_id(struct heap *h, u64 shared)
 {
@@ -43,6 +43,8 @@ static struct scope read_scope(struct heap *h, u64 object)
 		heap_stale(h);
 		return scope;
 	}
+	if (first > SCOPE_POSITION)
+		scope.start = heap_small(scope_word(h, object, SCOPE_POSITION));
 	first += count < SCOPE_INLINED_LOCALS ? 2 * (u64)count : 1 + (u64)count;
 	for (u32 i = 0; i < SCOPE_TAIL && !h->memory.err; i++, last = word) {
 		word = scope_word(h, object, first + i);
@@ -54,6 +56,8 @@ static struct scope read_scope(struct heap *h, u64 object)
 		} else if (heap_is_string(h, word)) {
 			*(scope.name ? &scope.inferred : &scope.name) = word;
 			i += !scope.inferred;		/* the name's place */
+		} else if (!heap_is_pointer(word) || heap_type(h, word) == h->layout.at[V8_TYPE_SCOPE]) {
+			break;		/* the scope around it, and the end */
 		}
 	}
 	return scope;
@@ -167,28 +171,27 @@ u64 function_bytecode(struct heap *h, u64 shared)
 
 	if (!heap_is_pointer(data))
 		return 0;
-	if (heap_type(h, data) == h->layout.at[V8_TYPE_CODE])	/* baseline code, which has it in turn */
+	/* Baseline code, which has it in turn; before V8 9.5 both were in an object of their own. */
+	if (heap_type(h, data) == h->layout.at[V8_TYPE_CODE])
 		data = heap_field(h, data, h->layout.at[V8_CODE_DEOPT]);
+	else if (heap_type(h, data) == h->layout.at[V8_TYPE_BASELINE_DATA])
+		data = heap_field(h, data, h->layout.at[V8_BASELINE_DATA]);
 	return heap_type(h, data) == h->layout.at[V8_TYPE_BYTECODE] ? data : 0;
 }
 
 s32 function_bytecode_position(struct heap *h, u64 array, u64 offset)
 {
 	u64 header = h->layout.at[V8_BYTECODE_DATA] - 1;
-	u8 bytes[TABLE_MAX];
+	struct heap_table bytes;
 	u64 table;
-	u32 length;
 
 	if (!array || offset < header || offset - header >= heap_length(h, array))
 		return FUNCTION_NO_POSITION;
-	table = heap_field(h, array, h->layout.bytecode_positions);
+	table = heap_field(h, array, h->layout.at[V8_BYTECODE_POSITIONS]);
 	/* Made only when it is needed: until then it is something else. */
-	if (!heap_is_pointer(table) || heap_type(h, table) != h->layout.at[V8_TYPE_BYTES])
+	if (!heap_is_bytes(h, table))
 		return FUNCTION_NO_POSITION;
-	length = heap_length(h, table);
-	if (length > sizeof(bytes))
-		length = sizeof(bytes);
-	memory_read(&h->memory, table - 1 + HEAP_ELEMENTS, bytes, length);
+	heap_table(h, table, &bytes);
 	return h->memory.err ? FUNCTION_NO_POSITION :
-			       position_offset(positions_find(bytes, length, (u32)(offset - header)));
+			       position_offset(positions_find(bytes.at, bytes.bytes, (u32)(offset - header)));
 }

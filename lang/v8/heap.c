@@ -45,6 +45,29 @@ void heap_expect(struct heap *h, u64 object, enum v8_number type)
 		heap_stale(h);
 }
 
+static bool is_any(struct heap *h, u64 object, const u8 *types, u32 count)
+{
+	u32 type = heap_type(h, object);
+	bool found = false;
+
+	for (u32 i = 0; i < count; i++)
+		found |= h->layout.at[types[i]] == type;
+	return found && !h->memory.err;
+}
+
+void heap_expect_any(struct heap *h, u64 object, const u8 *types, u32 count)
+{
+	if (!is_any(h, object, types, count))
+		heap_stale(h);
+}
+
+bool heap_is_bytes(struct heap *h, u64 object)
+{
+	static const u8 types[] = { V8_TYPE_BYTES, V8_TYPE_TRUSTED_BYTES };
+
+	return heap_is_pointer(object) && is_any(h, object, types, sizeof(types));
+}
+
 u32 heap_length(struct heap *h, u64 array)
 {
 	u64 word = heap_field(h, array, 8);
@@ -63,6 +86,25 @@ u64 heap_element(struct heap *h, u64 array, u32 index)
 		return 0;
 	}
 	return heap_field(h, array, HEAP_ELEMENTS + 8 * (u64)index);
+}
+
+void heap_bytes(struct heap *h, u64 array, u64 offset, struct heap_table *ret_table)
+{
+	u32 bytes = heap_length(h, array);
+
+	if (bytes > sizeof(ret_table->at))
+		bytes = sizeof(ret_table->at);
+	memory_read(&h->memory, array - 1 + offset, ret_table->at, bytes);
+	ret_table->bytes = h->memory.err ? 0 : bytes;
+}
+
+void heap_table(struct heap *h, u64 array, struct heap_table *ret_table)
+{
+	ret_table->bytes = 0;
+	if (heap_is_bytes(h, array))
+		heap_bytes(h, array, HEAP_ELEMENTS, ret_table);
+	else
+		heap_stale(h);
 }
 
 bool heap_is_string(struct heap *h, u64 object)

@@ -10,12 +10,15 @@
 #include <stddef.h>
 
 #include "lang/memory.h"
+#include "lang/v8/baseline.h"
 #include "lang/v8/layout.h"
 
 struct heap {
 	struct layout layout;
+	struct baseline_sizes sizes;
 	struct memory memory;
 	u64 stream_map;		/* the Map of pieces of generated code, once one was seen; 0 */
+	u64 code_start;		/* of the instructions of the piece that was found last */
 };
 
 /* Objects are tagged pointers, as they are in the fields of others. */
@@ -40,6 +43,12 @@ u32 heap_type(struct heap *heap, u64 object);
 /* Sets the error if it is of another type. */
 void heap_expect(struct heap *heap, u64 object, enum v8_number type);
 
+/* ... if it is of none of these; types that the version does not have are none. */
+void heap_expect_any(struct heap *heap, u64 object, const u8 *types, u32 count);
+
+/* Is it an array of bytes, of whatever kind? */
+bool heap_is_bytes(struct heap *heap, u64 object);
+
 u64 heap_field(struct heap *heap, u64 object, u64 offset);
 u32 heap_field32(struct heap *heap, u64 object, u64 offset);
 
@@ -47,6 +56,17 @@ u32 heap_field32(struct heap *heap, u64 object, u64 offset);
 u32 heap_length(struct heap *heap, u64 array);
 u64 heap_element(struct heap *heap, u64 array, u32 index);
 #define HEAP_ELEMENTS 16	/* offset of the first, of every kind of array */
+
+/* A table of bytes, read whole or cut. */
+#define HEAP_TABLE_MAX 65536
+struct heap_table {
+	u8 at[HEAP_TABLE_MAX];
+	u32 bytes;
+};
+
+/* The bytes of an array from an offset on; those of a ByteArray, checked to be one. */
+void heap_bytes(struct heap *heap, u64 array, u64 offset, struct heap_table *ret_table);
+void heap_table(struct heap *heap, u64 array, struct heap_table *ret_table);
 
 bool heap_is_string(struct heap *heap, u64 object);
 

@@ -2,32 +2,63 @@
 #include "lang/v8/layout.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
-/* The version that a row is for, and those behind it up to the next row. */
-struct release {
+/* What a version does not publish, looked up in live processes; it holds until a later version has another value. */
+struct gap {
 	u16 major, minor;
-	u16 code_start, code_flags, code_bytes;
-	u16 bytecode_positions;
+	u8 number;
+	s16 value;		/* GONE: not any more */
 };
 
-/* Looked up in live processes of these versions: Node 20. */
-static const struct release releases[] = {
-	{ 11, 3, 40, 48, 56, 32 },
-	{ 11, 4, 0, 0, 0, 0 },		/* not known */
+#define GONE INT16_MIN
+
+static const struct gap gaps[] = {
+	/* Node 16 */
+	{ 9, 4, V8_FP_BYTECODE_ARRAY, -32 },
+	{ 9, 4, V8_FP_BYTECODE_OFFSET, -40 },
+	{ 9, 4, V8_SCRIPT_SOURCE, 8 },
+	{ 9, 4, V8_BYTECODE_DATA, 54 },
+	{ 9, 4, V8_BYTECODE_POSITIONS, 32 },
+	{ 9, 4, V8_BASELINE_DATA, 16 },
+	{ 9, 4, V8_CODE_DEOPT, 16 },
+	{ 9, 4, V8_CODE_POSITIONS, 24 },
+	{ 9, 4, V8_CODE_FLAGS, 48 },
+	{ 9, 4, V8_CODE_KIND_MASK, 15 },
+	{ 9, 4, V8_CODE_KIND_SHIFT, 0 },
+	{ 9, 4, V8_CODE_KIND_BASELINE, 11 },
+	{ 9, 4, V8_DEOPT_LITERALS, 2 },
+	{ 9, 4, V8_DEOPT_SHARED, 6 },
+	{ 9, 4, V8_DEOPT_POSITIONS, 7 },
+	/* Node 20 */
+	{ 11, 3, V8_CODE_START, 40 },
+	{ 11, 3, V8_CODE_BYTES, 56 },
+	/* Node 22 */
+	{ 12, 4, V8_SHARED_DATA, 8 },
+	{ 12, 4, V8_CODE_DEOPT, 8 },
+	{ 12, 4, V8_CODE_POSITIONS, 16 },
+	{ 12, 4, V8_BYTECODE_POSITIONS, 24 },
+	/* Node 24 */
+	{ 13, 6, V8_DEOPT_SHARED, GONE },
 };
+
+/* Those that were run: a version that is none of them is left alone. */
+static const u16 known[][2] = { { 9, 4 }, { 10, 2 }, { 11, 3 }, { 12, 4 }, { 13, 6 } };
 
 /* What must be there: the frames cannot be walked, or not named, without. */
 static const u8 needed[] = {
 	V8_FP_CONTEXT, V8_FP_FUNCTION, V8_FP_BYTECODE_ARRAY, V8_FP_BYTECODE_OFFSET, V8_MAP_TYPE, V8_FUNCTION_SHARED,
 	V8_SHARED_DATA, V8_SHARED_NAME, V8_SHARED_SCRIPT, V8_SHARED_FLAGS, V8_SCRIPT_SOURCE, V8_SCRIPT_NAME,
-	V8_SCRIPT_LINE_ENDS, V8_SCOPE_LOCALS, V8_SCOPE_VARS, V8_BYTECODE_DATA, V8_STRING_LENGTH, V8_ONE_BYTE_CHARS,
-	V8_TWO_BYTE_CHARS, V8_CONS_FIRST, V8_CONS_SECOND, V8_SLICED_PARENT, V8_SLICED_OFFSET, V8_THIN_ACTUAL,
-	V8_EXTERNAL_RESOURCE, V8_FIRST_NONSTRING, V8_STRING_REPRESENTATION, V8_STRING_ENCODING, V8_ONE_BYTE_TAG,
-	V8_CONS_TAG, V8_SLICED_TAG, V8_THIN_TAG, V8_EXTERNAL_TAG, V8_TYPE_FUNCTION, V8_TYPE_SHARED, V8_TYPE_SCRIPT,
-	V8_TYPE_SCOPE, V8_TYPE_BYTECODE, V8_TYPE_BYTES, V8_TYPE_ARRAY, V8_TYPE_WEAK_ARRAY, V8_TYPE_CODE, V8_TYPE_STREAM,
-	V8_STREAM_START, V8_CODE_DEOPT, V8_CODE_POSITIONS, V8_CODE_KIND_MASK, V8_CODE_KIND_SHIFT, V8_CODE_KIND_BASELINE,
-	V8_DEOPT_LITERALS, V8_DEOPT_SHARED, V8_DEOPT_POSITIONS, V8_VERSION_MAJOR, V8_VERSION_MINOR,
+	V8_SCRIPT_LINE_ENDS, V8_SCOPE_LOCALS, V8_SCOPE_VARS, V8_BYTECODE_DATA, V8_BYTECODE_POSITIONS,
+	V8_STRING_LENGTH, V8_ONE_BYTE_CHARS, V8_TWO_BYTE_CHARS, V8_CONS_FIRST, V8_CONS_SECOND, V8_SLICED_PARENT,
+	V8_SLICED_OFFSET, V8_THIN_ACTUAL, V8_EXTERNAL_RESOURCE, V8_FIRST_NONSTRING, V8_STRING_REPRESENTATION,
+	V8_STRING_ENCODING, V8_ONE_BYTE_TAG, V8_CONS_TAG, V8_SLICED_TAG, V8_THIN_TAG, V8_EXTERNAL_TAG,
+	V8_TYPE_FUNCTION, V8_TYPE_SHARED, V8_TYPE_SCRIPT, V8_TYPE_SCOPE, V8_TYPE_BYTECODE, V8_TYPE_BYTES,
+	V8_TYPE_ARRAY, V8_TYPE_WEAK_ARRAY, V8_TYPE_CODE, V8_CODE_DEOPT, V8_CODE_POSITIONS, V8_CODE_FLAGS,
+	V8_CODE_BYTES, V8_CODE_KIND_MASK, V8_CODE_KIND_SHIFT, V8_CODE_KIND_BASELINE, V8_DEOPT_LITERALS,
+	V8_DEOPT_POSITIONS,
 };
 
 #define OFFSET_MAX 4096		/* of a field; and no type or index is larger */
@@ -35,14 +66,24 @@ static const u8 needed[] = {
 /* Functions of several kinds have types of their own behind the common one; none is a bound function's by far. */
 #define FUNCTION_TYPES 16
 
-static const struct release *find_release(u64 major, u64 minor)
+static bool is_known(u64 major, u64 minor)
 {
-	const struct release *found = NULL;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (known[i][0] == major && known[i][1] == minor)
+			return true;
+	return false;
+}
 
-	for (size_t i = 0; i < sizeof(releases) / sizeof(*releases); i++)
-		if (releases[i].major < major || (releases[i].major == major && releases[i].minor <= minor))
-			found = &releases[i];
-	return found && found->code_start ? found : NULL;
+static void fill_gaps(struct layout *l, const u64 facts[LANG_FACTS_MAX])
+{
+	u64 major = facts[V8_VERSION_MAJOR], minor = facts[V8_VERSION_MINOR];
+
+	for (size_t i = 0; i < sizeof(gaps) / sizeof(*gaps); i++) {
+		const struct gap *g = &gaps[i];
+
+		if (facts[g->number] == V8_MISSING && (g->major < major || (g->major == major && g->minor <= minor)))
+			l->at[g->number] = g->value == GONE ? V8_MISSING : (u64)(s64)g->value;
+	}
 }
 
 static int is_frame_word(u64 offset)
@@ -52,17 +93,23 @@ static int is_frame_word(u64 offset)
 	return off < 0 && off >= -8 * V8_BELOW && off % 8 == 0;
 }
 
+static bool has(const struct layout *l, enum v8_number number)
+{
+	return l->at[number] <= OFFSET_MAX;
+}
+
 static int check(const struct layout *l)
 {
 	for (size_t i = 0; i < sizeof(needed); i++) {
-		u64 value = l->at[needed[i]];
-
-		if (value == V8_MISSING)
-			return -ENOTSUP;
-		if (needed[i] > V8_FP_BYTECODE_OFFSET && value > OFFSET_MAX)
+		if (needed[i] > V8_FP_BYTECODE_OFFSET && !has(l, needed[i]))
 			return -ENOTSUP;
 	}
 	if (l->at[V8_TAGGED_SIZE] != sizeof(u64))
+		return -ENOTSUP;
+	/* Instructions lie in the Code, or it says where, in an InstructionStream. */
+	if (!has(l, V8_CODE_INSIDE) && (!has(l, V8_STREAM_START) || !has(l, V8_TYPE_STREAM) || !has(l, V8_CODE_START)))
+		return -ENOTSUP;
+	if (!has(l, V8_DEOPT_SHARED) && !has(l, V8_DEOPT_WRAPPED))
 		return -ENOTSUP;
 	for (u32 i = V8_FP_CONTEXT; i <= V8_FP_BYTECODE_OFFSET; i++)
 		if (!is_frame_word(l->at[i]))
@@ -72,15 +119,10 @@ static int check(const struct layout *l)
 
 int layout_read(const u64 facts[LANG_FACTS_MAX], struct layout *ret_layout)
 {
-	const struct release *release = find_release(facts[V8_VERSION_MAJOR], facts[V8_VERSION_MINOR]);
-
-	if (!release)
+	if (!is_known(facts[V8_VERSION_MAJOR], facts[V8_VERSION_MINOR]))
 		return -ENOTSUP;
 	memcpy(ret_layout->at, facts, sizeof(ret_layout->at));
-	ret_layout->code_start = release->code_start;
-	ret_layout->code_flags = release->code_flags;
-	ret_layout->code_bytes = release->code_bytes;
-	ret_layout->bytecode_positions = release->bytecode_positions;
+	fill_gaps(ret_layout, facts);
 	return check(ret_layout);
 }
 

@@ -7,11 +7,7 @@
 #include "lang/v8/v8_file.h"
 
 struct layout {
-	u64 at[V8_NUMBER_COUNT];	/* V8_MISSING: not known */
-	/* Not published. */
-	u16 code_start;			/* of a Code: the address of its instructions */
-	u16 code_flags, code_bytes;
-	u16 bytecode_positions;		/* of a BytecodeArray: its table of source positions */
+	u64 at[V8_NUMBER_COUNT];	/* V8_MISSING: this version has none */
 };
 
 /* -ENOTSUP if the version is not known well enough, or compresses its pointers. */

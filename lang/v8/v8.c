@@ -15,6 +15,15 @@
 #include "lang/v8/v8.skel.h"
 #include "lang/v8/v8_file.h"
 
+/* Without them baseline code has no lines. */
+static void read_sizes(struct heap *h, const struct lang_process *process, u64 va, u64 bytes)
+{
+	u8 array[BASELINE_SCALES * BASELINE_BYTECODES];
+
+	if (bytes <= sizeof(array) && !lang_read(process, va, array, bytes))
+		baseline_sizes_set(&h->sizes, array, bytes);
+}
+
 static int attach(const struct lang_process *process, const struct lang_file *file, const struct lang_place *place,
 		  struct runtime_slot *slot, void **ret_state)
 {
@@ -27,6 +36,8 @@ static int attach(const struct lang_process *process, const struct lang_file *fi
 	r = layout_read(file->facts, &h->layout);
 	if (r < 0)
 		return r;
+	if (file->facts[V8_FACT_SIZES] != V8_MISSING)
+		read_sizes(h, process, file->facts[V8_FACT_SIZES] + place->bias, file->facts[V8_FACT_SIZES_BYTES]);
 	layout_slot(&h->layout, &words);
 	memcpy(slot->word, &words, sizeof(words));
 	*ret_state = TAKE(h);

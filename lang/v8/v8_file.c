@@ -19,6 +19,16 @@ static u64 number_at(const struct exe *exe, u64 ea)
 	return (u64)(s64)value;
 }
 
+static u64 word_at(const struct exe *exe, u64 ea)
+{
+	const u8 *at = exe_bytes_at(exe, ea, sizeof(u64));
+	u64 value = 0;
+
+	if (at)
+		memcpy(&value, at, sizeof(value));
+	return value;
+}
+
 /*
  * What a function of two instructions returns: a constant, an address near it, or a word near it. The built-in code has
  * no exported symbol, but there is a function for its address and one for its size.
@@ -43,6 +53,10 @@ static u64 returned_by(const struct exe *exe, u64 ea)
 		memcpy(&operand, at + 3, sizeof(operand));
 		return ea + 7 + (u64)(s64)(s32)operand;
 	}
+	if (at[0] == 0x48 && at[1] == 0x8b && at[2] == 0x05 && at[7] == ret) {	/* mov rax, [rip + operand] */
+		memcpy(&operand, at + 3, sizeof(operand));
+		return word_at(exe, ea + 7 + (u64)(s64)(s32)operand);
+	}
 	if (at[0] == 0x8b && at[1] == 0x05 && at[6] == ret) {		/* mov eax, [rip + operand] */
 		memcpy(&operand, at + 2, sizeof(operand));
 		return number_at(exe, ea + 6 + (u64)(s64)(s32)operand);
@@ -58,8 +72,8 @@ static int mark_builtins(const struct exe *exe, struct lang_file *file)
 	};
 	u64 start, bytes;
 
-	if (symtab_find(exe, SHT_DYNSYM, wanted, 2) != 2)
-		return -ENODATA;
+	if (symtab_find(exe, SHT_DYNSYM, wanted, 2) != 2 && symtab_find(exe, SHT_SYMTAB, wanted, 2) != 2)
+		return -ENODATA;	/* Node 24 does not export them any more */
 	start = returned_by(exe, wanted[0].ea);
 	bytes = returned_by(exe, wanted[1].ea);
 	if (!bytes || bytes > BUILTINS_MAX || !exe_executable(exe, start) || !exe_bytes_at(exe, start, bytes))
@@ -69,12 +83,28 @@ static int mark_builtins(const struct exe *exe, struct lang_file *file)
 	return 0;
 }
 
+static void find_sizes(const struct exe *exe, struct lang_file *file)
+{
+	struct symtab_wanted sizes = { .name = "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE" };
+	bool found = symtab_find(exe, SHT_DYNSYM, &sizes, 1) || symtab_find(exe, SHT_SYMTAB, &sizes, 1);
+
+	file->facts[V8_FACT_SIZES] = found ? sizes.ea : V8_MISSING;
+	file->facts[V8_FACT_SIZES_BYTES] = sizes.bytes;
+}
+
 static int recognise(const struct exe *exe, struct lang_file *ret_file)
 {
 	struct symtab_wanted first = { .name = "v8dbg_off_fp_function" };
-	struct symtab_wanted wanted[V8_NUMBER_COUNT] = {
-#define X(ID, symbol) [V8_##ID] = { .name = symbol },
+	struct symtab_wanted wanted[] = {
+#define X(ID, symbol) { .name = symbol },
 		V8_NUMBERS(X)
+		V8_NUMBERS_ALSO(X)
+#undef X
+	};
+	static const u8 number_of[] = {
+#define X(ID, symbol) V8_##ID,
+		V8_NUMBERS(X)
+		V8_NUMBERS_ALSO(X)
 #undef X
 	};
 
@@ -82,9 +112,13 @@ static int recognise(const struct exe *exe, struct lang_file *ret_file)
 	if (exe->machine != EM_X86_64 || symtab_find(exe, SHT_DYNSYM, &first, 1) != 1 ||
 	    mark_builtins(exe, ret_file) < 0)
 		return -ENODATA;
-	(void)symtab_find(exe, SHT_DYNSYM, wanted, V8_NUMBER_COUNT);
+	(void)symtab_find(exe, SHT_DYNSYM, wanted, sizeof(number_of));
+	find_sizes(exe, ret_file);
 	for (u32 i = 0; i < V8_NUMBER_COUNT; i++)
-		ret_file->facts[i] = wanted[i].found ? number_at(exe, wanted[i].ea) : V8_MISSING;
+		ret_file->facts[i] = V8_MISSING;
+	for (u32 i = 0; i < sizeof(number_of); i++)
+		if (wanted[i].found)
+			ret_file->facts[number_of[i]] = number_at(exe, wanted[i].ea);
 	return 0;
 }
 

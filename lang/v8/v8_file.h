@@ -8,7 +8,10 @@
 
 #include "exe/lang_file.h"
 
-/* X(ID, name): symbols of 32 bits. Versions differ in what they have. */
+/*
+ * X(ID, name): symbols of 32 bits. Versions differ in what they have; CODE_INSIDE is there as long as a Code holds its
+ * instructions itself.
+ */
 #define V8_NUMBERS(X)                                                               \
 	X(TAGGED_SIZE, "v8dbg_TaggedSize")                                           \
 	X(FP_CONTEXT, "v8dbg_off_fp_context")                                        \
@@ -32,11 +35,18 @@
 	X(CODE_DEOPT, "v8dbg_class_Code__deoptimization_data__FixedArray")           \
 	X(CODE_POSITIONS, "v8dbg_class_Code__source_position_table__ByteArray")      \
 	X(STREAM_START, "v8dbg_class_InstructionStream__instruction_start__uintptr_t") \
+	X(CODE_INSIDE, "v8dbg_class_Code__instruction_start__uintptr_t")             \
+	X(CODE_START, "v8dbg_class_Code__instruction_start__Address")                \
+	X(CODE_FLAGS, "v8dbg_class_Code__flags__uint32_t")                           \
+	X(CODE_BYTES, "v8dbg_class_Code__instruction_size__int")                     \
+	X(BYTECODE_POSITIONS, "v8dbg_class_BytecodeArray__source_position_table__Object") \
+	X(BASELINE_DATA, "v8dbg_class_BaselineData__data__HeapObject")               \
 	X(CODE_KIND_MASK, "v8dbg_CodeKindFieldMask")                                 \
 	X(CODE_KIND_SHIFT, "v8dbg_CodeKindFieldShift")                               \
 	X(CODE_KIND_BASELINE, "v8dbg_CodeKindBaseline")                              \
 	X(DEOPT_LITERALS, "v8dbg_DeoptimizationDataLiteralArrayIndex")               \
 	X(DEOPT_SHARED, "v8dbg_DeoptimizationDataSharedFunctionInfoIndex")           \
+	X(DEOPT_WRAPPED, "v8dbg_DeoptimizationDataWrappedSharedFunctionInfoIndex")   \
 	X(DEOPT_POSITIONS, "v8dbg_DeoptimizationDataInliningPositionsIndex")         \
 	X(STRING_LENGTH, "v8dbg_class_String__length__int32_t")                      \
 	X(ONE_BYTE_CHARS, "v8dbg_class_SeqOneByteString__chars__char")               \
@@ -63,12 +73,23 @@
 	X(TYPE_BYTES, "v8dbg_type_ByteArray__BYTE_ARRAY_TYPE")                       \
 	X(TYPE_ARRAY, "v8dbg_type_FixedArray__FIXED_ARRAY_TYPE")                     \
 	X(TYPE_WEAK_ARRAY, "v8dbg_type_WeakFixedArray__WEAK_FIXED_ARRAY_TYPE")       \
+	X(TYPE_TRUSTED_BYTES, "v8dbg_type_TrustedByteArray__TRUSTED_BYTE_ARRAY_TYPE") \
+	X(TYPE_TRUSTED_ARRAY, "v8dbg_type_TrustedFixedArray__TRUSTED_FIXED_ARRAY_TYPE") \
+	X(TYPE_PROTECTED_ARRAY, "v8dbg_type_ProtectedFixedArray__PROTECTED_FIXED_ARRAY_TYPE") \
+	X(TYPE_TRUSTED_WEAK_ARRAY, "v8dbg_type_TrustedWeakFixedArray__TRUSTED_WEAK_FIXED_ARRAY_TYPE") \
+	X(TYPE_BASELINE_DATA, "v8dbg_type_BaselineData__BASELINE_DATA_TYPE")         \
 	X(TYPE_CODE, "v8dbg_type_Code__CODE_TYPE")                                   \
 	X(TYPE_STREAM, "v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE")      \
 	X(FRAME_WASM, "v8dbg_frametype_WasmFrame")                                   \
 	X(FRAME_REGEXP, "v8dbg_frametype_IrregexpFrame")                             \
 	X(VERSION_MAJOR, "_ZN2v88internal7Version6major_E")                          \
 	X(VERSION_MINOR, "_ZN2v88internal7Version6minor_E")
+
+/* X(ID, name): what some versions call it instead. */
+#define V8_NUMBERS_ALSO(X)                                                                              \
+	X(SHARED_NAME, "v8dbg_class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_")             \
+	X(SHARED_NAME, "v8dbg_class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_")   \
+	X(SHARED_SCRIPT, "v8dbg_class_SharedFunctionInfo__raw_script__Tagged_Object_")
 
 enum v8_number {
 #define X(ID, name) V8_##ID,
@@ -77,7 +98,13 @@ enum v8_number {
 	V8_NUMBER_COUNT
 };
 
-_Static_assert(V8_NUMBER_COUNT <= LANG_FACTS_MAX, "a word for each");
+/* Facts beyond the numbers: an array of V8's, how many bytes each bytecode has, plain, wide and extra wide. */
+enum {
+	V8_FACT_SIZES = V8_NUMBER_COUNT,	/* its ELF address, or V8_MISSING */
+	V8_FACT_SIZES_BYTES,
+	V8_FACT_COUNT
+};
+_Static_assert(V8_FACT_COUNT <= LANG_FACTS_MAX, "a word for each");
 
 #define V8_MISSING (1ull << 63)		/* not in this version */
 

@@ -24,7 +24,7 @@ static void damage(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct lang_process process = { .pid = (u32)getpid() };
-	struct lang_file file = { .lang = LANG_V8 };
+	struct lang_file file = { .lang = LANG_V8, .facts[V8_FACT_SIZES] = V8_MISSING };
 	struct lang_place place = { .path = "" };
 	struct v8 v8 = forge_v8();
 	const u64 frames[][2] = {
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	void *state;
 
 	for (u32 i = 0; i < V8_NUMBER_COUNT; i++)
-		file.facts[i] = (u64)(s64)v8_numbers[i];
+		file.facts[i] = v8_fact(i);
 	OK(v8_ops.attach(&process, &file, &place, &slot, &state) == 0);
 	damage(data, size);
 	named_init(&names);

@@ -17,11 +17,11 @@ struct attached {
 
 static int try_attach(struct attached *a, enum v8_number number, u64 value)
 {
-	struct lang_file file = { .lang = LANG_V8 };
+	struct lang_file file = { .lang = LANG_V8, .facts[V8_FACT_SIZES] = V8_MISSING };
 	struct lang_place place = { .path = "node" };
 
 	for (u32 i = 0; i < V8_NUMBER_COUNT; i++)
-		file.facts[i] = (u64)(s64)v8_numbers[i];
+		file.facts[i] = v8_fact(i);
 	file.facts[number] = value;
 	a->process = (struct lang_process){ .pid = (u32)getpid() };
 	return v8_ops.attach(&a->process, &file, &place, &a->slot, &a->state);
@@ -108,7 +108,7 @@ TEST(v8_names_what_was_inlined)
 	f = resolve(&a, V8_COMPILED, 0, 0, V8_CODE_VA + 0x40);
 	EQ(f->line_count, 2);
 	/* Not in that code; and not the code of that function. */
-	f = resolve(&a, V8_COMPILED, a.v8.run, 1, V8_CODE_VA + V8_CODE_BYTES);
+	f = resolve(&a, V8_COMPILED, a.v8.run, 1, V8_CODE_VA + V8_TEXT_BYTES);
 	EQ(f->line_count, 1);
 	check_line(&f->lines[0], "run", 2);
 	f = resolve(&a, V8_COMPILED, a.v8.leaf, 2, V8_CODE_VA + 0x40);
