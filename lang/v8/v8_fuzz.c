@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "lang/named.h"
+#include "lang/v8/baseline.h"
 #include "test/forge_v8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -19,6 +20,16 @@ static void damage(const uint8_t *data, size_t size)
 		memcpy(&word, data + 4, sizeof(word));
 		v8_put(V8_VA + offset % (V8_BYTES - 8), word, sizeof(word));
 	}
+}
+
+/* The same bytes as lengths, bytecodes and table of baseline code. */
+static void find_bytecode(const uint8_t *data, size_t size)
+{
+	struct baseline_sizes sizes;
+	size_t third = size / 3;
+
+	baseline_sizes_set(&sizes, data, third - third % BASELINE_SCALES);
+	(void)baseline_bytecode(&sizes, data + third, third, data + 2 * third, third, UINT32_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -39,6 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (u32 i = 0; i < V8_NUMBER_COUNT; i++)
 		file.facts[i] = v8_fact(i);
 	OK(v8_ops.attach(&process, &file, &place, &slot, &state) == 0);
+	find_bytecode(data, size);
 	damage(data, size);
 	named_init(&names);
 	for (u32 i = 0; i < sizeof(frames) / sizeof(*frames); i++)
