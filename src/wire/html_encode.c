@@ -11,7 +11,9 @@
 #define PLACE "@DATA@"		/* where the page has its data */
 
 __asm__(".section .rodata\nhtml_page:\n.incbin \"src/wire/html.html\"\nhtml_page_end:\n.byte 0\n.text\n");
-extern const char html_page[], html_page_end[];
+/* Hidden: by way of the global offset table, local symbols of one section would be one (arm64). */
+extern const char html_page[] __attribute__((visibility("hidden")));
+extern const char html_page_end[] __attribute__((visibility("hidden")));
 
 static void put_node(struct jsontext *j, const struct flametree_node *nodes, u32 number)
 {

@@ -20,7 +20,9 @@
 #define NAME_BYTES_MAX 512
 
 __asm__(".section .rodata\nsvg_script:\n.incbin \"src/wire/svg.js\"\nsvg_script_end:\n.byte 0\n.text\n");
-extern const char svg_script[], svg_script_end[];
+/* Hidden: see html_encode.c. */
+extern const char svg_script[] __attribute__((visibility("hidden")));
+extern const char svg_script_end[] __attribute__((visibility("hidden")));
 
 struct drawing {
 	const struct flametree *tree;
