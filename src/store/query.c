@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,11 +150,35 @@ static double period_of(const struct scan_row *row)
 	return period > 0 ? period : 1e9;
 }
 
+/* A roll-up that is longer than a bucket is spread over its period, as far as that lies in the selection. */
+static void add_cells(const struct chart_query *q, const struct scan_row *row, double *cells)
+{
+	const struct store_selection *selection = q->selection;
+	double width_ns = (double)(selection->to_ns - selection->from_ns) / q->buckets;
+	double cpus = (double)row->row->value * period_of(row) / width_ns;
+	u64 from_ns = row->time_ns > selection->from_ns ? row->time_ns : selection->from_ns;
+	u64 to_ns = row->time_ns + row->period_ns < selection->to_ns ? row->time_ns + row->period_ns : selection->to_ns;
+	u32 last;
+
+	if ((double)row->period_ns <= width_ns) {
+		cells[scan_bucket(selection, q->buckets, row->time_ns)] += cpus;
+		return;
+	}
+	if (from_ns >= to_ns)
+		return;
+	last = scan_bucket(selection, q->buckets, to_ns - 1);
+	for (u32 i = scan_bucket(selection, q->buckets, from_ns); i <= last; i++) {
+		double start_ns = fmax((double)(from_ns - selection->from_ns), i * width_ns);
+		double end_ns = fmin((double)(to_ns - selection->from_ns), (i + 1) * width_ns);
+
+		cells[i] += cpus * fmax(end_ns - start_ns, 0) / (double)row->period_ns;
+	}
+}
+
 static int count_bucket(void *arg, const struct scan_row *row)
 {
 	struct chart_query *q = arg;
-	u64 span_ns = q->selection->to_ns - q->selection->from_ns;
-	u32 number, bucket = scan_bucket(q->selection, q->buckets, row->time_ns);
+	u32 number;
 	int r = value_number(&q->values, row, &number);
 
 	if (r < 0)
@@ -163,8 +188,7 @@ static int count_bucket(void *arg, const struct scan_row *row)
 	r = array_reserve(&q->cells, &q->cell_cap, (number + 1) * q->buckets, sizeof(*q->cells));
 	if (r < 0)
 		return r;
-	q->cells[number * q->buckets + bucket] +=
-		(double)row->row->value * period_of(row) / ((double)span_ns / q->buckets);
+	add_cells(q, row, q->cells + (size_t)number * q->buckets);
 	q->values.totals[number] = saturating_add(q->values.totals[number], row->row->value);
 	return 0;
 }

@@ -247,7 +247,8 @@ static int scan_rows(struct scanner *s, u32 epoch_index, const struct db_block *
 	const u8 *wanted = wanted_series(s, epoch_index);
 	struct scan_row at = { .epoch_index = epoch_index,
 			       .dict = s->store->epochs[epoch_index].dict,
-			       .rows = &s->rows };
+			       .rows = &s->rows,
+			       .period_ns = block->level ? store_period_ns[block->level] : 0 };
 	int r = 0;
 
 	if (!wanted)

@@ -39,6 +39,7 @@ struct scan_row {
 	const struct block_row *row;
 	const struct block_rows *rows;	/* its block, for threads and links */
 	u64 time_ns;
+	u64 period_ns;			/* of a roll-up, which begins at time_ns; 0: the time is the row's own */
 };
 #define SCAN_LABEL_BYTES 40
 

@@ -276,6 +276,18 @@ TEST(store_gets_coarser_before_it_forgets)
 
 		OK(flame_nodes(flame)[0].total > 0);
 	}
+	/* What is left of the first hour is an hour's sum: it was one CPU all the time, not sixty in one minute. */
+	{
+		struct store_selection selection = { .from_ns = stats.levels[3].first_ns,
+						     .to_ns = stats.levels[3].first_ns + 3600 * SECOND_NS };
+		struct store_chart chart;
+
+		EQ(store_chart(store, &selection, STORE_HOST, 360, 5, &chart), 0);
+		EQ(chart.line_count, 1);
+		for (u32 i = 0; i < 360; i++)
+			OK(chart.lines[0].buckets[i] > 0.9 && chart.lines[0].buckets[i] < 1.1);
+		store_chart_done(&chart);
+	}
 }
 
 TEST(store_is_locked_by_who_has_it)
