@@ -7,23 +7,12 @@
 
 #include "lang/hotspot/hotspot.h"
 #include "lang/named.h"
+#include "test/forge_damage.h"
 #include "test/forge_jvm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 extern const struct lang_ops hotspot_ops;
-
-static void damage(const uint8_t *data, size_t size)
-{
-	u32 offset;
-	u64 word;
-
-	for (; size >= sizeof(offset) + sizeof(word); size -= 12, data += 12) {
-		memcpy(&offset, data, sizeof(offset));
-		memcpy(&word, data + 4, sizeof(word));
-		jvm_put(JVM_VA + offset % (JVM_BYTES - 8), word, sizeof(word));
-	}
-}
 
 static void resolve_all(const struct jvm *jvm, const struct lang_process *process, void *state)
 {
@@ -59,11 +48,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		file.facts[i] = jvm.symbol_va[i];
 	/* Half of them are damaged only after the JVM was taken up. */
 	if (data[0] & 0x80)
-		damage(data + 1, size - 1);
+		forge_damage(data + 1, size - 1, JVM_VA, JVM_BYTES, jvm_put);
 	if (hotspot_ops.attach(&process, &file, &place, &slot, &state) < 0)
 		return 0;
 	if (!(data[0] & 0x80))
-		damage(data + 1, size - 1);
+		forge_damage(data + 1, size - 1, JVM_VA, JVM_BYTES, jvm_put);
 	resolve_all(&jvm, &process, state);
 	hotspot_ops.detach(state);
 	return 0;

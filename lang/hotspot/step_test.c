@@ -2,12 +2,10 @@
 /* The kernel half, compiled for this machine: its memory is an array. */
 #include <stdbool.h>
 
-#include "test.h"
-#include "unwind.h"
+#include "abi.h"
 
 #if REG_RA == 16
 
-#define MEMORY_VA 0x7f0000010000ull
 #define MEMORY_WORDS 8192
 #define STACK_VA  (MEMORY_VA + 0x1000)
 #define CODE_VA   (MEMORY_VA + 0x4000)	/* 32 KiB */
@@ -21,50 +19,7 @@
 #define BLOB      (CODE_VA + 0x1010)
 #define BLOB_CODE (BLOB + 0x80)
 
-#define LOOP_NO_UNROLL
-
-static union {
-	u8 byte[MEMORY_WORDS * 8];
-	u64 word[MEMORY_WORDS];
-} memory;
-
-static const struct map_entry *table_map(u32 index)
-{
-	return NULL;
-}
-
-static const struct page_entry *table_page(u32 index)
-{
-	return NULL;
-}
-
-static const struct rows_chunk *table_chunk(u32 index)
-{
-	return NULL;
-}
-
-static const struct unwind_rule *table_rule(u32 index)
-{
-	return NULL;
-}
-
-static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
-{
-	if (va < MEMORY_VA || va - MEMORY_VA > sizeof(memory) - bytes)
-		return -1;
-	memcpy(to, memory.byte + (va - MEMORY_VA), bytes);
-	return 0;
-}
-
-static u64 strip_pac(struct unwind *u, u64 va)
-{
-	return va;
-}
-
-static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule)
-{
-	return STEP_NATIVE;
-}
+#include "step_host.h"
 
 #include "native.h"
 #include "step.h"
@@ -76,11 +31,6 @@ static u64 *word_at(u64 va)
 	return &memory.word[(va - MEMORY_VA) / 8];
 }
 
-static void put_code(u64 va, const void *bytes, size_t count)
-{
-	memcpy(memory.byte + (va - MEMORY_VA), bytes, count);
-}
-
 static struct hotspot_slot *slot(void)
 {
 	return (struct hotspot_slot *)u.slot;
@@ -88,7 +38,7 @@ static struct hotspot_slot *slot(void)
 
 static void name_blob(const char *name)
 {
-	put_code(NAMES_VA, name, strlen(name) + 1);
+	put_bytes(NAMES_VA, name, strlen(name) + 1);
 }
 
 /* An nmethod of 4 words a frame, whose code has made it at byte 16. */
@@ -178,7 +128,7 @@ TEST(hotspot_knows_how_far_a_frame_is_built)
 
 	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		setup();
-		put_code(BLOB_CODE, code, sizeof(code));
+		put_bytes(BLOB_CODE, code, sizeof(code));
 		u.regs.pc = BLOB_CODE + cases[i].at;
 		*word_at(STACK_VA + 8 * cases[i].words) = CODE_VA + 0x2000;
 		if (cases[i].saved)
@@ -202,7 +152,7 @@ TEST(hotspot_knows_how_far_a_frame_is_gone)
 
 	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		setup();
-		put_code(BLOB_CODE + 0x100, cases[i].code, sizeof(cases[i].code));
+		put_bytes(BLOB_CODE + 0x100, cases[i].code, sizeof(cases[i].code));
 		u.regs.pc = BLOB_CODE + 0x100 + cases[i].at;
 		if (cases[i].words)
 			*word_at(STACK_VA) = 0x5678;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* The kernel half, compiled for this machine: its memory is an array. */
-#include "test.h"
-#include "unwind.h"
+#include "abi.h"
 
 #if REG_RA == 16
 
-#define MEMORY_VA 0x7f0000010000ull
 #define MEMORY_WORDS 4096
 #define STACK_VA (MEMORY_VA + 0x1000)
 #define FP_VA (STACK_VA + 0x100)	/* what rbp is */
@@ -20,63 +18,15 @@
 #define CONTEXT (MEMORY_VA + 0x5201)
 #define BYTECODE (MEMORY_VA + 0x5301)
 
-#define LOOP_NO_UNROLL
-
-static union {
-	u8 byte[MEMORY_WORDS * 8];
-	u64 word[MEMORY_WORDS];
-} memory;
-
-static const struct map_entry *table_map(u32 index)
-{
-	return NULL;
-}
-
-static const struct page_entry *table_page(u32 index)
-{
-	return NULL;
-}
-
-static const struct rows_chunk *table_chunk(u32 index)
-{
-	return NULL;
-}
-
-static const struct unwind_rule *table_rule(u32 index)
-{
-	return NULL;
-}
-
-static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
-{
-	if (va < MEMORY_VA || va - MEMORY_VA > sizeof(memory) - bytes)
-		return -1;
-	memcpy(to, memory.byte + (va - MEMORY_VA), bytes);
-	return 0;
-}
-
-static u64 strip_pac(struct unwind *u, u64 va)
-{
-	return va;
-}
-
-static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule)
-{
-	return STEP_NATIVE;
-}
+#include "step_host.h"
 
 #include "step.h"
 
 static struct unwind u;
 
-static void put(u64 va, const void *bytes, size_t count)
-{
-	memcpy(memory.byte + (va - MEMORY_VA), bytes, count);
-}
-
 static void put_word(u64 va, u64 word)
 {
-	put(va, &word, sizeof(word));
+	put_bytes(va, &word, sizeof(word));
 }
 
 static void put_object(u64 object, u16 type)
@@ -84,7 +34,7 @@ static void put_object(u64 object, u16 type)
 	u64 map = MAPS + 16ull * (type & 63) + 1;
 
 	put_word(object - 1, map);
-	put(map - 1 + 12, &type, sizeof(type));
+	put_bytes(map - 1 + 12, &type, sizeof(type));
 }
 
 static struct v8_slot *slot(void)
@@ -126,7 +76,7 @@ static void make_leaf(const void *code, size_t bytes)
 {
 	u.is_leaf = 1;
 	u.is_return = 0;
-	put(u.regs.pc, code, bytes);
+	put_bytes(u.regs.pc, code, bytes);
 }
 
 static void check_frame(u32 word, u64 kind, u64 shared, u64 value)
@@ -267,7 +217,7 @@ TEST(v8_step_frameless_builtin)
 	setup(BINARY);
 	put_word(FP_VA - 32, CONTEXT);
 	make_leaf("\x90", 1);
-	put(CALLER_VA + 0x100 - 5, "\xe8", 1);
+	put_bytes(CALLER_VA + 0x100 - 5, "\xe8", 1);
 	put_word(STACK_VA, CALLER_VA + 0x100);
 	EQ(v8_step(&u), STEP_CALLER);
 	EQ(u.trace.user_count, 1);
@@ -278,7 +228,7 @@ TEST(v8_step_frameless_builtin)
 	put_word(FP_VA - 32, CONTEXT);
 	put_word(SHARED - 1 + 8, 500ull << 32);
 	make_leaf("\x90", 1);
-	put(CALLER_VA + 0x100 - 5, "\xe8", 1);
+	put_bytes(CALLER_VA + 0x100 - 5, "\xe8", 1);
 	put_word(STACK_VA, CALLER_VA + 0x100);
 	EQ(v8_step(&u), STEP_CALLER);
 	check_caller(CALLER_VA, FP_VA + 16, FP_VA + 0x80);

@@ -4,23 +4,12 @@
 
 #include "lang/named.h"
 #include "lang/v8/baseline.h"
+#include "test/forge_damage.h"
 #include "test/forge_v8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 extern const struct lang_ops v8_ops;
-
-static void damage(const uint8_t *data, size_t size)
-{
-	u32 offset;
-	u64 word;
-
-	for (; size >= sizeof(offset) + sizeof(word); size -= 12, data += 12) {
-		memcpy(&offset, data, sizeof(offset));
-		memcpy(&word, data + 4, sizeof(word));
-		v8_put(V8_VA + offset % (V8_BYTES - 8), word, sizeof(word));
-	}
-}
 
 /* The same bytes as lengths, bytecodes and table of baseline code. */
 static void find_bytecode(const uint8_t *data, size_t size)
@@ -51,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		file.facts[i] = v8_fact(i);
 	OK(v8_ops.attach(&process, &file, &place, &slot, &state) == 0);
 	find_bytecode(data, size);
-	damage(data, size);
+	forge_damage(data, size, V8_VA, V8_BYTES, v8_put);
 	named_init(&names);
 	for (u32 i = 0; i < sizeof(frames) / sizeof(*frames); i++)
 		(void)named_find(&names, &v8_ops, state, &process, frames[i], 0);
