@@ -62,15 +62,22 @@ u32 lang_named(const char *tracer, size_t len)
 	return LANG_NONE;
 }
 
+size_t lang_next(const char **tracers)
+{
+	*tracers += strspn(*tracers, ", ");
+	return strcspn(*tracers, ", ");
+}
+
+static bool is_word(const char *at, size_t len, const char *word)
+{
+	return strlen(word) == len && !strncmp(at, word, len);
+}
+
 const char *lang_unknown(const char *tracers)
 {
-	for (size_t start, len; *tracers; tracers += start + len) {
-		start = strspn(tracers, ", ");
-		len = strcspn(tracers + start, ", ");
-		if (len && !lang_named(tracers + start, len) && strncmp(tracers + start, "all", len > 3 ? len : 3) &&
-		    strncmp(tracers + start, "native", len > 6 ? len : 6))
-			return tracers + start;
-	}
+	for (size_t len; (len = lang_next(&tracers)); tracers += len)
+		if (!lang_named(tracers, len) && !is_word(tracers, len, "all") && !is_word(tracers, len, "native"))
+			return tracers;
 	return NULL;
 }
 
@@ -80,12 +87,10 @@ u32 lang_left_out(const char *tracers)
 
 	if (!*tracers)
 		return 0;
-	for (size_t start, len; *tracers; tracers += start + len) {
-		start = strspn(tracers, ", ");
-		len = strcspn(tracers + start, ", ");
-		if (len == 3 && !strncmp(tracers + start, "all", len))
+	for (size_t len; (len = lang_next(&tracers)); tracers += len) {
+		if (is_word(tracers, len, "all"))
 			return 0;
-		wanted |= 1u << lang_named(tracers + start, len);
+		wanted |= 1u << lang_named(tracers, len);
 	}
 	return ~wanted & ~1u;
 }

@@ -80,6 +80,9 @@ extern const struct lang_ops *const lang_list[LANG_MAX];
 /* What --tracers calls a language: its number, or 0 if there is none (yet). `node` is v8. */
 u32 lang_named(const char *tracer, size_t len);
 
+/* Goes to the next word of a list with commas: its length, 0 at the end. The caller passes over it. */
+size_t lang_next(const char **tracers);
+
 /* The rest of a list with commas, from the first word on that is no language, nor all or native; NULL: all are. */
 const char *lang_unknown(const char *tracers);
 

@@ -128,15 +128,12 @@ static void check_tracers(const char *list, struct config_place place, const cha
 	struct buf later;	/* those that are not there */
 
 	buf_init(&later, 1024);
-	for (size_t start, len; *list; list += start + len) {
-		start = strspn(list, ", ");
-		len = strcspn(list + start, ", ");
-		if (len && !is_tracer(list + start, len))
+	for (size_t len; (len = lang_next(&list)); list += len) {
+		if (!is_tracer(list, len))
 			config_error(errors, place, path, "tracers has no %.*s; it has all, native, python, perl, php, "
-				     "hotspot, ruby, v8, dotnet, go, beam, luajit", (int)(len < 40 ? len : 40),
-				     list + start);
-		else if (len && is_interpreter(list + start, len) && !lang_named(list + start, len))
-			buf_addf(&later, "%s%.*s", later.len ? ", " : "", (int)len, list + start);
+				     "hotspot, ruby, v8, dotnet, go, beam, luajit", (int)(len < 40 ? len : 40), list);
+		else if (is_interpreter(list, len) && !lang_named(list, len))
+			buf_addf(&later, "%s%.*s", later.len ? ", " : "", (int)len, list);
 	}
 	if (later.len)
 		config_warning(errors, place, path, "tracers: %s: " NOT_YET, later.data);

@@ -443,10 +443,12 @@ static void ingest_settle_pending(struct ingest *in, u64 until_ns)
 
 void ingest_settle(struct ingest *in, u64 until_ns)
 {
+	u64 asked = runtimes_stats(installer_runtimes(in->installer)).asked;
+
 	in->now_ns = until_ns;
-	if (runtimes_stats(installer_runtimes(in->installer)).asked != in->learned_count)
+	if (asked != in->learned_count)
 		in->learned_ns = until_ns;
-	in->learned_count = runtimes_stats(installer_runtimes(in->installer)).asked;
+	in->learned_count = asked;
 	ingest_settle_pending(in, until_ns);
 	sideband_dispatch(in->options.sideband, until_ns, on_event, in);
 	ingest_reinstall(in);

@@ -186,9 +186,21 @@ static void fill_slots(struct runtimes *rt, struct process *p, const struct runt
 	}
 }
 
+/* Is there anything that a language might take up? Most processes are native throughout, and have no set. */
+static bool has_candidates(const struct runtimes *rt, const struct maps *maps)
+{
+	for (u32 i = 0; i < maps->count; i++) {
+		const struct mapping *m = &maps->at[i];
+
+		if (m->kind == MAPPING_ANON || (m->binary && rt->options.file(rt->options.arg, m->binary->id)))
+			return true;
+	}
+	return false;
+}
+
 bool runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
 {
-	struct runtime_set *set = set_of(p);
+	struct runtime_set *set = p->runtimes || has_candidates(rt, p->maps) ? set_of(p) : NULL;
 	u32 slot = p->maps->slot;
 
 	if (!set)
