@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sends each batch of a queue as one HTTP request: what all exporters that speak HTTP have in common. They say what the
+ * request is and what the answer means; the sender's thread does the rest.
+ *
+ *	queue -> make() -> request in flight -> outcome() -> done, or again, or dropped
+ */
+#ifndef EXPORTERS_HTTP_SEND_H
+#define EXPORTERS_HTTP_SEND_H
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "net/client.h"
+#include "pipeline/sender.h"
+
+struct batch;
+struct http_send;
+
+#define HTTP_SEND_HEADERS_MAX 72
+
+struct http_request {
+	struct client_call call;	/* method, URL and body are to be set; headers, done and arg are not */
+	struct http_header headers[HTTP_SEND_HEADERS_MAX];
+	u32 header_count;
+	struct buf text;		/* for values of headers: they may point here */
+	struct buf body;		/* for what the call's body may point to, if that is not the batch's own */
+};
+
+/* Both are called in the sender's thread, with what was given to http_send_new() as self. */
+struct http_send_ops {
+	/* -E2BIG, -EBADMSG: it cannot be encoded, and is dropped; other errors are tried again. */
+	int (*make)(void *self, struct batch *batch, struct http_request *request);
+	void (*outcome)(void *self, const struct client_answer *answer, struct send_result *ret_result);
+};
+
+/* `why` gets a sentence. What options point to is borrowed. */
+int http_send_new(const struct component_setup *setup, const struct sender_options *sender,
+		  const struct client_options *client, const struct http_send_ops *ops, void *self,
+		  struct http_send **ret_send, struct buf *why);
+int http_send_start(struct http_send *send, struct buf *why);
+int http_send_consume(struct http_send *send, struct batch *batch);
+void http_send_stop(struct http_send *send, u64 deadline_ns);
+void http_send_free(struct http_send *send);
+DEFINE_CLEANUP(struct http_send *, http_send_free)
+
+/* Unless it has one of that name: what a user gives goes before what we would say. Past the maximum it is left out. */
+void http_request_add_header(struct http_request *request, const char *name, const char *value);
+
+#endif
