@@ -22,7 +22,7 @@ struct gathered {
 };
 
 struct flame_query {
-	struct store *store;
+	struct sqlite_store *store;
 	enum store_label group_by;
 	struct flame *flame;
 	struct gathered *epochs;
@@ -453,10 +453,10 @@ static int count_grouped(void *arg, const struct scan_row *row)
 	return 0;
 }
 
-/* nodes_max: 0 for all of them; else there are no groups. */
-static int ask_flame(struct store *store, const struct store_selection *selection, enum store_label group_by,
-		     u32 nodes_max, struct flame **ret_flame)
+int sqlite_flame(struct store *base, const struct store_selection *selection, enum store_label group_by, u32 nodes_max,
+		 struct flame **ret_flame)
 {
+	struct sqlite_store *store = sqlite_store(base);
 	_cleanup_(
 		flame_query_done) struct flame_query q = { .store = store, .group_by = group_by, .flame = flame_new() };
 	bool grouped = group_by != STORE_LABEL_COUNT;
@@ -486,16 +486,4 @@ static int ask_flame(struct store *store, const struct store_selection *selectio
 	}
 	scan_plan_done(&plan);
 	return r < 0 ? r : 0;
-}
-
-int store_flame(struct store *store, const struct store_selection *selection, enum store_label group_by,
-		struct flame **ret_flame)
-{
-	return ask_flame(store, selection, group_by, 0, ret_flame);
-}
-
-int store_flame_largest(struct store *store, const struct store_selection *selection, u32 nodes_max,
-			struct flame **ret_flame)
-{
-	return ask_flame(store, selection, STORE_LABEL_COUNT, nodes_max, ret_flame);
 }

@@ -11,7 +11,7 @@
 #include "profile/profile.h"
 #include "store/block.h"
 #include "store/dict.h"
-#include "store/inside.h"
+#include "store/sqlite.h"
 
 #define FUTURE_NS 300000000000ull	/* clocks of hosts differ by seconds, not by more than this */
 #define UNKNOWN UINT32_MAX

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "profile/any.h"
-#include "store/inside.h"
+#include "store/sqlite.h"
 
 bool store_is_native(struct str type)
 {
@@ -52,7 +52,7 @@ static void want_frames(struct names *names, const struct dict *dict)
 	}
 }
 
-int store_load_names(struct store *store)
+int store_load_names(struct sqlite_store *store)
 {
 	_cleanup_(names_freep) struct names *names = names_new();
 	int r = names ? db_each_name(store->db, load_name, names) : -ENOMEM;
@@ -77,7 +77,7 @@ static void mark_exes(const struct names *names, const struct dict *dict, bool *
 	}
 }
 
-int store_forget_names(struct store *store)
+int store_forget_names(struct sqlite_store *store)
 {
 	_cleanup_(freep) bool *used = calloc(NAMES_EXES_MAX, sizeof(*used));
 	const struct names_exe *exe;
@@ -96,7 +96,7 @@ int store_forget_names(struct store *store)
 
 /* ---- What lacks a name ------------------------------------------------------------------------- */
 
-static int take_unnamed(struct store *store, struct names_exe *exe, u32 until, struct store_unnamed *ret_unnamed)
+static int take_unnamed(struct sqlite_store *store, struct names_exe *exe, u32 until, struct store_unnamed *ret_unnamed)
 {
 	struct store_unnamed unnamed = { 0 };
 
@@ -121,7 +121,7 @@ void store_unnamed_done(struct store_unnamed *unnamed)
 }
 
 /* New addresses are looked for at once, old ones now and then: 1 if there were some. */
-static int try_exe(struct store *store, struct names_exe *exe, u64 now_ns, u64 retry_ns,
+static int try_exe(struct sqlite_store *store, struct names_exe *exe, u64 now_ns, u64 retry_ns,
 		   struct store_unnamed *ret_unnamed)
 {
 	bool again = exe->tried_ns && now_ns - exe->tried_ns >= retry_ns;
@@ -141,8 +141,9 @@ static int try_exe(struct store *store, struct names_exe *exe, u64 now_ns, u64 r
 	return 0;
 }
 
-int store_next_unnamed(struct store *store, u64 now_ns, u64 retry_ns, struct store_unnamed *ret_unnamed)
+int store_next_unnamed(struct store *base, u64 now_ns, u64 retry_ns, struct store_unnamed *ret_unnamed)
 {
+	struct sqlite_store *store = sqlite_store(base);
 	struct names_exe *exe;
 	int r = 0;
 
@@ -153,8 +154,9 @@ int store_next_unnamed(struct store *store, u64 now_ns, u64 retry_ns, struct sto
 	return r;
 }
 
-int store_unnamed_of(struct store *store, const char *build_id, struct store_unnamed *ret_unnamed)
+int store_unnamed_of(struct store *base, const char *build_id, struct store_unnamed *ret_unnamed)
 {
+	struct sqlite_store *store = sqlite_store(base);
 	struct str id = { build_id, (u32)strlen(build_id) };
 	s64 number;
 	int r = -ENOENT;
@@ -175,7 +177,7 @@ static struct str text_of(const char *text)
 }
 
 /* In memory; the bits of each go to ret_bits. How many addresses have a name now that had none; ret_news: any news? */
-static int put_in_memory(struct store *store, const char *build_id, const struct store_name *at, u32 count,
+static int put_in_memory(struct sqlite_store *store, const char *build_id, const struct store_name *at, u32 count,
 			 int *ret_bits, bool *ret_news)
 {
 	int named = 0;
@@ -193,7 +195,7 @@ static int put_in_memory(struct store *store, const char *build_id, const struct
 	return named;
 }
 
-static int put_on_disk(struct store *store, const char *build_id, const struct store_name *at, u32 count,
+static int put_on_disk(struct sqlite_store *store, const char *build_id, const struct store_name *at, u32 count,
 		       const int *bits)
 {
 	struct str id = text_of(build_id);
@@ -220,8 +222,9 @@ static int put_on_disk(struct store *store, const char *build_id, const struct s
 	return r;
 }
 
-int store_put_names(struct store *store, const char *build_id, const struct store_name *at, u32 count)
+int store_put_names(struct store *base, const char *build_id, const struct store_name *at, u32 count)
 {
+	struct sqlite_store *store = sqlite_store(base);
 	_cleanup_(freep) int *bits = calloc((size_t)count + 1, sizeof(*bits));
 	bool news = false;
 	int named, r = 0;
@@ -238,12 +241,14 @@ int store_put_names(struct store *store, const char *build_id, const struct stor
 	return r < 0 ? r : named;
 }
 
-void store_note_upload(struct store *store)
+void store_note_upload(struct store *base)
 {
+	struct sqlite_store *store = sqlite_store(base);
 	atomic_fetch_add(&store->uploads, 1);
 }
 
-u64 store_uploads(struct store *store)
+u64 store_uploads(struct store *base)
 {
+	struct sqlite_store *store = sqlite_store(base);
 	return atomic_load(&store->uploads);
 }

@@ -6,7 +6,7 @@
 
 #include "profile/any.h"
 #include "store/flame.h"
-#include "store/inside.h"
+#include "store/sqlite.h"
 #include "store/scratch_test.h"
 #include "test.h"
 

@@ -10,13 +10,15 @@
 #include "base/interner.h"
 #include "base/saturate.h"
 #include "profile/any.h"
+#include "store/chart_sums.h"
 #include "store/scan.h"
 
 #define VALUES_MAX (1u << 20)
 
-static int scan_locked(struct store *store, const struct store_selection *selection, const struct scan_options *options,
+static int scan_locked(struct store *base, const struct store_selection *selection, const struct scan_options *options,
 		       scan_fn *fn, void *arg)
 {
+	struct sqlite_store *store = sqlite_store(base);
 	int r;
 
 	pthread_rwlock_rdlock(&store->lock);
@@ -57,11 +59,16 @@ static void values_query_done(struct values_query *q)
 	free(q->totals);
 }
 
+static struct str label_text(const struct scan_row *row, enum store_label label, char scratch[SCAN_LABEL_BYTES])
+{
+	return label == STORE_LABEL_COUNT ? (struct str){ "", 0 } : scan_label(row, label, scratch);
+}
+
 /* The number of the row's value; past VALUES_MAX all that come count as the first. */
 static int value_number(struct values_query *q, const struct scan_row *row, u32 *ret_number)
 {
 	char scratch[SCAN_LABEL_BYTES];
-	struct str text = q->label == STORE_LABEL_COUNT ? (struct str){ "", 0 } : scan_label(row, q->label, scratch);
+	struct str text = label_text(row, q->label, scratch);
 	u32 number = interner_add(&q->texts, text.at, text.len, NULL);
 
 	*ret_number = number == INTERNER_NONE ? 0 : number;
@@ -86,16 +93,8 @@ static int compare_values(const void *a, const void *b)
 	return x->total > y->total ? -1 : x->total < y->total ? 1 : strcmp(x->text, y->text);
 }
 
-void store_values_done(struct store_values *values)
-{
-	for (u32 i = 0; i < values->count; i++)
-		free(values->at[i].text);
-	free(values->at);
-	*values = (struct store_values){ 0 };
-}
-
-int store_values(struct store *store, const struct store_selection *selection, enum store_label label, u32 max,
-		 struct store_values *ret_values)
+int sqlite_values(struct store *store, const struct store_selection *selection, enum store_label label, u32 max,
+		  struct store_values *ret_values)
 {
 	_cleanup_(values_query_done) struct values_query q;
 	struct scan_options options = { .columns = label_columns(label), .period_max_ns = UINT64_MAX };
@@ -130,11 +129,9 @@ int store_values(struct store *store, const struct store_selection *selection, e
 /* ---- Chart ----------------------------------------------------------------------------------------- */
 
 struct chart_query {
-	struct values_query values;
 	const struct store_selection *selection;
-	u32 buckets;
-	double *cells;		/* by value and bucket */
-	u32 cell_cap;
+	enum store_label by;
+	struct chart_sums sums;
 };
 
 static double period_of(const struct scan_row *row)
@@ -154,20 +151,20 @@ static double period_of(const struct scan_row *row)
 static void add_cells(const struct chart_query *q, const struct scan_row *row, double *cells)
 {
 	const struct store_selection *selection = q->selection;
-	double width_ns = (double)(selection->to_ns - selection->from_ns) / q->buckets;
+	double width_ns = (double)(selection->to_ns - selection->from_ns) / q->sums.buckets;
 	double cpus = (double)row->row->value * period_of(row) / width_ns;
 	u64 from_ns = row->time_ns > selection->from_ns ? row->time_ns : selection->from_ns;
 	u64 to_ns = row->time_ns + row->period_ns < selection->to_ns ? row->time_ns + row->period_ns : selection->to_ns;
 	u32 last;
 
 	if ((double)row->period_ns <= width_ns) {
-		cells[scan_bucket(selection, q->buckets, row->time_ns)] += cpus;
+		cells[scan_bucket(selection, q->sums.buckets, row->time_ns)] += cpus;
 		return;
 	}
 	if (from_ns >= to_ns)
 		return;
-	last = scan_bucket(selection, q->buckets, to_ns - 1);
-	for (u32 i = scan_bucket(selection, q->buckets, from_ns); i <= last; i++) {
+	last = scan_bucket(selection, q->sums.buckets, to_ns - 1);
+	for (u32 i = scan_bucket(selection, q->sums.buckets, from_ns); i <= last; i++) {
 		double start_ns = fmax((double)(from_ns - selection->from_ns), i * width_ns);
 		double end_ns = fmin((double)(to_ns - selection->from_ns), (i + 1) * width_ns);
 
@@ -178,107 +175,28 @@ static void add_cells(const struct chart_query *q, const struct scan_row *row, d
 static int count_bucket(void *arg, const struct scan_row *row)
 {
 	struct chart_query *q = arg;
-	u32 number;
-	int r = value_number(&q->values, row, &number);
+	char scratch[SCAN_LABEL_BYTES];
+	double *cells;
+	int r = chart_sums_of(&q->sums, label_text(row, q->by, scratch), &cells);
 
-	if (r < 0)
-		return r;
-	if (number > UINT32_MAX / q->buckets - 1)
-		return -E2BIG;
-	r = array_reserve(&q->cells, &q->cell_cap, (number + 1) * q->buckets, sizeof(*q->cells));
-	if (r < 0)
-		return r;
-	add_cells(q, row, q->cells + (size_t)number * q->buckets);
-	q->values.totals[number] = saturating_add(q->values.totals[number], row->row->value);
-	return 0;
+	if (r == 0)
+		add_cells(q, row, cells);
+	return r;
 }
 
-void store_chart_done(struct store_chart *chart)
+int sqlite_chart(struct store *store, const struct store_selection *selection, enum store_label by, u32 bucket_count,
+		 u32 lines_max, struct store_chart *ret_chart)
 {
-	for (u32 i = 0; i < chart->line_count; i++) {
-		free(chart->lines[i].name);
-		free(chart->lines[i].buckets);
-	}
-	free(chart->lines);
-	*chart = (struct store_chart){ 0 };
-}
-
-static int compare_lines(const void *a, const void *b)
-{
-	const struct store_line *x = a, *y = b;
-
-	return x->total > y->total ? -1 : x->total < y->total;
-}
-
-static int make_lines(const struct chart_query *q, struct store_chart *chart)
-{
-	chart->lines = calloc((size_t)q->values.texts.count + 1, sizeof(*chart->lines));
-	if (!chart->lines)
-		return -ENOMEM;
-	for (u32 i = 0; i < q->values.texts.count; i++) {
-		const struct interner_entry *e = interner_get(&q->values.texts, i);
-		struct store_line *line = &chart->lines[chart->line_count++];
-
-		line->name = strndup(e->at, e->len);
-		line->buckets = calloc(q->buckets, sizeof(*line->buckets));
-		if (!line->name || !line->buckets)
-			return -ENOMEM;
-		memcpy(line->buckets, q->cells + (size_t)i * q->buckets, q->buckets * sizeof(*line->buckets));
-		for (u32 b = 0; b < q->buckets; b++)
-			line->total += line->buckets[b];
-	}
-	qsort(chart->lines, chart->line_count, sizeof(*chart->lines), compare_lines);
-	return 0;
-}
-
-/* The lines past the limit become one. */
-static int join_rest(struct store_chart *chart, u32 lines_max)
-{
-	struct store_line *rest;
-
-	if (chart->line_count <= lines_max || !lines_max)
-		return 0;
-	rest = &chart->lines[lines_max - 1];
-	free(rest->name);
-	rest->name = strdup("(other)");
-	for (u32 i = lines_max; i < chart->line_count; i++) {
-		for (u32 b = 0; b < chart->bucket_count; b++)
-			rest->buckets[b] += chart->lines[i].buckets[b];
-		rest->total += chart->lines[i].total;
-		free(chart->lines[i].name);
-		free(chart->lines[i].buckets);
-	}
-	chart->line_count = lines_max;
-	return rest->name ? 0 : -ENOMEM;
-}
-
-static void chart_query_done(struct chart_query *q)
-{
-	values_query_done(&q->values);
-	free(q->cells);
-}
-
-int store_chart(struct store *store, const struct store_selection *selection, enum store_label by, u32 bucket_count,
-		u32 lines_max, struct store_chart *ret_chart)
-{
-	_cleanup_(chart_query_done) struct chart_query q = { .selection = selection, .buckets = bucket_count };
-	struct store_chart chart = { .bucket_count = bucket_count };
 	struct scan_options options = { .columns = label_columns(by), .buckets = bucket_count };
+	struct chart_query q = { .selection = selection, .by = by };
 	int r;
 
-	values_query_init(&q.values, by);
-	if (!bucket_count || selection->to_ns <= selection->from_ns)
-		return -EINVAL;
+	chart_sums_init(&q.sums, bucket_count);
 	options.period_max_ns = (selection->to_ns - selection->from_ns) / bucket_count;
 	r = scan_locked(store, selection, &options, count_bucket, &q);
 	if (r == 0)
-		r = make_lines(&q, &chart);
-	if (r == 0)
-		r = join_rest(&chart, lines_max);
-	if (r < 0)
-		store_chart_done(&chart);
-	else
-		*ret_chart = chart;
+		r = chart_sums_chart(&q.sums, lines_max, ret_chart);
+	chart_sums_done(&q.sums);
 	return r;
 }
 
@@ -298,29 +216,7 @@ static int count_cell(void *arg, const struct scan_row *row)
 	return 0;
 }
 
-void store_heat_done(struct store_heat *heat)
+int sqlite_heat(struct store *store, const struct store_selection *selection, struct store_heat *heat)
 {
-	free(heat->cells);
-	*heat = (struct store_heat){ 0 };
-}
-
-int store_heat(struct store *store, const struct store_selection *selection, u32 rows, struct store_heat *ret_heat)
-{
-	u64 from_ns = selection->from_ns - selection->from_ns % SECOND_NS;
-	u64 seconds = (selection->to_ns - from_ns + SECOND_NS - 1) / SECOND_NS;
-	struct store_heat heat = { .from_ns = from_ns, .rows = rows };
-	int r;
-
-	if (selection->to_ns <= from_ns || !rows || rows > 1000 || seconds > 86400)
-		return -EINVAL;
-	heat.seconds = (u32)seconds;
-	heat.cells = calloc((size_t)seconds * rows, sizeof(*heat.cells));
-	if (!heat.cells)
-		return -ENOMEM;
-	r = scan_locked(store, selection, &(struct scan_options){ .columns = BLOCK_TIME }, count_cell, &heat);
-	if (r < 0)
-		store_heat_done(&heat);
-	else
-		*ret_heat = heat;
-	return r;
+	return scan_locked(store, selection, &(struct scan_options){ .columns = BLOCK_TIME }, count_cell, heat);
 }

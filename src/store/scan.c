@@ -205,7 +205,7 @@ static bool row_matches(const struct scan_row *row, const struct store_selection
 /* ---- The scan ----------------------------------------------------------------------------- */
 
 struct scanner {
-	struct store *store;
+	struct sqlite_store *store;
 	struct db *db;
 	const struct store_selection *selection;
 	const struct scan_part *part;
@@ -299,7 +299,7 @@ static int scan_block(void *arg, struct db_block *block)
 	return r < 0 ? r : scan_rows(s, (u32)(epoch - s->store->epochs), block, check_times);
 }
 
-static int read_reach(struct store *store, struct db *db, struct scan_reach *reach)
+static int read_reach(struct sqlite_store *store, struct db *db, struct scan_reach *reach)
 {
 	for (u32 i = 0; i < DB_LEVELS; i++) {
 		int r = db_first(db, i, &reach->first_ns[i]);
@@ -355,8 +355,8 @@ static int run(struct scanner *s, struct scan_plan *plan)
 	return r < 0 ? r : scan_parts(s, plan);
 }
 
-int scan(struct store *store, const struct store_selection *selection, const struct scan_options *options, scan_fn *fn,
-	 void *arg, struct scan_plan *ret_plan)
+int scan(struct sqlite_store *store, const struct store_selection *selection, const struct scan_options *options,
+	 scan_fn *fn, void *arg, struct scan_plan *ret_plan)
 {
 	struct scanner s = { .store = store, .selection = selection, .options = options, .fn = fn, .arg = arg };
 	struct scan_plan plan = { 0 };

@@ -6,7 +6,7 @@
 #ifndef STORE_SCAN_H
 #define STORE_SCAN_H
 
-#include "store/inside.h"
+#include "store/sqlite.h"
 
 struct scan_plan {
 	struct scan_part {
@@ -64,7 +64,7 @@ u32 scan_label_column(enum store_label label);
  * The caller holds the store's lock. ret_plan (may be NULL) tells what was covered; it is the caller's to be done with.
  * -ENOMEM, -EIO.
  */
-int scan(struct store *store, const struct store_selection *selection, const struct scan_options *options, scan_fn *fn,
-	 void *arg, struct scan_plan *ret_plan);
+int scan(struct sqlite_store *store, const struct store_selection *selection, const struct scan_options *options,
+	 scan_fn *fn, void *arg, struct scan_plan *ret_plan);
 
 #endif

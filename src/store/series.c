@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "store/inside.h"
+#include "store/sqlite.h"
 #include "store/shared.h"
 
 #define LEVEL_SHARE 64			/* a level takes at most this part of the store's size */
@@ -48,10 +48,11 @@ static int take_row(void *arg, const struct db_series *stored)
 
 /* ---- Writing --------------------------------------------------------------------------- */
 
-static int put_row(struct store *store, u32 level, u64 start_ns, const struct series_row *row)
+static int put_row(struct sqlite_store *store, u32 level, u64 start_ns, const struct series_row *row)
 {
 	_cleanup_(buf_done) struct buf packed;
-	struct db_series stored = { .host = store->host, .level = level, .start_ns = start_ns, .end_ns = row->end_ns };
+	struct db_series stored = { .host = store->base.host, .level = level, .start_ns = start_ns,
+				    .end_ns = row->end_ns };
 
 	buf_init(&packed, SERIES_ROW_BYTES);
 	series_row_pack(row, &packed);
@@ -63,24 +64,24 @@ static int put_row(struct store *store, u32 level, u64 start_ns, const struct se
 }
 
 /* Rows come in the order of time: a period is complete when one behind it is there. 1: it was rolled up. */
-static int roll_up(struct store *store, u32 level, u64 now_ns)
+static int roll_up(struct sqlite_store *store, u32 level, u64 now_ns)
 {
 	_cleanup_(series_rows_done) struct series_rows rows = { 0 };
 	u64 from_ns, start_ns, end_ns;
 	struct series_row joined;
-	int r = db_series_end(store->series_db, store->host, level, true, &from_ns);
+	int r = db_series_end(store->series_db, store->base.host, level, true, &from_ns);
 
 	if (r == 0 && from_ns)
 		from_ns += store_period_ns[level];
 	if (r == 0)
-		r = db_series_next(store->series_db, store->host, level - 1, from_ns, &start_ns);
+		r = db_series_next(store->series_db, store->base.host, level - 1, from_ns, &start_ns);
 	if (r < 0 || start_ns == UINT64_MAX)
 		return r;
 	start_ns = period_start(start_ns, level);
 	end_ns = start_ns + store_period_ns[level];
 	if (end_ns > now_ns)
 		return 0;
-	r = db_each_series(store->series_db, store->host, level - 1, start_ns, end_ns, take_row, &rows);
+	r = db_each_series(store->series_db, store->base.host, level - 1, start_ns, end_ns, take_row, &rows);
 	if (r == 0 && rows.count)
 		r = series_row_join(rows.at, rows.count, &joined);
 	else if (r == 0)
@@ -93,7 +94,7 @@ static int roll_up(struct store *store, u32 level, u64 now_ns)
 	return r < 0 ? r : 1;
 }
 
-static int trim(struct store *store, u64 now_ns)
+static int trim(struct sqlite_store *store, u64 now_ns)
 {
 	u64 fits = store->bytes_max / LEVEL_SHARE / SERIES_ROW_BYTES;
 	u64 before_ns = now_ns > store->age_max_ns ? now_ns - store->age_max_ns : 0;
@@ -101,23 +102,23 @@ static int trim(struct store *store, u64 now_ns)
 	int r = 0;
 
 	for (u32 level = 0; level < DB_LEVELS && r >= 0; level++)
-		r = db_drop_series(store->series_db, store->host, level, before_ns, now_ns + FUTURE_NS, keep);
+		r = db_drop_series(store->series_db, store->base.host, level, before_ns, now_ns + FUTURE_NS, keep);
 	return r < 0 ? r : 0;
 }
 
 /* As long as they are there nothing is rolled up. */
-static bool has_future(struct store *store, u64 now_ns)
+static bool has_future(struct sqlite_store *store, u64 now_ns)
 {
 	u64 last_ns;
 
 	for (u32 level = 0; level < DB_LEVELS; level++)
-		if (db_series_end(store->series_db, store->host, level, true, &last_ns) == 0 &&
+		if (db_series_end(store->series_db, store->base.host, level, true, &last_ns) == 0 &&
 		    last_ns > now_ns + FUTURE_NS)
 			return true;
 	return false;
 }
 
-static int write_row(struct store *store, const struct series_row *row)
+static int write_row(struct sqlite_store *store, const struct series_row *row)
 {
 	int r = put_row(store, 0, row->start_ns, row);
 	bool is_time_to_trim = false;
@@ -132,7 +133,7 @@ static int write_row(struct store *store, const struct series_row *row)
 	return r == 0 && is_time_to_trim ? trim(store, row->end_ns) : r;
 }
 
-static int open_connection(struct store *store)
+static int open_connection(struct sqlite_store *store)
 {
 	_cleanup_(buf_done) struct buf why;
 	int r;
@@ -146,7 +147,7 @@ static int open_connection(struct store *store)
 	return r;
 }
 
-static int add_locked(struct store *store, const struct series_row *row)
+static int add_locked(struct sqlite_store *store, const struct series_row *row)
 {
 	int r = open_connection(store);
 
@@ -162,8 +163,9 @@ static int add_locked(struct store *store, const struct series_row *row)
 }
 
 /* The profile of the same window comes next and changes the generation: pages that follow it ask once, not twice. */
-int series_add(struct store *store, const struct series_row *row)
+int series_add(struct store *base, const struct series_row *row)
 {
+	struct sqlite_store *store = sqlite_store(base);
 	int r;
 
 	if (row->end_ns <= row->start_ns)
@@ -231,9 +233,10 @@ static void keep_inside(struct series_rows *rows, u64 from_ns)
 	rows->count = kept;
 }
 
-int series_read(struct store *store, const char *host, u64 from_ns, u64 to_ns, u32 rows_max,
-		struct series_rows *ret_rows)
+int sqlite_series(struct store *base, const char *host, u64 from_ns, u64 to_ns, u32 rows_max,
+		  struct series_rows *ret_rows)
 {
+	struct sqlite_store *store = sqlite_store(base);
 	_cleanup_(series_rows_done) struct series_rows rows = { 0 };
 	_cleanup_(db_closep) struct db *db = NULL;
 	_cleanup_(buf_done) struct buf why;
@@ -242,7 +245,7 @@ int series_read(struct store *store, const char *host, u64 from_ns, u64 to_ns, u
 	buf_init(&why, 512);
 	r = db_open(store->path, true, &db, &why);
 	if (r == 0)
-		r = read_rows(db, *host ? host : store->host, from_ns, to_ns, rows_max, &rows);
+		r = read_rows(db, *host ? host : store->base.host, from_ns, to_ns, rows_max, &rows);
 	if (r < 0)
 		return r;
 	keep_inside(&rows, from_ns);

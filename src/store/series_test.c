@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "proc/host.h"
-#include "store/inside.h"
+#include "store/sqlite.h"
 #include "test.h"
 
 #define HOUR_NS (3600 * SECOND_NS)
@@ -306,9 +306,10 @@ TEST(series_come_to_a_store_of_the_first_layout)
 	s64 epoch;
 	u64 first_ns;
 
-	EQ(db_add_epoch(store->db, START_NS, &epoch), 0);
-	EQ(db_add_block(store->db, &(struct db_block){ .level = 2, .epoch = epoch, .start_ns = START_NS,
-						       .end_ns = START_NS, .data = "x", .data_bytes = 1 }), 0);
+	EQ(db_add_epoch(sqlite_store(store)->db, START_NS, &epoch), 0);
+	EQ(db_add_block(sqlite_store(store)->db,
+			&(struct db_block){ .level = 2, .epoch = epoch, .start_ns = START_NS, .end_ns = START_NS,
+					    .data = "x", .data_bytes = 1 }), 0);
 	store_close(store);
 	make_first_layout();
 	/* Who only reads leaves it as it is. */
@@ -320,9 +321,9 @@ TEST(series_come_to_a_store_of_the_first_layout)
 	buf_done(&why);
 
 	store = open_store(0);
-	EQ(db_has_epoch(store->db, epoch), 1);
+	EQ(db_has_epoch(sqlite_store(store)->db, epoch), 1);
 	/* Blocks of that layout cannot be read: there are none now. */
-	EQ(db_first(store->db, 2, &first_ns), 0);
+	EQ(db_first(sqlite_store(store)->db, 2, &first_ns), 0);
 	EQ(first_ns, UINT64_MAX);
 	add_rows(store, START_NS, START_NS + 60 * SECOND_NS);
 	EQ(sum_of(store, START_NS, START_NS + HOUR_NS, 1000, &count), 60 * SECOND_NS);

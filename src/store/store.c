@@ -1,48 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Hands questions to the backend that a store has. */
 #include "store/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/array.h"
-#include "base/buf.h"
-#include "profile/profile.h"
-#include "store/ingest.h"
-#include "store/inside.h"
-#include "wire/compression.h"
+#include "store/backend.h"
 
-#define BYTES_DEFAULT ((u64)1 << 30)
-#define AGE_DEFAULT_NS (7 * 86400 * SECOND_NS)
-#define CHUNK_BYTES_MAX ((size_t)512 << 20)
-
-const u64 store_period_ns[DB_LEVELS] = { 60 * SECOND_NS, 60 * SECOND_NS, 600 * SECOND_NS, 3600 * SECOND_NS };
-
-const char *store_rolled_key(u32 level)
+void store_close(struct store *store)
 {
-	static const char *const keys[DB_LEVELS] = { "rolled_0", "rolled_1", "rolled_2", "rolled_3" };
-
-	return keys[level];
-}
-
-struct epoch *store_epoch(struct store *store, s64 id)
-{
-	for (u32 i = store->epoch_count; i-- > 0;)
-		if (store->epochs[i].id == id)
-			return &store->epochs[i];
-	return NULL;
-}
-
-const char *store_error(struct store *store)
-{
-	return db_error(store->db);
+	if (store)
+		store->ops->free(store);
 }
 
 const char *store_host(const struct store *store)
@@ -55,431 +24,120 @@ const char *store_directory(const struct store *store)
 	return store->directory;
 }
 
-/* ---- Opening ---------------------------------------------------------------------- */
-
-/* One process has a directory; its pid stands in the lock file. */
-static int take_lock(struct store *store, struct buf *why)
+void store_explain(struct store *store, struct buf *why)
 {
-	char path[4096], pid[32] = "";
-	ssize_t bytes;
-
-	snprintf(path, sizeof(path), "%s/lock", store->directory);
-	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (store->lock_fd < 0) {
-		buf_addf(why, "%s: %s", path, strerror(errno));
-		return -errno;
-	}
-	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-		bytes = pread(store->lock_fd, pid, sizeof(pid) - 1, 0);
-		pid[bytes > 0 ? strcspn(pid, "\n") : 0] = '\0';
-		buf_addf(why, "the store in %s is in use by process %s; stop it, or choose another directory",
-			 store->directory, *pid ? pid : "(unknown)");
-		return -EBUSY;
-	}
-	(void)ftruncate(store->lock_fd, 0);
-	(void)dprintf(store->lock_fd, "%d\n", getpid());
-	return 0;
+	if (store->ops->explain)
+		store->ops->explain(store, why);
 }
 
-static int load_chunk(void *arg, u32 number, const void *data, size_t bytes)
+/* ---- Queries -------------------------------------------------------------------------- */
+
+int store_flame(struct store *store, const struct store_selection *selection, enum store_label group_by,
+		struct flame **ret_flame)
 {
-	struct epoch *epoch = arg;
-	_cleanup_(buf_done) struct buf plain;
+	return store->ops->flame(store, selection, group_by, 0, ret_flame);
+}
+
+int store_flame_largest(struct store *store, const struct store_selection *selection, u32 nodes_max,
+			struct flame **ret_flame)
+{
+	return store->ops->flame(store, selection, STORE_LABEL_COUNT, nodes_max, ret_flame);
+}
+
+int store_chart(struct store *store, const struct store_selection *selection, enum store_label by, u32 bucket_count,
+		u32 lines_max, struct store_chart *ret_chart)
+{
+	if (!bucket_count || selection->to_ns <= selection->from_ns)
+		return -EINVAL;
+	return store->ops->chart(store, selection, by, bucket_count, lines_max, ret_chart);
+}
+
+int store_heat(struct store *store, const struct store_selection *selection, u32 rows, struct store_heat *ret_heat)
+{
+	u64 from_ns = selection->from_ns - selection->from_ns % SECOND_NS;
+	u64 seconds = (selection->to_ns - from_ns + SECOND_NS - 1) / SECOND_NS;
+	struct store_heat heat = { .from_ns = from_ns, .rows = rows };
 	int r;
 
-	buf_init(&plain, CHUNK_BYTES_MAX);
-	if (number != epoch->chunk_count)
-		return -EBADMSG;
-	r = compression_unpack(COMPRESSION_ZSTD, data, bytes, &plain);
-	if (r == 0)
-		r = dict_unpack(epoch->dict, plain.data, plain.len);
-	epoch->chunk_count += r == 0;
-	return r;
-}
-
-static int note_epoch(void *arg, s64 id, u64 created_ns)
-{
-	struct store *store = arg;
-	int r;
-
-	if (store->epoch_count >= EPOCHS_MAX)
-		return -E2BIG;
-	r = array_reserve(&store->epochs, &store->epoch_cap, store->epoch_count + 1, sizeof(*store->epochs));
-	if (r == 0)
-		store->epochs[store->epoch_count++] = (struct epoch){ .id = id };
-	return r;
-}
-
-static int load_epochs(struct store *store, struct buf *notice)
-{
-	int r = db_each_epoch(store->db, note_epoch, store);
-
-	for (u32 i = 0; i < store->epoch_count && r == 0; i++) {
-		struct epoch *epoch = &store->epochs[i];
-
-		epoch->dict = dict_new();
-		if (!epoch->dict)
-			return -ENOMEM;
-		r = db_each_chunk(store->db, epoch->id, load_chunk, epoch);
-		if (r != -EBADMSG && r != -E2BIG)
-			continue;
-		buf_addf(notice, "the names of a part of %s are broken; that part is left out. ", store->path);
-		dict_free(TAKE(epoch->dict));
-		r = 0;
-	}
-	for (u32 level = 1; level < DB_LEVELS; level++)
-		store->rolled_ns[level] = (u64)db_get(store->db, store_rolled_key(level), 0);
-	return r < 0 ? r : store_load_names(store);
-}
-
-/* A broken file is kept for whoever wants to look at it, and does not keep wick from starting. */
-static int set_aside(struct store *store, struct buf *notice)
-{
-	static const char *const parts[] = { "", "-wal", "-shm" };
-	char from[4096], to[4200];
-
-	for (u32 i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		snprintf(from, sizeof(from), "%s%s", store->path, parts[i]);
-		snprintf(to, sizeof(to), "%s/broken-%lld.db%s", store->directory, (long long)time(NULL), parts[i]);
-		if (rename(from, to) < 0 && errno != ENOENT)
-			return -errno;
-		if (i == 0)
-			buf_addf(notice, "the store was broken: it is kept as %s, a new one begins. ", to);
-	}
-	return 0;
-}
-
-static void forget_epochs(struct store *store)
-{
-	for (u32 i = 0; i < store->epoch_count; i++)
-		dict_free(store->epochs[i].dict);
-	store->epoch_count = 0;
-}
-
-/* SQLite would take a file that lost all its bytes for a new one, without a word. */
-static void tell_empty(const struct store *store, struct buf *notice)
-{
-	struct stat st;
-
-	if (stat(store->path, &st) == 0 && !st.st_size)
-		buf_addf(notice, "%s was empty: what it held is lost. ", store->path);
-}
-
-static int open_file(struct store *store, struct buf *why, struct buf *notice)
-{
-	int r;
-
-	tell_empty(store, notice);
-	for (int tries = 0; tries < 2; tries++) {
-		size_t len = why->len;
-
-		r = db_open(store->path, false, &store->db, why);
-		if (r == 0)
-			r = load_epochs(store, notice);
-		if (r != -EUCLEAN)
-			return r;
-		db_close(TAKE(store->db));
-		forget_epochs(store);
-		why->len = len;
-		r = set_aside(store, notice);
-		if (r < 0)
-			return r;
-	}
-	return r;
-}
-
-int store_open(const struct store_options *options, struct store **ret_store, struct buf *why, struct buf *notice)
-{
-	_cleanup_(store_closep) struct store *store = calloc(1, sizeof(*store));
-	int r;
-
-	if (!store)
+	if (selection->to_ns <= from_ns || !rows || rows > 1000 || seconds > 86400)
+		return -EINVAL;
+	heat.seconds = (u32)seconds;
+	heat.cells = calloc((size_t)seconds * rows, sizeof(*heat.cells));
+	if (!heat.cells)
 		return -ENOMEM;
-	/* From the time of day on: what was asked of an earlier process is not taken for the same. */
-	atomic_init(&store->generation, clock_ns(CLOCK_REALTIME) / 1000000);
-	store->lock_fd = -1;
-	pthread_rwlock_init(&store->lock, NULL);
-	pthread_mutex_init(&store->series_lock, NULL);
-	pthread_mutex_init(&store->write_lock, NULL);
-	store->bytes_max = options->bytes_max ? options->bytes_max : BYTES_DEFAULT;
-	store->age_max_ns = options->age_max_ns ? options->age_max_ns : AGE_DEFAULT_NS;
-	store->directory = strdup(options->directory);
-	store->host = strdup(options->host);
-	if (!store->directory || !store->host || asprintf(&store->path, "%s/wick.db", options->directory) < 0) {
-		store->path = NULL;
-		return -ENOMEM;
-	}
-	if (mkdir(store->directory, 0700) < 0 && errno != EEXIST) {
-		buf_addf(why, "cannot make %s: %s", store->directory, strerror(errno));
-		return -errno;
-	}
-	r = take_lock(store, why);
-	if (r == 0)
-		r = open_file(store, why, notice);
+	r = store->ops->heat(store, selection, &heat);
 	if (r < 0)
-		return r;
-	*ret_store = TAKE(store);
-	return 0;
-}
-
-void store_close(struct store *store)
-{
-	if (!store)
-		return;
-	forget_epochs(store);
-	free(store->epochs);
-	db_close(store->series_db);
-	db_close(store->db);
-	pthread_mutex_destroy(&store->series_lock);
-	names_free(store->names);
-	pthread_rwlock_destroy(&store->lock);
-	pthread_mutex_destroy(&store->write_lock);
-	if (store->lock_fd >= 0)
-		close(store->lock_fd);
-	free(store->directory);
-	free(store->path);
-	free(store->host);
-	free(store);
-}
-
-/* ---- Adding ------------------------------------------------------------------------ */
-
-static int begin_epoch(struct store *store, u64 now_ns)
-{
-	_cleanup_(dict_freep) struct dict *dict = dict_new();
-	s64 id;
-	int r;
-
-	if (!dict)
-		return -ENOMEM;
-	if (store->epoch_count >= EPOCHS_MAX)
-		return -E2BIG;
-	r = db_add_epoch(store->db, now_ns, &id);
-	if (r < 0)
-		return r;
-	pthread_rwlock_wrlock(&store->lock);
-	r = array_reserve(&store->epochs, &store->epoch_cap, store->epoch_count + 1, sizeof(*store->epochs));
-	if (r == 0)
-		store->epochs[store->epoch_count++] = (struct epoch){ .id = id, .dict = TAKE(dict) };
-	pthread_rwlock_unlock(&store->lock);
+		store_heat_done(&heat);
+	else
+		*ret_heat = heat;
 	return r;
 }
 
-/* The epoch that takes what comes now. */
-static struct epoch *current_epoch(struct store *store)
+int store_values(struct store *store, const struct store_selection *selection, enum store_label label, u32 max,
+		 struct store_values *ret_values)
 {
-	struct epoch *last = store->epoch_count ? &store->epochs[store->epoch_count - 1] : NULL;
-
-	return last && last->dict && !dict_is_full(last->dict) ? last : NULL;
+	return store->ops->values(store, selection, label, max, ret_values);
 }
 
-static int write_chunk(struct store *store, struct epoch *epoch)
+int store_traces(struct store *store, const struct store_selection *selection, bool by_span, u32 max,
+		 struct store_traces *ret_traces)
 {
-	_cleanup_(buf_done) struct buf plain, packed;
-	int r;
-
-	buf_init(&plain, CHUNK_BYTES_MAX);
-	buf_init(&packed, CHUNK_BYTES_MAX);
-	r = dict_pack(epoch->dict, &plain);
-	if (r < 0 || !plain.len)
-		return r;
-	r = compression_pack(COMPRESSION_ZSTD, plain.data, plain.len, &packed);
-	return r < 0 ? r : db_add_chunk(store->db, epoch->id, epoch->chunk_count, packed.data, packed.len);
+	return store->ops->traces(store, selection, by_span, max, ret_traces);
 }
 
-int store_put_rows(struct store *store, u32 level, s64 epoch, u64 start_ns, u64 end_ns, struct block_rows *rows)
+int series_read(struct store *store, const char *host, u64 from_ns, u64 to_ns, u32 rows_max,
+		struct series_rows *ret_rows)
 {
-	_cleanup_(buf_done) struct buf data, details;
-	struct db_block block = { .level = level, .epoch = epoch, .start_ns = start_ns, .end_ns = end_ns };
-	int r;
-
-	buf_init(&data, BLOCK_BYTES_MAX);
-	buf_init(&details, BLOCK_BYTES_MAX);
-	block_rows_fold(rows, level > 0);
-	r = block_pack(rows, level > 0, &data, &details);
-	if (r < 0)
-		return r;
-	block.rows = rows->count;
-	block.data = data.data;
-	block.data_bytes = data.len;
-	block.details = details.data;
-	block.detail_bytes = details.len;
-	return db_add_block(store->db, &block);
-}
-
-static int copy_rows(const struct block_rows *from, u32 first, u32 end, struct block_rows *ret_rows)
-{
-	block_rows_init(ret_rows);
-	for (u32 i = first; i < end; i++)
-		if (block_rows_add(ret_rows, &from->rows[i]) < 0)
-			return -ENOMEM;
-	return 0;
-}
-
-/* Rows that come after their minute was rolled up get a roll-up of their own. */
-static int put_late(struct store *store, s64 epoch, const struct block_rows *rows, u32 first, u32 end)
-{
-	u64 time_ns = rows->rows[first].time_ns;
-	int r = 0;
-
-	for (u32 level = 1; level < DB_LEVELS && time_ns < store->rolled_ns[level] && r == 0; level++) {
-		_cleanup_(block_rows_done) struct block_rows copy;
-
-		r = copy_rows(rows, first, end, &copy);
-		if (r == 0)
-			r = store_put_rows(store, level, epoch, period_start(time_ns, level), time_ns, &copy);
-	}
-	return r;
-}
-
-static int compare_times(const void *a, const void *b)
-{
-	const struct block_row *x = a, *y = b;
-
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
-}
-
-/* One block for each minute that the rows are of, mostly one. */
-static int put_minutes(struct store *store, s64 epoch, struct block_rows *rows)
-{
-	int r = 0;
-
-	qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_times);
-	for (u32 first = 0, end; first < rows->count && r == 0; first = end) {
-		u64 minute = period_start(rows->rows[first].time_ns, 0);
-		_cleanup_(block_rows_done) struct block_rows part;
-
-		for (end = first + 1; end < rows->count && period_start(rows->rows[end].time_ns, 0) == minute;)
-			end++;
-		r = copy_rows(rows, first, end, &part);
-		if (r < 0)
-			return r;
-		part.threads = rows->threads;
-		part.links = rows->links;
-		r = store_put_rows(store, 0, epoch, rows->rows[first].time_ns, rows->rows[end - 1].time_ns, &part);
-		/* They are those of all parts. */
-		part.threads = part.links = (struct table){ 0 };
-		if (r == 0)
-			r = put_late(store, epoch, rows, first, end);
-	}
-	return r;
-}
-
-static int write_rows(struct store *store, struct epoch *epoch, struct block_rows *rows)
-{
-	struct dict_counts now = dict_counts(epoch->dict);
-	int r = db_begin(store->db);
-
-	if (r == 0)
-		r = write_chunk(store, epoch);
-	if (r == 0)
-		r = put_minutes(store, epoch->id, rows);
-	if (r == 0)
-		r = db_commit(store->db);
-	if (r < 0) {
-		db_rollback(store->db);
-		return r;
-	}
-	pthread_rwlock_wrlock(&store->lock);
-	if (memcmp(&now, &epoch->dict->packed, sizeof(now)))
-		epoch->chunk_count++;
-	dict_packed(epoch->dict);
-	pthread_rwlock_unlock(&store->lock);
-	return 0;
-}
-
-/* The rows of a host, in an epoch that has room for them. */
-static int take_rows(struct store *store, const struct profile *profile, struct str host,
-		     const struct ingest_options *options, struct block_rows *rows, struct epoch **ret_epoch)
-{
-	struct ingest_result result = { 0 };
-	int r = 0;
-
-	for (int tries = 0; tries < 2; tries++) {
-		struct epoch *epoch = current_epoch(store);
-
-		r = epoch ? 0 : begin_epoch(store, options->now_ns);
-		if (r < 0)
-			return r;
-		epoch = &store->epochs[store->epoch_count - 1];
-		pthread_rwlock_wrlock(&store->lock);
-		r = ingest_rows(profile, host, options, epoch->dict, store->names, rows, &result);
-		pthread_rwlock_unlock(&store->lock);
-		*ret_epoch = epoch;
-		if (r == 0 || !epoch->dict->err)
-			break;
-		block_rows_done(rows);
-	}
-	if (r == 0)
-		atomic_fetch_add(&store->times_wrong, result.times_wrong);
-	return r;
-}
-
-static int add_host(struct store *store, const struct profile *profile, struct str host,
-		    const struct ingest_options *options)
-{
-	_cleanup_(block_rows_done) struct block_rows rows;
-	struct epoch *epoch;
-	int r;
-
-	block_rows_init(&rows);
-	r = take_rows(store, profile, host, options, &rows, &epoch);
-	if (r < 0 || !rows.count)
-		return r;
-	return write_rows(store, epoch, &rows);
-}
-
-int store_add(struct store *store, const struct profile *profile, u64 now_ns)
-{
-	struct ingest_options options = { store->host, now_ns, store->age_max_ns };
-	_cleanup_(freep) struct str *hosts = reallocarray(NULL, INGEST_HOSTS_MAX, sizeof(*hosts));
-	u32 count;
-	int r = 0;
-
-	if (!hosts)
-		return -ENOMEM;
-	count = ingest_hosts(profile, &options, hosts);
-	pthread_mutex_lock(&store->write_lock);
-	for (u32 i = 0; i < count && r == 0; i++)
-		r = add_host(store, profile, hosts[i], &options);
-	pthread_mutex_unlock(&store->write_lock);
-	atomic_fetch_add(&store->generation, 1);
-	return r;
-}
-
-/* ---- Numbers ------------------------------------------------------------------------- */
-
-u64 store_generation(struct store *store)
-{
-	return atomic_load(&store->generation);
+	return store->ops->series(store, host, from_ns, to_ns, rows_max, ret_rows);
 }
 
 void store_stats(struct store *store, struct store_stats *ret_stats)
 {
-	_cleanup_(db_closep) struct db *db = NULL;
-	_cleanup_(buf_done) struct buf why;
+	store->ops->stats(store, ret_stats);
+}
 
-	buf_init(&why, 256);
-	*ret_stats = (struct store_stats){ .bytes_max = store->bytes_max };
-	if (db_open(store->path, true, &db, &why) == 0) {
-		for (u32 i = 0; i < DB_LEVELS; i++)
-			(void)db_level(db, i, &ret_stats->levels[i]);
-		(void)db_bytes(db, &ret_stats->bytes);
-	}
-	pthread_rwlock_rdlock(&store->lock);
-	ret_stats->epochs = store->epoch_count;
-	for (u32 i = 0; i < store->epoch_count; i++) {
-		struct dict_counts counts = { 0 };
+u64 store_generation(struct store *store)
+{
+	return store->ops->generation(store);
+}
 
-		if (store->epochs[i].dict)
-			counts = dict_counts(store->epochs[i].dict);
-		ret_stats->nodes += counts.nodes;
-		ret_stats->frames += counts.frames;
-		ret_stats->series += counts.series;
+/* ---- What they gave ---------------------------------------------------------------------- */
+
+void store_chart_done(struct store_chart *chart)
+{
+	for (u32 i = 0; i < chart->line_count; i++) {
+		free(chart->lines[i].name);
+		free(chart->lines[i].buckets);
 	}
-	ret_stats->names = names_stats(store->names);
-	pthread_rwlock_unlock(&store->lock);
-	ret_stats->blocks_broken = atomic_load(&store->blocks_broken);
-	ret_stats->times_wrong = atomic_load(&store->times_wrong);
-	ret_stats->generation = store_generation(store);
+	free(chart->lines);
+	*chart = (struct store_chart){ 0 };
+}
+
+void store_heat_done(struct store_heat *heat)
+{
+	free(heat->cells);
+	*heat = (struct store_heat){ 0 };
+}
+
+void store_values_done(struct store_values *values)
+{
+	for (u32 i = 0; i < values->count; i++)
+		free(values->at[i].text);
+	free(values->at);
+	*values = (struct store_values){ 0 };
+}
+
+void store_trace_done(struct store_trace *trace)
+{
+	free(trace->host);
+	free(trace->service);
+	free(trace->process);
+}
+
+void store_traces_done(struct store_traces *traces)
+{
+	for (u32 i = 0; i < traces->count; i++)
+		store_trace_done(&traces->at[i]);
+	free(traces->at);
+	*traces = (struct store_traces){ 0 };
 }

@@ -13,6 +13,9 @@
  * was not committed: the last window. A file that is broken is set aside, and a new one begun.
  *
  * Any thread may call any of it: writers take turns, each query has a connection of its own.
+ *
+ * Queries have two implementations (backend.h): that of this directory, and the tables of a ClickHouse server. All else
+ * here is for a store of this machine.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -46,6 +49,8 @@ DEFINE_CLEANUP(struct store *, store_close)
 /* -ENOSPC, -EROFS, -EIO: nothing was kept; store_error() says more. */
 int store_add(struct store *store, const struct profile *profile, u64 now_ns);
 const char *store_error(struct store *store);
+
+/* Of a store that is on this machine; NULL: it is not. */
 const char *store_directory(const struct store *store);
 
 /* This machine's name, as it was opened with. */
@@ -167,6 +172,7 @@ struct store_traces {
 int store_traces(struct store *store, const struct store_selection *selection, bool by_span, u32 max,
 		 struct store_traces *ret_traces);
 void store_traces_done(struct store_traces *traces);
+void store_trace_done(struct store_trace *trace);
 
 struct store_stats {
 	struct db_level levels[DB_LEVELS];
@@ -181,5 +187,8 @@ struct store_stats {
 /* Counts every block; what only wants to know whether something changed asks for the generation. */
 void store_stats(struct store *store, struct store_stats *ret_stats);
 u64 store_generation(struct store *store);
+
+/* What to say of the last answer that failed; adds nothing if its -errno says it all. */
+void store_explain(struct store *store, struct buf *why);
 
 #endif

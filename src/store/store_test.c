@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "profile/profile.h"
 #include "store/flame.h"
-#include "store/inside.h"
+#include "store/sqlite.h"
 #include "test.h"
 
 #define HOUR_NS (3600 * SECOND_NS)

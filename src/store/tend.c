@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "store/inside.h"
+#include "store/sqlite.h"
 
 #define GRACE_NS (10 * SECOND_NS)	/* what comes later than this is late: it gets a roll-up of its own */
 #define DROP_BLOCKS 64			/* in one step */
@@ -20,7 +20,7 @@ struct gathered {
 };
 
 struct gather {
-	struct store *store;
+	struct sqlite_store *store;
 	struct block_rows rows;		/* of the block that is read */
 	struct gathered *at;
 	u32 count, cap;
@@ -77,7 +77,7 @@ static int gather_block(void *arg, struct db_block *block)
 	return into ? gather_rows(into, &g->rows) : -ENOMEM;
 }
 
-static int roll_up(struct store *store, u32 level, u64 start_ns)
+static int roll_up(struct sqlite_store *store, u32 level, u64 start_ns)
 {
 	_cleanup_(gather_done) struct gather g = { .store = store };
 	u64 end_ns = start_ns + store_period_ns[level];
@@ -110,7 +110,7 @@ static int first_start(void *arg, struct db_block *block)
 }
 
 /* The next period of a level that has something in it and is over: 1 if there was one. */
-static int roll_level(struct store *store, u32 level, u64 now_ns)
+static int roll_level(struct sqlite_store *store, u32 level, u64 now_ns)
 {
 	u64 next_ns = UINT64_MAX, start_ns, complete_ns;
 	int r;
@@ -125,7 +125,7 @@ static int roll_level(struct store *store, u32 level, u64 now_ns)
 
 /* ---- Retention ----------------------------------------------------------------------- */
 
-static int drop(struct store *store, u32 level, u64 before_ns)
+static int drop(struct sqlite_store *store, u32 level, u64 before_ns)
 {
 	int r = db_begin(store->db), dropped;
 
@@ -138,7 +138,7 @@ static int drop(struct store *store, u32 level, u64 before_ns)
 	return r < 0 ? r : dropped;
 }
 
-static int drop_old(struct store *store, u64 now_ns)
+static int drop_old(struct sqlite_store *store, u64 now_ns)
 {
 	int r = 0;
 
@@ -148,7 +148,7 @@ static int drop_old(struct store *store, u64 now_ns)
 }
 
 /* What a coarser level has too goes first, from the finest on; if that is nothing, what is oldest. */
-static int drop_much(struct store *store)
+static int drop_much(struct sqlite_store *store)
 {
 	u64 bytes;
 	int r = db_bytes(store->db, &bytes);
@@ -162,7 +162,7 @@ static int drop_much(struct store *store)
 	return r;
 }
 
-static int drop_epochs(struct store *store)
+static int drop_epochs(struct sqlite_store *store)
 {
 	s64 newest = store->epoch_count ? store->epochs[store->epoch_count - 1].id : 0;
 	u32 kept = 0;
@@ -186,7 +186,7 @@ static int drop_epochs(struct store *store)
 	return r < 0 ? r : 1;
 }
 
-static int tend(struct store *store, u64 now_ns)
+static int tend(struct sqlite_store *store, u64 now_ns)
 {
 	int r = 0;
 
@@ -206,8 +206,9 @@ static int tend(struct store *store, u64 now_ns)
 	return r < 0 ? r : 1;
 }
 
-int store_tend(struct store *store, u64 now_ns)
+int store_tend(struct store *base, u64 now_ns)
 {
+	struct sqlite_store *store = sqlite_store(base);
 	int r;
 
 	pthread_mutex_lock(&store->write_lock);

@@ -25,29 +25,14 @@ struct traces_query {
 	u64 left_out;
 };
 
-static void forget(struct store_trace *trace)
-{
-	free(trace->host);
-	free(trace->service);
-	free(trace->process);
-}
-
 static void traces_query_done(struct traces_query *q)
 {
 	for (u32 i = 0; i < q->cap; i++)
-		forget(&q->at[i]);
+		store_trace_done(&q->at[i]);
 	free(q->at);
 	interner_done(&q->keys);
 	interner_done(&q->spans);
 	arena_done(&q->arena);
-}
-
-void store_traces_done(struct store_traces *traces)
-{
-	for (u32 i = 0; i < traces->count; i++)
-		forget(&traces->at[i]);
-	free(traces->at);
-	*traces = (struct store_traces){ 0 };
 }
 
 static char *copy_label(const struct scan_row *row, enum store_label label)
@@ -133,9 +118,10 @@ static int compare_traces(const void *a, const void *b)
 	return strcmp(x->trace, y->trace) ? strcmp(x->trace, y->trace) : strcmp(x->span, y->span);
 }
 
-int store_traces(struct store *store, const struct store_selection *selection, bool by_span, u32 max,
-		 struct store_traces *ret_traces)
+int sqlite_traces(struct store *base, const struct store_selection *selection, bool by_span, u32 max,
+		  struct store_traces *ret_traces)
 {
+	struct sqlite_store *store = sqlite_store(base);
 	_cleanup_(traces_query_done) struct traces_query q = { .by_span = by_span };
 	struct scan_options options = { .columns = BLOCK_VALUE | BLOCK_TIME | BLOCK_LINK };
 	u32 count;
@@ -153,7 +139,7 @@ int store_traces(struct store *store, const struct store_selection *selection, b
 	if (count)
 		qsort(q.at, count, sizeof(*q.at), compare_traces);
 	while (count > max)
-		forget(&q.at[--count]);
+		store_trace_done(&q.at[--count]);
 	*ret_traces = (struct store_traces){ .count = count, .left_out = q.left_out, .at = TAKE(q.at) };
 	q.cap = 0;
 	return 0;

@@ -542,6 +542,14 @@ void api_error(struct api_answer *answer, int status, const char *sentence)
 	jsontext_close(&j, '}');
 }
 
+/* What keeps the profiles may be away, and come back: the page asks again. */
+static void answer_failure(struct call *c, int r)
+{
+	c->why->len = 0;
+	store_explain(c->store, c->why);
+	api_error(c->answer, c->why->len ? 503 : 500, c->why->len ? c->why->data : strerror(-r));
+}
+
 static void answer_call(struct call *c, int (*answer)(struct call *c), const char *query)
 {
 	int r = question_parse(query, c->now_ns, c->question, c->why);
@@ -556,7 +564,7 @@ static void answer_call(struct call *c, int (*answer)(struct call *c), const cha
 	else if (r == -E2BIG)
 		api_error(c->answer, 413, "the answer is too large; choose a shorter range");
 	else if (r < 0)
-		api_error(c->answer, 500, strerror(-r));
+		answer_failure(c, r);
 }
 
 void api_answer(const struct api_sources *sources, const char *name, const char *query, struct api_answer *answer)

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "profile/any.h"
 #include "store/flame.h"
-#include "store/inside.h"
+#include "store/sqlite.h"
 #include "store/scratch_test.h"
 #include "test.h"
 #include "web/flame_json.h"
@@ -195,8 +195,8 @@ TEST(largest_nodes_of_two_epochs)
 
 	add_samples(store, &(struct mix){ .samples = 500 });
 	/* What makes a dictionary full. */
-	store->epochs[0].dict->err = -E2BIG;
+	sqlite_store(store)->epochs[0].dict->err = -E2BIG;
 	add_samples(store, &(struct mix){ .samples = 500 });
-	EQ(store->epoch_count, 2);
+	EQ(sqlite_store(store)->epoch_count, 2);
 	expect_same_at_any_size(store, false);
 }

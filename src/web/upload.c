@@ -137,6 +137,10 @@ void upload_symbols(struct store *store, const void *at, size_t bytes, struct ap
 	answer->status = 200;
 	answer->content_type = "application/json";
 	answer->file_name[0] = '\0';
+	if (!store_directory(store)) {
+		api_error(answer, 501, "this store takes no symbols: profiles are to bring their names along");
+		return;
+	}
 	if (pthread_mutex_trylock(&one_at_a_time)) {
 		api_error(answer, 503, "another file is being read; send it again in a moment");
 		return;

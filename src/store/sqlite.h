@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of a store share: store.c keeps it, tend.c rolls up and drops, scan.c reads, naming.c has names. */
-#ifndef STORE_INSIDE_H
-#define STORE_INSIDE_H
+/*
+ * The store of this machine, and what its parts share: sqlite.c keeps it, tend.c rolls up and drops, scan.c reads,
+ * naming.c has names.
+ */
+#ifndef STORE_SQLITE_H
+#define STORE_SQLITE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "store/backend.h"
 #include "store/block.h"
 #include "store/db.h"
 #include "store/dict.h"
@@ -24,8 +28,9 @@ struct epoch {
 	u32 chunk_count;
 };
 
-struct store {
-	char *directory, *path, *host;
+struct sqlite_store {
+	struct store base;
+	char *path;
 	int lock_fd;
 	u64 bytes_max, age_max_ns;
 
@@ -44,16 +49,32 @@ struct store {
 	_Atomic u64 generation, blocks_broken, times_wrong;
 };
 
+/* A store that is known to be one. */
+struct sqlite_store *sqlite_store(struct store *base);
+
+/* Its answers, but for those in sqlite.c. */
+int sqlite_flame(struct store *base, const struct store_selection *selection, enum store_label group_by, u32 nodes_max,
+		 struct flame **ret_flame);
+int sqlite_chart(struct store *base, const struct store_selection *selection, enum store_label by, u32 bucket_count,
+		 u32 lines_max, struct store_chart *ret_chart);
+int sqlite_heat(struct store *base, const struct store_selection *selection, struct store_heat *heat);
+int sqlite_values(struct store *base, const struct store_selection *selection, enum store_label label, u32 max,
+		  struct store_values *ret_values);
+int sqlite_traces(struct store *base, const struct store_selection *selection, bool by_span, u32 max,
+		  struct store_traces *ret_traces);
+int sqlite_series(struct store *base, const char *host, u64 from_ns, u64 to_ns, u32 rows_max,
+		  struct series_rows *ret_rows);
+
 static inline u64 period_start(u64 time_ns, u32 level)
 {
 	return time_ns - time_ns % store_period_ns[level];
 }
 
 /* By id, or NULL. The lock is held. */
-struct epoch *store_epoch(struct store *store, s64 id);
+struct epoch *store_epoch(struct sqlite_store *store, s64 id);
 
 /* Writes rows, which are folded here, as a block of a level; inside a transaction. */
-int store_put_rows(struct store *store, u32 level, s64 epoch, u64 start_ns, u64 end_ns, struct block_rows *rows);
+int store_put_rows(struct sqlite_store *store, u32 level, s64 epoch, u64 start_ns, u64 end_ns, struct block_rows *rows);
 
 /* Frames of these types are addresses in a file. */
 bool store_is_native(struct str type);
@@ -62,8 +83,8 @@ bool store_is_native(struct str type);
 bool store_frame_place(const struct dict *dict, const struct dict_frame *frame, u64 *ret_address);
 
 /* Late names from disk and, of what lacks one, from the dictionaries; without those of executables that are gone. */
-int store_load_names(struct store *store);
-int store_forget_names(struct store *store);
+int store_load_names(struct sqlite_store *store);
+int store_forget_names(struct sqlite_store *store);
 
 /* The name under which rolled_ns of a level is kept. */
 const char *store_rolled_key(u32 level);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What keeps profiles and answers questions about them: a struct store is the
+ * first member of what a backend has, and these are its answers. store.h calls them; no one else does.
+ *
+ *	sqlite.c		the store of this machine, which is written by store_add() and has late names
+ *	clickhouse/store.c	tables of a ClickHouse server, which exporters of any number of machines write
+ *
+ * Any thread may call any of it. Results are written only on success.
+ */
+#ifndef STORE_BACKEND_H
+#define STORE_BACKEND_H
+
+#include "store/series.h"
+#include "store/store.h"
+
+struct store_ops {
+	/* nodes_max: 0 for all of them; else there are no groups. */
+	int (*flame)(struct store *store, const struct store_selection *selection, enum store_label group_by,
+		     u32 nodes_max, struct flame **ret_flame);
+	int (*chart)(struct store *store, const struct store_selection *selection, enum store_label by,
+		     u32 bucket_count, u32 lines_max, struct store_chart *ret_chart);
+	int (*heat)(struct store *store, const struct store_selection *selection, struct store_heat *heat);
+	int (*values)(struct store *store, const struct store_selection *selection, enum store_label label, u32 max,
+		      struct store_values *ret_values);
+	int (*traces)(struct store *store, const struct store_selection *selection, bool by_span, u32 max,
+		      struct store_traces *ret_traces);
+	int (*series)(struct store *store, const char *host, u64 from_ns, u64 to_ns, u32 rows_max,
+		      struct series_rows *ret_rows);
+	void (*stats)(struct store *store, struct store_stats *ret_stats);
+	u64 (*generation)(struct store *store);
+	void (*explain)(struct store *store, struct buf *why);	/* NULL: errors are those of this machine */
+	void (*free)(struct store *store);			/* accepts what is half built */
+};
+
+struct store {
+	const struct store_ops *ops;
+	char *host;
+	char *directory;	/* NULL: it is not on this machine */
+};
+
+#endif
