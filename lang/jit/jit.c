@@ -20,7 +20,8 @@
 #include "lang/lang.h"
 #include "proc/maps.h"
 
-#define LOOK_NS 250000000ull		/* between two looks at the files */
+#define LOOK_NS 1000000ull		/* between two looks at the files, at least */
+#define LOOK_REST 8			/* ... and so many times as long as the last one took */
 #define CHUNK_BYTES (1u << 20)
 #define CHUNK_BYTES_MAX (16u << 20)	/* a record that is longer ends the reading of its file */
 #define FILE_BYTES_MAX (512ll << 20)
@@ -36,7 +37,7 @@ struct grown {
 struct jit {
 	u32 pid, inner_pid;	/* as we see it; as it sees itself */
 	uid_t uid;
-	u64 looked_ns;
+	u64 next_look_ns;
 	struct grown map, dump;
 	char dump_path[256];	/* or "" */
 	struct code_table table;
@@ -128,16 +129,13 @@ static long take_dump(struct jit *jit, struct grown *file, const char *at, size_
 	return used < 0 ? used : used + header;
 }
 
-static void jit_look(struct jit *jit, const struct lang_process *process)
+/* Takes what the files tell by now. */
+static void read_files(struct jit *jit)
 {
-	u64 now = monotonic_ns();
 	char name[64];
 	struct stat st;
 	int fd;
 
-	if (process->is_gone || (jit->looked_ns && now - jit->looked_ns < LOOK_NS))
-		return;
-	jit->looked_ns = now;
 	snprintf(name, sizeof(name), "/tmp/perf-%u.map", jit->inner_pid);
 	fd = open_file(jit, name, &st);
 	if (fd >= 0) {
@@ -149,6 +147,21 @@ static void jit_look(struct jit *jit, const struct lang_process *process)
 		read_more(jit, fd, &st, &jit->dump, take_dump);
 		close(fd);
 	}
+}
+
+/*
+ * Code is told of when it is made, just before it runs: an address that is not known yet is reason enough to look.
+ * A look takes microseconds when nothing was added; files that keep being rewritten get a share of our time, not all.
+ */
+static void jit_look(struct jit *jit, const struct lang_process *process)
+{
+	u64 start_ns = monotonic_ns(), took_ns;
+
+	if (process->is_gone || start_ns < jit->next_look_ns)
+		return;
+	read_files(jit);
+	took_ns = monotonic_ns() - start_ns;
+	jit->next_look_ns = start_ns + took_ns + (took_ns * LOOK_REST > LOOK_NS ? took_ns * LOOK_REST : LOOK_NS);
 }
 
 /* A runtime that writes a jitdump file maps its first page executable, so that profilers hear of it. */
@@ -192,12 +205,20 @@ static void jit_detach(void *state)
 	free(jit);
 }
 
+/* What lies in a file that we know has its names there. */
+static bool may_be_generated(const struct maps *maps, u64 va)
+{
+	const struct mapping *m = maps_find(maps, va);
+
+	return !m || mapping_is_generated(m);
+}
+
 /* Whole mappings are not asked for: only what the files tell of is known to be generated code. */
 static bool jit_owns(void *state, const struct lang_process *process, u64 start_va, u64 end_va)
 {
 	struct jit *jit = state;
 
-	if (end_va != start_va + 1)
+	if (end_va != start_va + 1 || !may_be_generated(process->maps, start_va))
 		return false;
 	if (code_table_find(&jit->table, start_va))
 		return true;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "lang/jit/code_table.h"
 #include "lang/jit/jitdump.h"
 #include "lang/jit/perf_map.h"
+#include "lang/lang.h"
+#include "proc/maps.h"
 #include "test.h"
 
 static const char *name_at(struct code_table *table, u64 va)
@@ -128,4 +133,40 @@ TEST(jitdump_header_is_checked)
 	EQ(jitdump_header(header, 8), -EBADMSG);
 	header[0] = 0x4454694a;
 	EQ(jitdump_header(header, sizeof(header)), -EBADMSG);
+}
+
+static void write_map(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "we");
+
+	OK(file != NULL);
+	if (file) {
+		fputs(text, file);
+		fclose(file);
+	}
+}
+
+TEST(code_that_is_told_of_after_the_first_question_is_known_at_the_next)
+{
+	const struct lang_ops *ops = lang_list[LANG_JIT];
+	_cleanup_(maps_freep) struct maps *maps = maps_new();
+	struct lang_process process = { .pid = (u32)getpid(), .maps = maps };
+	struct runtime_slot slot;
+	char path[64];
+	void *state;
+
+	maps_add(maps, &(struct mapping){ .start_va = 0x1000, .end_va = 0x2000, .kind = MAPPING_ANON, .path = "" });
+	maps_add(maps, &(struct mapping){ .start_va = 0x3000, .end_va = 0x4000, .kind = MAPPING_FILE, .path = "/f" });
+	EQ(ops->attach(&process, NULL, NULL, &slot, &state), 0);
+	OK(!ops->owns(state, &process, 0x1000, 0x1001));
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	write_map(path, "1000 20 one\n3000 20 two\n");
+	while (!ops->owns(state, &process, 0x1000, 0x1001))
+		usleep(1000);
+	OK(!ops->owns(state, &process, 0x1000, 0x2000));	/* not all of it */
+	OK(!ops->owns(state, &process, 0x3000, 0x3001));	/* a file's */
+	OK(ops->owns(state, &process, 0x1000, 0x1001));
+	unlink(path);
+	ops->detach(state);
 }

@@ -295,6 +295,12 @@ static struct binary *binaries_add_unreadable(struct binaries *b, const struct m
 	return binary;
 }
 
+/* What is no ELF file there is code that a runtime has generated, and mapped twice to write it (.NET does). */
+static bool is_memfd(const struct mapping *m)
+{
+	return !strncmp(m->path, "/memfd:", strlen("/memfd:"));
+}
+
 /* Opens what is not known yet. It may turn out to be a known file under another key. */
 static struct binary *binaries_open(struct binaries *b, u32 pid, const struct mapping *m, const struct binary_key *key)
 {
@@ -306,7 +312,7 @@ static struct binary *binaries_open(struct binaries *b, u32 pid, const struct ma
 	if (fd < 0) {
 		b->stats.unreadable += fd != -ENOEXEC;
 		b->stats.not_elf += fd == -ENOEXEC;
-		return binaries_add_unreadable(b, m);
+		return fd == -ENOEXEC && is_memfd(m) ? NULL : binaries_add_unreadable(b, m);
 	}
 	by_contents = key_of_contents(&info);
 	binary = info.build_id_bytes && m->kind != MAPPING_VDSO ? binaries_find(b, &by_contents) : NULL;

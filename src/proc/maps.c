@@ -183,6 +183,11 @@ void maps_clear_all(struct maps *maps)
 		maps_remove_at(maps, maps->count - 1);
 }
 
+bool mapping_is_generated(const struct mapping *m)
+{
+	return m->kind == MAPPING_ANON || (m->kind == MAPPING_FILE && m->looked_for && !m->binary);
+}
+
 enum mapping_kind mapping_kind_of(const char *path)
 {
 	if (!strcmp(path, "[vdso]"))

@@ -68,6 +68,9 @@ int maps_parse_line(char *line, struct mapping *ret_mapping);
 /* Adds the executable mappings of an open /proc/PID/maps. */
 int maps_read(struct maps *maps, FILE *file);
 
+/* Code that comes from no file: anonymous memory, or a file that is none of code, as a memfd that a JIT writes. */
+bool mapping_is_generated(const struct mapping *mapping);
+
 /* What the name that the kernel gives a mapping says of it. */
 enum mapping_kind mapping_kind_of(const char *path);
 

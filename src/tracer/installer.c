@@ -193,7 +193,7 @@ static struct map_entry installer_entry(struct installer *in, const struct proce
 	struct map_entry entry = plain_entry(m);
 	const struct tables_rows *rows;
 
-	if (m->kind == MAPPING_ANON) {
+	if (mapping_is_generated(m)) {
 		entry.lang = runtimes_owner(process, m->start_va, m->end_va) & 0xff;
 		return entry;
 	}

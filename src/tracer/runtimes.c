@@ -143,13 +143,13 @@ static void attach_files(struct runtimes *rt, struct process *p, struct runtime_
 	}
 }
 
-/* Languages that have no file of their own are asked when there is code in anonymous memory. */
+/* Languages that have no file of their own are asked when there is code that is in no file. */
 static void attach_anonymous(struct runtimes *rt, struct process *p, struct runtime_set *set, u64 now_ns)
 {
 	bool any = false;
 
 	for (u32 i = 0; i < p->maps->count; i++)
-		any |= p->maps->at[i].kind == MAPPING_ANON;
+		any |= mapping_is_generated(&p->maps->at[i]);
 	for (u32 lang = 1; any && lang < LANG_MAX; lang++)
 		if (lang_list[lang] && !lang_list[lang]->file)
 			attach_one(rt, set, lang, NULL, NULL, now_ns);
@@ -192,7 +192,7 @@ static bool has_candidates(const struct runtimes *rt, const struct maps *maps)
 	for (u32 i = 0; i < maps->count; i++) {
 		const struct mapping *m = &maps->at[i];
 
-		if (m->kind == MAPPING_ANON || (m->binary && rt->options.file(rt->options.arg, m->binary->id)))
+		if (mapping_is_generated(m) || (m->binary && rt->options.file(rt->options.arg, m->binary->id)))
 			return true;
 	}
 	return false;

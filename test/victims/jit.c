@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Between outer() and the leaves lies generated code, of which a perf map tells, or, with -DJITDUMP, a jitdump file. */
+/*
+ * Between outer() and the leaves lies generated code, of which a perf map tells, or, with -DJITDUMP, a jitdump file.
+ * With -DMEMFD it is written by one mapping of a memfd and run from another.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,13 +87,31 @@ static void tell(void)
 }
 #endif
 
-void victim_setup(int argc, char **argv)
+#ifdef MEMFD
+static void *make_code(void)
+{
+	int fd = memfd_create("doublemapper", 0);
+
+	if (fd < 0 || ftruncate(fd, 4096) || pwrite(fd, code, sizeof(code), 0) != sizeof(code))
+		abort();
+	return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+}
+#else
+static void *make_code(void)
 {
 	void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	memcpy(at, code, sizeof(code));
 	if (mprotect(at, 4096, PROT_READ | PROT_EXEC))
 		abort();
+	return at;
+}
+#endif
+
+void victim_setup(int argc, char **argv)
+{
+	void *at = make_code();
+
 	__builtin___clear_cache(at, (char *)at + sizeof(code));
 	generated = (uint64_t (*)(uint64_t, uint64_t (*)(uint64_t)))at;
 	tell();
