@@ -188,7 +188,7 @@ u32 profile_append_link(struct profile *profile, const struct profile_link *link
 u32 profile_append_attribute(struct profile *profile, const struct profile_attribute *attribute);
 u32 profile_append_stack(struct profile *profile, struct indices locations);
 
-/* Gives a location that has none its lines, innermost first; they are copied. Its number stays. */
+/* Gives a location other lines, innermost first; they are copied. Its number stays. */
 void profile_set_lines(struct profile *profile, u32 location, const struct profile_line *lines, u32 count);
 
 /* Shorthands for the common attributes. */

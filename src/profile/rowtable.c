@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profile/any.h"
+#include "profile/nameless.h"
 
 /* Rows are at most as many as the lines of all locations, which the profile bounds; this bounds their bytes. */
 #define ROWTABLE_BYTES_MAX ((size_t)2 << 30)
@@ -82,25 +83,6 @@ u32 rowtable_add_owner(struct rowtable *table, s64 pid, s64 tid, struct str name
 	return rowtable_add(table, &row);
 }
 
-/* Code without a name: "libx.so+0x1230", or the bare address. */
-static struct str address_name(struct rowtable *table, struct str module, u64 address)
-{
-	char number[24];
-	struct str base = str_base_name(module);
-	u32 len = (u32)snprintf(number, sizeof(number), "%s0x%llx", base.len ? "+" : "", (unsigned long long)address);
-	char *text;
-
-	if (!module.len && !address)
-		return STR("[unknown]");
-	text = arena_alloc(&table->arena, (size_t)base.len + len);
-	if (!text)
-		return STR("[unknown]");
-	if (base.len)
-		memcpy(text, base.at, base.len);
-	memcpy(text + base.len, number, len);
-	return (struct str){ text, base.len + len };
-}
-
 static struct str function_name(const struct profile *profile, u32 function)
 {
 	const struct profile_function *f = &profile->functions.at[function];
@@ -122,7 +104,7 @@ static struct summary_row line_row(struct rowtable *table, const struct profile 
 	row.module = module;
 	row.name = line ? function_name(profile, line->function) : (struct str){ 0 };
 	if (!row.name.len)
-		row.name = address_name(table, module, location->address);
+		row.name = nameless_name(&table->arena, module, location->address);
 	if (by == SUMMARY_LINE && line) {
 		row.file = profile->strings.at[profile->functions.at[line->function].filename];
 		row.line = line->line;

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "profile/any.h"
+#include "profile/nameless.h"
 #include "profile/summary.h"
 #include "profile/table.h"
 
@@ -49,24 +50,6 @@ u32 frames_process(struct frames *frames, struct str name)
 
 /* ---- Naming -------------------------------------------------------------------------- */
 
-/* An address without a name: libfoo.so+0x1230. */
-static struct str address_name(struct frames *f, const struct profile_location *l, struct str module)
-{
-	struct str file = str_base_name(module);
-	char number[24], *text;
-	u32 len = (u32)snprintf(number, sizeof(number), "%s0x%llx", file.len ? "+" : "", l->address);
-
-	if (!file.len && !l->address)
-		return UNKNOWN;
-	text = arena_alloc(&f->arena, (size_t)file.len + len);
-	if (!text)
-		return (struct str){ 0 };
-	if (file.len)
-		memcpy(text, file.at, file.len);
-	memcpy(text + file.len, number, len);
-	return (struct str){ text, file.len + len };
-}
-
 static struct str frame_type(const struct profile *p, const struct profile_location *l, struct str module)
 {
 	const struct any *type = l->attributes.count ? profile_attribute_find(p, l->attributes, "profile.frame.type")
@@ -88,8 +71,8 @@ static u32 add_line(struct frames *f, const struct profile_location *l, const st
 
 	frame.type = frame_type(p, l, frame.module);
 	if (!frame.name.len)
-		frame.name = address_name(f, l, frame.module);
-	return frame.name.len ? frames_add(f, &frame) : FRAMES_NONE;
+		frame.name = nameless_name(&f->arena, frame.module, l->address);
+	return arena_err(&f->arena) ? FRAMES_NONE : frames_add(f, &frame);
 }
 
 static int name_locations(struct frames *f)

@@ -25,12 +25,25 @@ struct profile;
 int pprof_decode(const void *at, size_t bytes, struct profile **ret_profile);
 int pprof_encode(const struct profile *profile, struct buf *out);
 
-/* ---- Shared by both directions -------------------------------------------- */
-
-/* Attributes that users of pprof know under a shorter name. */
+/* Names that are others in pprof: of attributes, which become labels; of sample types. */
 struct pprof_name {
 	const char *attribute, *label;
 };
+
+/* How a backend wants its pprof, where that differs from what pprof itself shows best. Lists are ended by NULLs. */
+struct pprof_dialect {
+	const struct pprof_name *labels;	/* instead of pprof_names */
+	bool other_resources;			/* attributes of resources that `labels` lacks are labels, too */
+	bool text_only;				/* labels are text: numbers are spelled out */
+	const char *span_label;			/* of the span's id, as a decimal number; NULL: PPROF_SPAN_ID, in hex */
+	const struct pprof_name *types;		/* of sample types and periods */
+	const char *default_type;		/* if there is such a sample type and the profile names none; or NULL */
+};
+int pprof_encode_as(const struct profile *profile, const struct pprof_dialect *dialect, struct buf *out);
+
+/* ---- Shared by both directions -------------------------------------------- */
+
+/* Attributes that users of pprof know under a shorter name. */
 extern const struct pprof_name pprof_names[];	/* ended by NULLs */
 
 /* Does an attribute of this name describe the process or host, not the sample? */

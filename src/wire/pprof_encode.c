@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -36,6 +37,7 @@ struct mapping_flags {
 
 struct encoder {
 	const struct profile *p;
+	const struct pprof_dialect *dialect;
 	struct buf *out;
 	struct arena arena;
 	struct interner extra;			/* strings that follow ours */
@@ -49,9 +51,10 @@ struct encoder {
 	int err;
 };
 
-static void encoder_init(struct encoder *e, const struct profile *profile, struct buf *out)
+static void encoder_init(struct encoder *e, const struct profile *profile, const struct pprof_dialect *dialect,
+			 struct buf *out)
 {
-	*e = (struct encoder){ .p = profile, .out = out };
+	*e = (struct encoder){ .p = profile, .dialect = dialect, .out = out };
 	arena_init(&e->arena, SCRATCH_BYTES_MAX);
 	interner_init(&e->extra, &e->arena, STRINGS_MAX);
 	buf_init(&e->labels, SCRATCH_BYTES_MAX);
@@ -99,12 +102,25 @@ static bool str_is(struct str s, const char *text)
 
 /* ---- Labels ---------------------------------------------------------------- */
 
+/* What a list calls it, or NULL. */
+static const char *other_name(const struct pprof_name *names, struct str name)
+{
+	for (const struct pprof_name *n = names; n && n->attribute; n++)
+		if (str_is(name, n->attribute))
+			return n->label;
+	return NULL;
+}
+
 static u64 label_key(struct encoder *e, struct str key)
 {
-	for (const struct pprof_name *n = pprof_names; n->attribute; n++)
-		if (str_is(key, n->attribute))
-			return extra_string(e, n->label, strlen(n->label));
-	return extra_string(e, key.at, key.len);
+	const char *other = other_name(e->dialect->labels, key);
+
+	return other ? extra_string(e, other, strlen(other)) : extra_string(e, key.at, key.len);
+}
+
+static bool is_number(const struct encoder *e, const struct any *value)
+{
+	return value->kind == ANY_INT && !e->dialect->text_only;
 }
 
 /* What is neither text nor number becomes JSON. */
@@ -115,7 +131,10 @@ static u64 label_text(struct encoder *e, const struct any *value)
 	if (value->kind == ANY_STRING)
 		return extra_string(e, value->string.at, value->string.len);
 	buf_init(&text, SCRATCH_BYTES_MAX);
-	jsontext_put_any(&text, value);
+	if (value->kind == ANY_INT)
+		buf_addf(&text, "%lld", (long long)value->integer);
+	else
+		jsontext_put_any(&text, value);
 	if (buf_err(&text))
 		fail(e, buf_err(&text));
 	return extra_string(e, text.data, text.len);
@@ -133,11 +152,11 @@ static void put_label(struct encoder *e, struct str key, const struct any *value
 	if (value->kind == ANY_NONE)
 		return;
 	key_index = label_key(e, key);
-	text = value->kind == ANY_INT ? 0 : label_text(e, value);
+	text = is_number(e, value) ? 0 : label_text(e, value);
 	mark = pb_begin(&e->labels, 3);
 	pb_put_varint_nonzero(&e->labels, 1, key_index);
 	pb_put_varint_nonzero(&e->labels, 2, text);
-	if (value->kind == ANY_INT) {
+	if (is_number(e, value)) {
 		pb_put_varint_nonzero(&e->labels, 3, (u64)value->integer);
 		pb_put_varint_nonzero(&e->labels, 4, !unit && !value->integer ? key_index : unit);
 	}
@@ -159,19 +178,40 @@ static int put_attribute_labels(struct encoder *e)
 	return buf_err(&e->labels) ? buf_err(&e->labels) : e->err;
 }
 
+static void put_text_label(struct encoder *e, const char *key, const char *text, size_t len)
+{
+	size_t mark = pb_begin(e->out, 3);
+
+	pb_put_varint_nonzero(e->out, 1, extra_string(e, key, strlen(key)));
+	pb_put_varint_nonzero(e->out, 2, extra_string(e, text, len));
+	pb_end(e->out, mark);
+}
+
 static void put_hex_label(struct encoder *e, const char *key, const u8 *id, size_t len)
 {
 	static const char digits[] = "0123456789abcdef";
 	char hex[2 * sizeof(((struct profile_link *)0)->trace_id)];
-	size_t mark = pb_begin(e->out, 3);
 
 	for (size_t i = 0; i < len; i++) {
 		hex[2 * i] = digits[id[i] >> 4];
 		hex[2 * i + 1] = digits[id[i] & 15];
 	}
-	pb_put_varint_nonzero(e->out, 1, extra_string(e, key, strlen(key)));
-	pb_put_varint_nonzero(e->out, 2, extra_string(e, hex, 2 * len));
-	pb_end(e->out, mark);
+	put_text_label(e, key, hex, 2 * len);
+}
+
+static void put_link(struct encoder *e, const struct profile_link *link)
+{
+	unsigned long long id = 0;
+	char decimal[24];
+
+	put_hex_label(e, PPROF_TRACE_ID, link->trace_id, sizeof(link->trace_id));
+	if (!e->dialect->span_label) {
+		put_hex_label(e, PPROF_SPAN_ID, link->span_id, sizeof(link->span_id));
+		return;
+	}
+	for (size_t i = 0; i < sizeof(link->span_id); i++)
+		id = id << 8 | link->span_id[i];
+	put_text_label(e, e->dialect->span_label, decimal, (size_t)snprintf(decimal, sizeof(decimal), "%llu", id));
 }
 
 /* ---- Sample types ---------------------------------------------------------- */
@@ -279,12 +319,8 @@ static void put_sample(struct encoder *e, const struct profile_sample *sample, c
 		if (attribute && e->label_ends[attribute] > start)
 			buf_add(e->out, e->labels.data + start, e->label_ends[attribute] - start);
 	}
-	if (sample->link) {
-		const struct profile_link *link = &e->p->links.at[sample->link];
-
-		put_hex_label(e, PPROF_TRACE_ID, link->trace_id, sizeof(link->trace_id));
-		put_hex_label(e, PPROF_SPAN_ID, link->span_id, sizeof(link->span_id));
-	}
+	if (sample->link)
+		put_link(e, &e->p->links.at[sample->link]);
 	pb_end(e->out, mark);
 }
 
@@ -348,8 +384,12 @@ static void put_resource(struct encoder *e, const struct profile_resource *resou
 	size_t start = e->labels.len;
 	struct str labels = { 0 };
 
-	for (u32 i = 0; i < resource->attribute_count; i++)
-		put_label(e, resource->attributes[i].key, &resource->attributes[i].value, 0);
+	for (u32 i = 0; i < resource->attribute_count; i++) {
+		const struct keyvalue *kv = &resource->attributes[i];
+
+		if (e->dialect->other_resources || other_name(e->dialect->labels, kv->key))
+			put_label(e, kv->key, &kv->value, 0);
+	}
 	if (buf_err(&e->labels)) {
 		fail(e, buf_err(&e->labels));
 		return;
@@ -525,13 +565,14 @@ static int put_tables(struct encoder *e)
 
 /* ---- The profile ----------------------------------------------------------- */
 
-static void put_type(struct buf *b, u32 number, struct profile_type type)
+static void put_type(struct encoder *e, u32 number, struct profile_type type)
 {
-	size_t mark = pb_begin(b, number);
+	const char *other = other_name(e->dialect->types, string_of(e, type.type));
+	size_t mark = pb_begin(e->out, number);
 
-	pb_put_varint_nonzero(b, 1, type.type);
-	pb_put_varint_nonzero(b, 2, type.unit);
-	pb_end(b, mark);
+	pb_put_varint_nonzero(e->out, 1, other ? extra_string(e, other, strlen(other)) : type.type);
+	pb_put_varint_nonzero(e->out, 2, type.unit);
+	pb_end(e->out, mark);
 }
 
 /* What pprof says once for the file: time and period of all sets, texts of the first set that has them. */
@@ -585,6 +626,21 @@ static u64 text_index(struct encoder *e, const struct any *text)
 	return text && text->kind == ANY_STRING ? extra_string(e, text->string.at, text->string.len) : 0;
 }
 
+/* As the profile says, else as the dialect does. */
+static u64 default_type(struct encoder *e, const struct any *said)
+{
+	const char *other = said ? other_name(e->dialect->types, any_text(said)) : NULL;
+
+	if (said)
+		return other ? extra_string(e, other, strlen(other)) : text_index(e, said);
+	for (u32 i = 0; i < e->column_count && e->dialect->default_type; i++) {
+		other = other_name(e->dialect->types, string_of(e, e->columns[i].type));
+		if (other && !strcmp(other, e->dialect->default_type))
+			return extra_string(e, other, strlen(other));
+	}
+	return 0;
+}
+
 static void put_header(struct encoder *e)
 {
 	struct header h = { 0 };
@@ -595,7 +651,7 @@ static void put_header(struct encoder *e)
 	pb_put_varint_nonzero(e->out, 9, h.start_ns);
 	pb_put_varint_nonzero(e->out, 10, h.end_ns - h.start_ns);
 	if (h.periodic) {
-		put_type(e->out, 11, h.periodic->period_type);
+		put_type(e, 11, h.periodic->period_type);
 		pb_put_varint_nonzero(e->out, 12, (u64)h.periodic->period);
 	}
 	if (h.comment && h.comment->kind == ANY_ARRAY)
@@ -603,7 +659,7 @@ static void put_header(struct encoder *e)
 			pb_put_varint(e->out, 13, text_index(e, &h.comment->array[i]));
 	else if (h.comment)
 		pb_put_varint(e->out, 13, text_index(e, h.comment));
-	pb_put_varint_nonzero(e->out, 14, text_index(e, h.default_type));
+	pb_put_varint_nonzero(e->out, 14, default_type(e, h.default_type));
 	pb_put_varint_nonzero(e->out, 15, text_index(e, h.doc_url));
 }
 
@@ -615,7 +671,7 @@ static int encode(struct encoder *e)
 		return r;
 	find_columns(e);
 	for (u32 i = 0; i < e->column_count; i++)
-		put_type(e->out, 1, e->columns[i]);
+		put_type(e, 1, e->columns[i]);
 	for (u32 i = 0; i < e->p->resources.count && !e->err; i++)
 		put_resource(e, &e->p->resources.at[i]);
 	r = put_tables(e);
@@ -630,10 +686,17 @@ static int encode(struct encoder *e)
 	return e->err ? e->err : buf_err(e->out);
 }
 
-int pprof_encode(const struct profile *profile, struct buf *out)
+int pprof_encode_as(const struct profile *profile, const struct pprof_dialect *dialect, struct buf *out)
 {
 	_cleanup_(encoder_done) struct encoder e;
 
-	encoder_init(&e, profile, out);
+	encoder_init(&e, profile, dialect, out);
 	return encode(&e);
+}
+
+int pprof_encode(const struct profile *profile, struct buf *out)
+{
+	static const struct pprof_dialect plain = { .labels = pprof_names, .other_resources = true };
+
+	return pprof_encode_as(profile, &plain, out);
 }

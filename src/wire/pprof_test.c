@@ -11,6 +11,7 @@
 #include "wire/pb.h"
 
 #define BYTES_MAX ((size_t)64 << 20)
+#define STRING(p, i) (int)(p)->strings.at[i].len, (p)->strings.at[i].at
 
 static struct profile *decode(const struct buf *b)
 {
@@ -392,6 +393,70 @@ TEST(pprof_survives_every_failed_allocation)
 		buf_done(&out);
 	}
 	profile_free(p);
+	buf_done(&b);
+}
+
+/* What differs between dialects: types, periods, labels of the first sample. */
+static void dialect_text(const struct profile *p, struct buf *text)
+{
+	const struct profile_scope *scope = &p->resources.at[0].scopes[0];
+	const struct any *type = keyvalue_find(scope->attributes, scope->attribute_count, PPROF_DEFAULT_TYPE);
+	struct indices labels = scope->sets[0].samples[0].attributes;
+
+	buf_init(text, BYTES_MAX);
+	for (u32 i = 0; i < scope->set_count; i++) {
+		const struct profile_set *set = &scope->sets[i];
+
+		buf_addf(text, "[%u].%.*s/%.*s = %lld, period %.*s/%.*s %lld\n", i, STRING(p, set->sample_type.type),
+			 STRING(p, set->sample_type.unit), (long long)profile_sample_value(&set->samples[0]),
+			 STRING(p, set->period_type.type), STRING(p, set->period_type.unit), (long long)set->period);
+	}
+	for (u32 i = 0; i < labels.count; i++) {
+		const struct profile_attribute *a = &p->attributes.at[labels.at[i]];
+
+		EQ(a->value.kind, ANY_STRING);
+		buf_addf(text, "%.*s=%.*s\n", STRING(p, a->key), (int)a->value.string.len, a->value.string.at);
+	}
+	buf_addf(text, "default %.*s\n", type ? (int)type->string.len : 0, type ? type->string.at : "");
+}
+
+TEST(pprof_speaks_the_dialect_of_a_backend)
+{
+	static const struct pprof_name labels[] = { { "thread.id", "thread id" }, { "process.pid", "process_id" },
+						    { NULL, NULL } };
+	static const struct pprof_name types[] = { { "samples", "cpu-samples" }, { "cpu", "cpu-time" }, { NULL, NULL } };
+	static const struct pprof_dialect dialect = { .labels = labels, .text_only = true, .span_label = "span id",
+						      .types = types, .default_type = "cpu-time" };
+	static const char *const wanted[] = {
+		"[0].cpu-samples/count = 2, period cpu-time/nanoseconds 10", "[1].cpu-time/nanoseconds = 20",
+		"process_id=7", "thread id=8", "span id=258", "default cpu-time",
+	};
+	struct keyvalue attributes[] = { { STR("process.pid"), { .kind = ANY_INT, .integer = 7 } },
+					 { STR("host.name"), { .kind = ANY_STRING, .string = STR("h") } } };
+	_cleanup_(profile_freep) struct profile *p = profile_new(), *q = NULL;
+	struct profile_scope *scope = profile_add_scope(p, profile_add_resource(p, attributes, 2));
+	struct profile_set *set = add_set(p, scope, "samples", "count");
+	u32 thread = profile_add_attribute_int(p, "thread.id", 8);
+	struct profile_link link = { .trace_id = { 1 }, .span_id = { [6] = 1, [7] = 2 } };
+	struct profile_sample *s;
+	struct buf b;
+
+	set->period = 10;
+	set->period_type = (struct profile_type){ profile_add_cstring(p, "cpu"),
+						  profile_add_cstring(p, "nanoseconds") };
+	add_sample(p, set, 0, 2);
+	s = &set->samples[0];
+	s->attributes = profile_copy_indices(p, &thread, 1);
+	s->link = profile_add_link(p, &link);
+	buf_init(&b, BYTES_MAX);
+	EQ(pprof_encode_as(p, &dialect, &b), 0);
+	q = decode(&b);
+	buf_done(&b);
+	dialect_text(q, &b);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		if (!strstr(b.data, wanted[i]))
+			FAIL("%s is not in\n%s", wanted[i], b.data);
+	OK(!strstr(b.data, "host.name"));
 	buf_done(&b);
 }
 
