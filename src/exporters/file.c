@@ -14,8 +14,8 @@
 #include "pipeline/component.h"
 #include "pipeline/sender.h"
 #include "profile/any.h"
-#include "profile/append.h"
 #include "profile/profile.h"
+#include "profile/split.h"
 #include "wire/compression.h"
 #include "wire/otlp.h"
 #include "wire/otlp_json.h"
@@ -207,135 +207,72 @@ static int write_batch(struct exporter *exporter, struct batch *batch)
 
 /* ---- Several files ------------------------------------------------------------------ */
 
-static const struct any *segment_of(const struct exporter *exporter, const struct profile_resource *resource)
-{
-	const struct any *value = keyvalue_find(resource->attributes, resource->attribute_count,
-						exporter->options->group_by.resource_attribute);
-
-	return value && value->kind == ANY_STRING ? value : NULL;
-}
-
-static u64 samples_of(const struct profile_resource *resource)
-{
-	u64 samples = 0;
-
-	for (u32 i = 0; i < resource->scope_count; i++)
-		for (u32 k = 0; k < resource->scopes[i].set_count; k++)
-			samples += resource->scopes[i].sets[k].sample_count;
-	return samples;
-}
-
-/* A resource and the value that says to which file it goes. */
-struct member {
-	struct str value;
-	const struct profile_resource *resource;
-};
-
-static int compare_members(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-	int r = memcmp(x->value.at, y->value.at, x->value.len < y->value.len ? x->value.len : y->value.len);
-
-	if (r || x->value.len != y->value.len)
-		return r ? r : x->value.len < y->value.len ? -1 : 1;
-	return x->resource < y->resource ? -1 : x->resource > y->resource;
-}
-
-struct group_result {
+struct grouping {
+	struct exporter *exporter;
 	u64 rejected;
 	u32 written;
 	int error;
 };
 
+static bool group_key(void *arg, const struct profile_resource *resource, struct str *ret_key)
+{
+	struct grouping *grouping = arg;
+	const char *attribute = grouping->exporter->options->group_by.resource_attribute;
+
+	*ret_key = any_text(keyvalue_find(resource->attributes, resource->attribute_count, attribute));
+	if (!ret_key->len)
+		grouping->rejected += profile_resource_samples(resource);
+	return ret_key->len;
+}
+
 /* With the rows of the tables that they refer to, and no others. */
 static int write_part(struct exporter *exporter, const struct profile *part, struct filewriter *writer)
 {
-	_cleanup_(appender_freep) struct appender *appender = appender_new(part);
-	_cleanup_(profile_freep) struct profile *own = profile_new();
-	u64 count;
-	int r;
+	_cleanup_(profile_freep) struct profile *own = NULL;
+	int r = split_copy(part, &own);
 
-	if (!appender || !own)
-		return -ENOMEM;
-	r = appender_next(appender, own, ~0ull, &count);
 	return r < 0 ? r : write_profile(exporter->options, writer, own);
 }
 
-static void write_group(struct exporter *exporter, const struct profile *part, struct str value,
-			struct group_result *result)
+/* One that fails does not keep the others from being written. */
+static int write_group(void *arg, struct str value, const struct profile *part)
 {
+	struct grouping *grouping = arg;
 	_cleanup_(buf_done) struct buf why;
 	struct filewriter *writer;
 	int r;
 
 	buf_init(&why, 1024);
-	r = filegroup_get(exporter->group, value, &writer, &why);
+	r = filegroup_get(grouping->exporter->group, value, &writer, &why);
 	if (r == 0)
-		r = write_part(exporter, part, writer);
+		r = write_part(grouping->exporter, part, writer);
 	if (r == 0)
-		result->written++;
+		grouping->written++;
 	else if (r == -EINVAL)
 		for (u32 i = 0; i < part->resources.count; i++)
-			result->rejected += samples_of(&part->resources.at[i]);
+			grouping->rejected += profile_resource_samples(&part->resources.at[i]);
 	else
-		result->error = r;
-}
-
-/* Members of one value next to each other; returns how many there are. */
-static u32 find_members(const struct exporter *exporter, const struct profile *profile, struct member *members,
-			u64 *rejected)
-{
-	u32 count = 0;
-
-	for (u32 i = 0; i < profile->resources.count; i++) {
-		const struct any *segment = segment_of(exporter, &profile->resources.at[i]);
-
-		if (segment && segment->string.len)
-			members[count++] = (struct member){ segment->string, &profile->resources.at[i] };
-		else
-			*rejected += samples_of(&profile->resources.at[i]);
-	}
-	qsort(members, count, sizeof(*members), compare_members);
-	return count;
-}
-
-static int write_groups(struct exporter *exporter, const struct profile *profile, struct group_result *result)
-{
-	_cleanup_(freep) struct member *members = calloc(profile->resources.count + 1, sizeof(*members));
-	_cleanup_(freep) struct profile_resource *into = calloc(profile->resources.count + 1, sizeof(*into));
-	u32 count;
-
-	if (!members || !into)
-		return -ENOMEM;
-	count = find_members(exporter, profile, members, &result->rejected);
-	for (u32 i = 0; i < count;) {
-		struct str value = members[i].value;
-		struct profile part = *profile;
-
-		part.resources.at = into;
-		for (part.resources.count = 0; i < count && str_equal(members[i].value, value); i++)
-			into[part.resources.count++] = *members[i].resource;
-		write_group(exporter, &part, value, result);
-	}
+		grouping->error = r;
 	return 0;
 }
 
 static int write_all_groups(struct exporter *exporter, struct batch *batch, struct send_result *ret_result)
 {
-	struct group_result result = { 0 };
+	static const struct split_ops by_value = { group_key, write_group };
+	struct grouping grouping = { .exporter = exporter };
 	const struct profile *profile;
 	int r = batch_profile(batch, &profile);
 
 	if (r == 0)
-		r = write_groups(exporter, profile, &result);
-	ret_result->rejected = result.rejected;
-	if (result.rejected)
+		r = profile_split(profile, &by_value, &grouping);
+	ret_result->rejected = grouping.rejected;
+	if (grouping.rejected)
 		(void)snprintf(ret_result->reason, sizeof(ret_result->reason), "resources without %s were dropped",
 			       exporter->options->group_by.resource_attribute);
 	/* What some files have must not go there twice. */
-	if (result.error && result.written)
+	if (grouping.error && grouping.written)
 		ret_result->outcome = SEND_PERMANENT;
-	return r < 0 ? r : result.error;
+	return r < 0 ? r : grouping.error;
 }
 
 /* ---- Sending -------------------------------------------------------------------------- */

@@ -46,16 +46,8 @@ static u64 count_samples(const struct profile *profile)
 {
 	u64 count = 0;
 
-	for (u32 r = 0; r < profile->resources.count; r++) {
-		const struct profile_resource *resource = &profile->resources.at[r];
-
-		for (u32 s = 0; s < resource->scope_count; s++) {
-			const struct profile_scope *scope = &resource->scopes[s];
-
-			for (u32 i = 0; i < scope->set_count; i++)
-				count += scope->sets[i].sample_count;
-		}
-	}
+	for (u32 r = 0; r < profile->resources.count; r++)
+		count += profile_resource_samples(&profile->resources.at[r]);
 	return count;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for code that has none: "libx.so+0x1230", the bare address where the file is not known either, "[unknown]" where
- * nothing is.
+ * Names for code that has none: "libx.so+0x1230", the bare address where the file is not known either, "[unknown]"
+ * where nothing is.
  */
 #ifndef PROFILE_NAMELESS_H
 #define PROFILE_NAMELESS_H

@@ -561,6 +561,16 @@ static bool str_is(struct str s, const char *text, size_t len)
 	return s.len == len && !memcmp(s.at, text, len);
 }
 
+u64 profile_resource_samples(const struct profile_resource *resource)
+{
+	u64 samples = 0;
+
+	for (u32 i = 0; i < resource->scope_count; i++)
+		for (u32 k = 0; k < resource->scopes[i].set_count; k++)
+			samples += resource->scopes[i].sets[k].sample_count;
+	return samples;
+}
+
 const struct any *keyvalue_find(const struct keyvalue *at, u32 count, const char *key)
 {
 	size_t len = strlen(key);

@@ -217,6 +217,9 @@ struct profile_sample *profile_add_sample(struct profile *profile, struct profil
 /* What a sample weighs: the sum of its values, or the number of its times where it has none. */
 s64 profile_sample_value(const struct profile_sample *sample);
 
+/* How many samples a resource has. */
+u64 profile_resource_samples(const struct profile_resource *resource);
+
 /* The value of a resource attribute, or NULL. */
 const struct any *keyvalue_find(const struct keyvalue *at, u32 count, const char *key);
 

@@ -479,15 +479,13 @@ static struct str main_executable(const struct encoder *e)
 	for (u32 i = 0; i < e->p->resources.count; i++) {
 		const struct profile_resource *r = &e->p->resources.at[i];
 		const struct any *path = keyvalue_find(r->attributes, r->attribute_count, "process.executable.path");
-		u64 weight = 0;
+		u64 weight;
 
 		if (!path)
 			path = keyvalue_find(r->attributes, r->attribute_count, "process.executable.name");
 		if (!path || path->kind != ANY_STRING)
 			continue;
-		for (u32 s = 0; s < r->scope_count; s++)
-			for (u32 k = 0; k < r->scopes[s].set_count; k++)
-				weight += r->scopes[s].sets[k].sample_count;
+		weight = profile_resource_samples(r);
 		if (weight > most) {
 			most = weight;
 			name = base_name(path->string);

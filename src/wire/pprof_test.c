@@ -424,7 +424,8 @@ TEST(pprof_speaks_the_dialect_of_a_backend)
 {
 	static const struct pprof_name labels[] = { { "thread.id", "thread id" }, { "process.pid", "process_id" },
 						    { NULL, NULL } };
-	static const struct pprof_name types[] = { { "samples", "cpu-samples" }, { "cpu", "cpu-time" }, { NULL, NULL } };
+	static const struct pprof_name types[] = { { "samples", "cpu-samples" }, { "cpu", "cpu-time" },
+						   { NULL, NULL } };
 	static const struct pprof_dialect dialect = { .labels = labels, .text_only = true, .span_label = "span id",
 						      .types = types, .default_type = "cpu-time" };
 	static const char *const wanted[] = {
