@@ -2,11 +2,11 @@
 #include "wire/otlp_answer.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "wire/jsonread.h"
+#include "profile/any.h"
+#include "wire/json_pull.h"
 #include "wire/pb.h"
 #include "wire/rpc_failure.h"
 
@@ -44,22 +44,37 @@ static int parse_protobuf(const void *at, size_t bytes, struct otlp_answer *answ
 	return r.err ? -EBADMSG : 0;
 }
 
+static void parse_json_partial(struct json_pull *j, struct otlp_answer *answer)
+{
+	struct str key, text;
+
+	json_pull_object(j);
+	while (json_pull_member(j, &key)) {
+		if (str_equal(key, STR("rejectedProfiles"))) {
+			set_rejected(answer, json_pull_s64(j));
+		} else if (str_equal(key, STR("errorMessage"))) {
+			text = json_pull_string(j);
+			rpc_failure_text(text.at, text.len, answer->message, sizeof(answer->message));
+		} else {
+			json_pull_skip(j);
+		}
+	}
+}
+
 static int parse_json(const void *at, size_t bytes, struct otlp_answer *answer)
 {
-	_cleanup_(json_decrefp) json_t *root = json_loadb(at, bytes, 0, NULL);
-	const json_t *partial = jsonread_member(root, "partialSuccess"), *message;
-	int err = 0;
+	_cleanup_(json_pull_done) struct json_pull j;
+	struct str key;
 
-	if (!json_is_object(root) || (partial && !json_is_object(partial)))
-		return -EBADMSG;
-	message = jsonread_member(partial, "errorMessage");
-	set_rejected(answer, jsonread_s64(jsonread_member(partial, "rejectedProfiles"), &err));
-	if (message && !json_is_string(message))
-		return -EBADMSG;
-	if (message)
-		rpc_failure_text(json_string_value(message), json_string_length(message), answer->message,
-			 sizeof(answer->message));
-	return err;
+	json_pull_init(&j, at, bytes);
+	json_pull_object(&j);
+	while (json_pull_member(&j, &key)) {
+		if (str_equal(key, STR("partialSuccess")))
+			parse_json_partial(&j, answer);
+		else
+			json_pull_skip(&j);
+	}
+	return json_pull_end(&j);
 }
 
 int otlp_answer_parse(const void *at, size_t bytes, bool is_json, struct otlp_answer *ret_answer)

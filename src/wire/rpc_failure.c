@@ -2,12 +2,14 @@
 #include "wire/rpc_failure.h"
 
 #include <errno.h>
-#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/saturate.h"
+#include "profile/any.h"
+#include "wire/json_pull.h"
 #include "wire/pb.h"
 
 #define TRAILER_BYTES_MAX (64u << 10)
@@ -98,58 +100,40 @@ int rpc_failure_parse(const void *at, size_t bytes, struct rpc_failure *ret_fail
 
 int rpc_failure_parse_json(const void *at, size_t bytes, struct rpc_failure *ret_failure)
 {
-	_cleanup_(json_decrefp) json_t *root = json_loadb(at, bytes, JSON_REJECT_DUPLICATES, NULL);
-	const json_t *message = json_object_get(root, "message"), *code = json_object_get(root, "code");
+	_cleanup_(json_pull_done) struct json_pull j;
 	struct rpc_failure failure = { 0 };
+	struct str key, text;
+	int r;
 
-	if (!json_is_object(root) || (message && !json_is_string(message)))
-		return -EBADMSG;
-	failure.code = json_integer_value(code);
-	if (message)
-		rpc_failure_text(json_string_value(message), json_string_length(message), failure.message,
-			 sizeof(failure.message));
-	*ret_failure = failure;
-	return 0;
-}
-
-static int digit_of(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
-}
-
-/* Appends the bytes that base64 of either alphabet stands for. */
-static int base64_decode(const char *text, struct buf *out)
-{
-	u32 bits = 0, count = 0;
-
-	for (; *text && *text != '='; text++) {
-		int digit = digit_of(*text);
-
-		if (digit < 0)
-			return -EBADMSG;
-		bits = bits << 6 | (u32)digit;
-		count += 6;
-		if (count < 8)
-			continue;
-		count -= 8;
-		buf_add(out, &(char){ (char)(bits >> count) }, 1);
+	json_pull_init(&j, at, bytes);
+	json_pull_object(&j);
+	while (json_pull_member(&j, &key)) {
+		if (str_equal(key, STR("code"))) {
+			failure.code = json_pull_s64(&j);
+		} else if (str_equal(key, STR("message"))) {
+			text = json_pull_string(&j);
+			rpc_failure_text(text.at, text.len, failure.message, sizeof(failure.message));
+		} else {
+			json_pull_skip(&j);
+		}
 	}
-	/* Six bits alone are no byte; after padding nothing comes. */
-	return count == 6 || text[strspn(text, "=")] ? -EBADMSG : buf_err(out);
+	r = json_pull_end(&j);
+	if (r == 0)
+		*ret_failure = failure;
+	return r;
 }
 
 int rpc_failure_parse_trailer(const char *text, struct rpc_failure *ret_failure)
 {
-	_cleanup_(buf_done) struct buf bytes;
+	size_t len = strlen(text), bytes;
+	_cleanup_(freep) char *status = NULL;
 	int r;
 
-	buf_init(&bytes, TRAILER_BYTES_MAX);
-	r = base64_decode(text, &bytes);
-	return r < 0 ? r : rpc_failure_parse(bytes.data, bytes.len, ret_failure);
+	if (len > TRAILER_BYTES_MAX)
+		return -E2BIG;
+	status = malloc(BASE64_BYTES_MAX(len));
+	if (!status)
+		return -ENOMEM;
+	r = base64_decode(text, len, status, &bytes);
+	return r < 0 ? r : rpc_failure_parse(status, bytes, ret_failure);
 }
