@@ -12,7 +12,8 @@
 # make format      clang-format on everything
 # make fuzz        every *_fuzz.c for SECONDS=10
 # make bench       print what we promise about speed and memory, and whether it holds (bench-collector: of the relay alone,
-#                  bench-store: of the store, bench-formats: of readers and writers of files)
+#                  bench-store: of the store, bench-formats: of readers and writers of files,
+#                  bench-languages: of a sample of each language)
 # make install     PREFIX=/usr/local DESTDIR=
 MAKEFLAGS += -r --no-print-directory
 O       ?= build$(if $(SAN),/san)
@@ -156,6 +157,12 @@ bench: all micro bench-collector
 	$(Q)tools/deps.sh bench
 	$(Q)bench/bench.py
 
+# Each language's victim beside the OTel profiler.
+bench-languages: all
+	$(Q)tools/deps.sh bench
+	$(Q)make -s -C test/victims O=$(abspath $(O))/victims
+	$(Q)WICK_BUILD=$(abspath $(O)) bench/languages.py
+
 # The collector beside the OpenTelemetry one.
 bench-collector: all $(O)/bench/collector/send $(O)/bench/collector/sink
 	$(Q)WICK_BUILD=$(abspath $(O)) bench/collector/collector.py
@@ -200,7 +207,7 @@ clean:
 	rm -rf build
 
 .PHONY: all check docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
-	test test-all test-kernels bench bench-collector bench-formats bench-ui bench-store micro install clean
+	test test-all test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

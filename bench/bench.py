@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what wick promises about speed and memory, next to perf and bpftrace on the same load, and prints a table.
+"""Measures what wick promises about speed and memory, next to other profilers on the same load, and prints a table.
 
 Needs root. It says whether a target is met and never fails because of one. bench/README.md has the definitions.
 
@@ -20,6 +20,10 @@ import profiles
 from table import Table
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../test/peers"))
+
+import otel_agent  # noqa: E402
+
 WICK = os.path.abspath(os.environ.get("WICK", os.path.join(HERE, "..", "build", "wick")))
 QUICK = os.environ.get("QUICK") == "1"
 ROUNDS = int(os.environ.get("ROUNDS", 1 if QUICK else 3))
@@ -29,6 +33,7 @@ HZ = 97
 IDLE_HZ = 20
 STARTS = 5
 MIB = 1 << 20
+OTEL, OTEL_REASON = otel_agent.get()
 
 
 class Load:
@@ -106,6 +111,19 @@ def steady_bpftrace(work, result):
     result.add("maps_mib", run.map_bytes / MIB)
 
 
+def steady_otel(_, result):
+    with otel_agent.OtelAgent(OTEL, HZ) as agent:
+        run = measure.over(agent.process, WARM, WINDOW)
+    samples = sum(profiles.Otlp(p.data).samples_between(run.start_unix_ns, run.end_unix_ns) for p in agent.profiles())
+    if not samples:
+        progress("the OTel profiler took no samples: " + agent.said()[-300:])
+        return
+    result.add("bpf_us", run.bpf_ns / samples / 1e3)
+    result.add("cpu_us", run.cpu_ns / samples / 1e3)
+    result.add("rss_mib", run.rss_bytes / MIB)
+    result.add("maps_mib", run.map_bytes / MIB)
+
+
 def starts(work, result, name):
     """From execve to the first sample that wick read."""
     loading = measure.seconds_of([WICK, "--version"])  # wick's own clock starts in main()
@@ -161,9 +179,11 @@ def main():
     if os.geteuid():
         sys.exit("bench: needs root (BPF statistics, profiles of all processes)")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the load ends with us
-    results = {name: measure.Result() for name in ("wick", "perf", "bpftrace")}
-    tools = [("wick", steady_wick), ("perf", steady_perf), ("bpftrace", steady_bpftrace)]
-    tools = [(name, run) for name, run in tools if name == "wick" or shutil.which(name)]
+    results = {name: measure.Result() for name in ("wick", "otel", "perf", "bpftrace")}
+    tools = [("wick", steady_wick), ("otel", steady_otel), ("perf", steady_perf), ("bpftrace", steady_bpftrace)]
+    tools = [(name, run) for name, run in tools if name == "wick" or (OTEL if name == "otel" else shutil.which(name))]
+    if not OTEL:
+        progress("without the OTel profiler: " + OTEL_REASON)
     wick = results["wick"]
     with tempfile.TemporaryDirectory(prefix="wick-bench-") as work, measure.bpf_stats():
         load = Load(work)

@@ -146,24 +146,30 @@ def snapshot(process):
             time.time_ns(), time.monotonic_ns())
 
 
-def run(command, warm_seconds, window_seconds, stop=False):
-    """Runs a profiler; `stop` ends it by SIGINT after the window, else it ends by itself soon after."""
+def over(process, warm_seconds, window_seconds):
+    """What a running profiler costs in a window."""
     result = Run()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     watch(process, warm_seconds, result)
     before = snapshot(process)
     watch(process, window_seconds, result)
     after = snapshot(process)
     result.map_bytes = map_bytes(family(process.pid))
+    result.cpu_ns, result.bpf_ns, result.window_entries = (b - a for a, b in zip(before[:3], after[:3]))
+    result.start_unix_ns, result.start_mono_ns = before[3:]
+    result.end_unix_ns, result.end_mono_ns = after[3:]
+    return result
+
+
+def run(command, warm_seconds, window_seconds, stop=False):
+    """Runs a profiler; `stop` ends it by SIGINT after the window, else it ends by itself soon after."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    result = over(process, warm_seconds, window_seconds)
     if stop:
         process.send_signal(signal.SIGINT)
     else:
         watch(process, window_seconds, result)
     result.stderr = process.communicate(timeout=300)[1]
     result.status = process.returncode
-    result.cpu_ns, result.bpf_ns, result.window_entries = (b - a for a, b in zip(before[:3], after[:3]))
-    result.start_unix_ns, result.start_mono_ns = before[3:]
-    result.end_unix_ns, result.end_mono_ns = after[3:]
     return result
 
 

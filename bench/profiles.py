@@ -8,10 +8,11 @@ import subprocess
 
 
 class Otlp:
-    def __init__(self, path):
-        self.data = {}
-        if os.path.exists(path):
-            with open(path) as f:
+    def __init__(self, source):
+        """Of a file, or of what was read of one."""
+        self.data = source if isinstance(source, dict) else {}
+        if isinstance(source, str) and os.path.exists(source):
+            with open(source) as f:
                 self.data = json.load(f)
         self.dictionary = self.data.get("dictionary", {})
         self.strings = self.dictionary.get("stringTable", [""])
@@ -34,9 +35,12 @@ class Otlp:
         found = sum(samples_in(sample) for resource, sample in self.samples() if self.executable(resource).startswith(names))
         return found / self.sample_count if self.sample_count else 0
 
+    @staticmethod
+    def times_between(sample, start_ns, end_ns):
+        return sum(start_ns <= int(when) < end_ns for when in sample.get("timestampsUnixNano", []))
+
     def samples_between(self, start_ns, end_ns):
-        return sum(start_ns <= int(when) < end_ns for _, sample in self.samples()
-                   for when in sample.get("timestampsUnixNano", []))
+        return sum(self.times_between(sample, start_ns, end_ns) for _, sample in self.samples())
 
     def locations(self, sample):
         stack = self.dictionary["stackTable"][sample.get("stackIndex", 0)]

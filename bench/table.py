@@ -55,11 +55,11 @@ class Table:
         wick = self.results["wick"]
         limit = "" if target is None else \
             ("≥ " + form % float(target[1:]) if isinstance(target, str) else "≤ " + form % target)
-        peers = [cell(self.results[peer], name, form, wick.median(name)) for peer in ("perf", "bpftrace")]
+        peers = [cell(self.results[peer], name, form, wick.median(name)) for peer in ("otel", "perf", "bpftrace")]
         return [text, cell(wick, name, form), limit, met(wick.median(name), target), *peers, otel, parca]
 
     def text(self):
-        rows = [["", "wick", "target", "", "perf --call-graph dwarf", "bpftrace (frame pointers)",
+        rows = [["", "wick", "target", "", "OTel eBPF profiler", "perf --call-graph dwarf", "bpftrace (frame pointers)",
                  "OTel 0.159, not this run", "parca-agent, not this run"]]
         rows += [self.row(*row) for row in ROWS]
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

@@ -91,10 +91,10 @@ class Sample:
 
 
 class Profile:
-    """An OTLP file, with stacks spelt out."""
+    """An OTLP file, or what was read of one, with stacks spelt out."""
 
-    def __init__(self, path):
-        data = otlp.read(path)
+    def __init__(self, source):
+        data = otlp.read(source) if isinstance(source, str) else source
         self.data = data
         self.tables = data["dictionary"]
         self.strings = self.tables["stringTable"]

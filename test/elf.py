@@ -117,7 +117,7 @@ def dwarf_path(path):
 def library_paths():
     listing = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
     paths = {}
-    for path in re.findall(r"=> (\S+)", listing):
+    for path in re.findall(r"\(libc6,(?:x86-64|AArch64)\b.*=> (\S+)", listing):
         paths.setdefault(os.path.basename(path), path)
         paths.setdefault(os.path.basename(os.path.realpath(path)), os.path.realpath(path))
     for path in glob.glob("/lib*/ld-*.so*") + glob.glob("/lib/*/ld-*.so*"):

@@ -55,6 +55,7 @@ struct counter_value {
 	X(RUNTIMES_REFUSED, "runtimes_refused", SHORT, "runtimes of languages that could not be taken up")             \
 	X(RUNTIMES_FULL, "runtimes_lost_table_full", LOSS, "runtimes of languages that did not fit the table")         \
 	X(PROGRAMS_FAILED, "language_programs_failed", LOSS, "languages whose program the kernel did not take")        \
+	X(FRAMES_ASKED, "language_frames_looked_up", NEUTRAL, "frames of languages that were looked up by name")       \
 	X(FRAMES_UNNAMED, "language_frames_unnamed", SHORT, "frames of languages that could not be named")             \
 	X(NAMES_EVICTED, "language_names_evicted", NEUTRAL, "times the frame names of a process were forgotten")       \
 	X(READER_RESTARTS, "reader_restarts", LOSS, "files set aside because reading them ended the reader process")   \
