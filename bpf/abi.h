@@ -197,6 +197,7 @@ enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_RUNTIME, FRAME_NAMED };
 
 #define FRAME_KIND_SHIFT   60
 #define FRAME_GUESSED      (1ULL << 56)	/* found without a rule, by the frame pointer */
+#define FRAME_LABELS       (1ULL << 57)	/* of FRAME_RUNTIME: stands for labels of the sample, and never shows */
 #define FRAME_BINARY_SHIFT 36
 #define FRAME_BINARY_MASK  0xfffffULL
 #define FRAME_EA_MASK      0xfffffffffULL

@@ -92,18 +92,31 @@ static inline int unwind_push(struct unwind *u, u64 frame)
 	return 0;
 }
 
-/* A frame of a language's runtime: what it needs to name it, low in 48 bits, second in a word. */
-static inline int unwind_push_runtime(struct unwind *u, u32 lang, u64 low, u64 second)
+static inline int unwind_push_pair(struct unwind *u, u64 first, u64 second)
 {
 	u64 at = (u64)u->trace.kernel_count + u->trace.user_count;
 
 	if (u->frame_count >= USER_FRAMES_MAX || at >= KERNEL_FRAMES_MAX + USER_WORDS_MAX - 1)
 		return unwind_end(u, END_TRUNCATED);
-	u->words[at] = (u64)FRAME_RUNTIME << FRAME_KIND_SHIFT | (u64)lang << FRAME_LANG_SHIFT | (low & FRAME_LOW_MASK);
+	u->words[at] = first;
 	u->words[at + 1] = second;
 	u->trace.user_count += 2;
 	u->frame_count++;
 	return 0;
+}
+
+/* A frame of a language's runtime: what it needs to name it, low in 48 bits, second in a word. */
+static inline int unwind_push_runtime(struct unwind *u, u32 lang, u64 low, u64 second)
+{
+	return unwind_push_pair(u, (u64)FRAME_RUNTIME << FRAME_KIND_SHIFT | (u64)lang << FRAME_LANG_SHIFT |
+				   (low & FRAME_LOW_MASK), second);
+}
+
+/* The same, of what stands for labels of the sample and is no frame. */
+static inline int unwind_push_labels(struct unwind *u, u32 lang, u64 low, u64 second)
+{
+	return unwind_push_pair(u, (u64)FRAME_RUNTIME << FRAME_KIND_SHIFT | FRAME_LABELS |
+				   (u64)lang << FRAME_LANG_SHIFT | (low & FRAME_LOW_MASK), second);
 }
 
 #endif

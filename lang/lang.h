@@ -69,7 +69,8 @@ struct lang_ops {
 
 	/*
 	 * Names a frame that its BPF program has pushed (both words), or, with frame[0] of kind FRAME_VA, an address in
-	 * memory that it owns: lines, innermost first, or labels. 0, or -errno if the frame cannot be named (any more).
+	 * memory that it owns: lines, innermost first, or, for what stands for labels (FRAME_LABELS), those. 0, or
+	 * -errno if the frame cannot be named (any more).
 	 */
 	int (*resolve)(void *state, const struct lang_process *process, const u64 frame[2], struct lang_names *names);
 };

@@ -91,6 +91,8 @@ static struct window_frame name_frame(struct named *n, const struct lang_ops *op
 
 		n->unnamed++;
 		answer.line_count = answer.label_count = 0;
+		if (frame[0] & FRAME_LABELS)
+			return (struct window_frame){ .serial = next_serial(), .type = ops->frame_type };
 		(void)snprintf(text, sizeof(text), "[%s frame without a name]", ops->frame_type);
 		lang_names_line(&answer, text, "", 0);
 	}
@@ -107,7 +109,8 @@ static struct window_frame name_frame(struct named *n, const struct lang_ops *op
 const struct window_frame *named_find(struct named *n, const struct lang_ops *ops, void *state,
 				      const struct lang_process *process, const u64 frame[2], u64 generation)
 {
-	struct key key = { { frame[0], frame[1] }, generation };
+	bool is_labels = frame[0] & FRAME_LABELS;
+	struct key key = { { frame[0], is_labels ? 0 : frame[1] }, generation };
 	bool is_new;
 	u32 index;
 
@@ -119,7 +122,8 @@ const struct window_frame *named_find(struct named *n, const struct lang_ops *op
 	index = interner_add(&n->keys, &key, sizeof(key), &is_new);
 	if (index == INTERNER_NONE || array_reserve(&n->frames, &n->frame_cap, index + 1, sizeof(*n->frames)) < 0)
 		return NULL;
-	if (is_new)
+	/* Labels that were not there when they were asked for may be at another place. */
+	if (is_new || (is_labels && !n->frames[index].label_count))
 		n->frames[index] = name_frame(n, ops, state, process, frame);
 	return arena_err(&n->arena) ? NULL : &n->frames[index];
 }

@@ -57,11 +57,15 @@ TEST(named_frames_are_asked_for_once)
 
 TEST(named_frames_tell_of_frames_that_have_none)
 {
+	const struct window_frame *frame;
 	struct named names;
 
 	named_init(&names);
 	STREQ(find(&names, 404, 0)->lines[0].function, "[test frame without a name]");
 	EQ(names.unnamed, 1);
+	frame = named_find(&names, &ops, NULL, &(struct lang_process){ 0 }, (u64[2]){ FRAME_LABELS, 404 }, 0);
+	EQ(frame->line_count, 0);
+	EQ(names.unnamed, 2);
 	EQ(find(&names, 7, 0)->line_count, 0);
 	EQ(find(&names, 7, 0)->label_count, 1);
 	STREQ(find(&names, 7, 0)->labels[0].value, "al?ice");

@@ -54,23 +54,13 @@ static const struct {
 static const struct unwind_rule rule_end = { .kind = RULE_END };
 static const struct unwind_rule rule_none = { .kind = RULE_NONE };
 
-static bool is_named(const struct pclntab *table, const struct go_function *function, const char *wanted)
-{
-	size_t bytes = strlen(wanted) + 1;
-	const char *name;
-	u32 max;
-
-	name = pclntab_name(table, function->name, &max);
-	return max >= bytes && !memcmp(name, wanted, bytes);
-}
-
 static enum treatment treatment_of(const struct pclntab *table, const struct go_function *function)
 {
 	/* All of them are marked in one way or another; the names of other functions are not looked at. */
 	if (!(function->flags & (GO_TOP_FRAME | GO_SP_WRITE | GO_ASM)))
 		return TREAT_PLAIN;
 	for (size_t i = 0; i < sizeof(known_functions) / sizeof(known_functions[0]); i++)
-		if (is_named(table, function, known_functions[i].name))
+		if (pclntab_is_named(table, function, known_functions[i].name))
 			return known_functions[i].treatment;
 	if (function->flags & GO_TOP_FRAME)
 		return TREAT_END;

@@ -9,6 +9,7 @@
 #include "exe/lines.h"
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
+#include "lang/go/go_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,9 +31,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	_cleanup_(freep) struct exe_lines *lines = NULL;
 	_cleanup_(freep) struct rows *rows = NULL;
 	struct lines_builder builder;
+	struct lang_file file = { .lang = 0 };
 	void *tables;
 
-	if (exe_open_mem(data, size, &exe) < 0 || go_tables_ops.open(exe, &tables) < 0)
+	if (exe_open_mem(data, size, &exe) < 0)
+		return 0;
+	if (go_file_ops.recognise(exe, &file) == 0 && file.mark_count > LANG_MARKS_MAX)
+		abort();
+	if (go_tables_ops.open(exe, &tables) < 0)
 		return 0;
 	lines_init(&builder);
 	look_up(tables, &builder);

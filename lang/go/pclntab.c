@@ -261,6 +261,16 @@ const char *pclntab_name(const struct pclntab *table, u32 offset, u32 *ret_max)
 	return text_at(&table->names, offset, ret_max);
 }
 
+bool pclntab_is_named(const struct pclntab *table, const struct go_function *function, const char *wanted)
+{
+	size_t bytes = strlen(wanted) + 1;
+	const char *name;
+	u32 max;
+
+	name = pclntab_name(table, function->name, &max);
+	return max >= bytes && !memcmp(name, wanted, bytes);
+}
+
 const char *pclntab_file(const struct pclntab *table, const struct go_function *function, s32 number, u32 *ret_max)
 {
 	u64 at = ((u64)function->unit + (u32)number) * 4;

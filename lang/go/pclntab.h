@@ -89,6 +89,9 @@ u32 pclntab_find(const struct pclntab *table, u64 ea);
 /* A name, in the file, ended within *ret_max bytes or cut there; "" if there is none. */
 const char *pclntab_name(const struct pclntab *table, u32 offset, u32 *ret_max);
 
+/* Is that the function's whole name? */
+bool pclntab_is_named(const struct pclntab *table, const struct go_function *function, const char *wanted);
+
 /* The path of a file by its number in the function's unit. */
 const char *pclntab_file(const struct pclntab *table, const struct go_function *function, s32 number, u32 *ret_max);
 

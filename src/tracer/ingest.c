@@ -133,7 +133,7 @@ static const struct window_frame *nameless_frame(void)
 	return &frame;
 }
 
-/* The word of a frame of a runtime, named by its language. */
+/* The word of a frame of a runtime, named by its language; 0 if it stands for labels that cannot be had any more. */
 static u64 ingest_name(struct ingest *in, struct process *p, const u64 frame[2])
 {
 	struct runtimes *runtimes = installer_runtimes(in->installer);
@@ -146,6 +146,8 @@ static u64 ingest_name(struct ingest *in, struct process *p, const u64 frame[2])
 		named = runtimes_name(runtimes, p, frame);
 	if (!named && frame[0] >> FRAME_KIND_SHIFT == FRAME_VA)
 		return frame[0];
+	if (frame[0] & FRAME_LABELS && (!named || !named->label_count))
+		return 0;
 	in->nameless += !named;
 	return window_name_frame(in->window, named ? named : nameless_frame());
 }
@@ -162,8 +164,10 @@ static u32 ingest_name_frames(struct ingest *in, struct process *p, const u64 *u
 			frame[1] = i + 1 < user_count ? user[i + 1] : 0;
 			i++;
 		}
-		in->named[count++] = kind == FRAME_RUNTIME || (kind == FRAME_VA && p && p->runtimes) ?
-				     ingest_name(in, p, frame) : frame[0];
+		if (kind == FRAME_RUNTIME || (kind == FRAME_VA && p && p->runtimes))
+			frame[0] = ingest_name(in, p, frame);
+		if (frame[0])
+			in->named[count++] = frame[0];
 	}
 	return count;
 }
