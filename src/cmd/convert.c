@@ -43,7 +43,8 @@ const struct command command_convert = {
 	.about = "Reads a profile in any format and writes it in another. The contents of IN and the name of\n"
 		 "OUT decide which: .otlp is OTLP protobuf, .json OTLP JSON, .pb.gz pprof, .folded one line for\n"
 		 "each stack. Written only: .svg and .html, which are flame graphs, .speedscope.json,\n"
-		 ".firefox.json, .perfetto-trace; .pgo for go build -pgo, .afdo for clang -fprofile-sample-use.\n"
+		 ".firefox.json, .perfetto-trace; .data for perf; .pgo for go build -pgo, .afdo for clang\n"
+		 "-fprofile-sample-use.\n"
 		 "A further .gz or .zst packs it. A name of - is standard input or output.\n",
 	.examples = "  wick convert out.pb.gz out.svg\n"
 		    "  perf script | stackcollapse-perf.pl | wick convert --from=folded - out.otlp\n"

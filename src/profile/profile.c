@@ -556,6 +556,15 @@ s64 profile_sample_value(const struct profile_sample *sample)
 	return sample->value_count ? (s64)sum : sample->time_count;
 }
 
+s64 profile_sample_value_at(const struct profile_sample *sample, u32 time)
+{
+	if (!sample->value_count || (sample->value_count == 1 && sample->values[0] == sample->time_count))
+		return 1;
+	if (sample->value_count == sample->time_count)
+		return sample->values[time];
+	return time ? 0 : profile_sample_value(sample);
+}
+
 static bool str_is(struct str s, const char *text, size_t len)
 {
 	return s.len == len && !memcmp(s.at, text, len);

@@ -220,6 +220,10 @@ s64 profile_sample_value(const struct profile_sample *sample);
 /* How many samples a resource has. */
 u64 profile_resource_samples(const struct profile_resource *resource);
 
+/* What it weighs at one of its times. One value may stand for many: if it is their number each has one, else the first
+ * has all. */
+s64 profile_sample_value_at(const struct profile_sample *sample, u32 time);
+
 /* The value of a resource attribute, or NULL. */
 const struct any *keyvalue_find(const struct keyvalue *at, u32 count, const char *key);
 

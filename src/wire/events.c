@@ -58,16 +58,6 @@ static int add_event(struct events *e, struct event event)
 	return 0;
 }
 
-/* One value may stand for many times: if it is their number each has one, else the first has all. */
-static s64 value_at(const struct profile_sample *sample, u32 i)
-{
-	if (!sample->value_count || (sample->value_count == 1 && sample->values[0] == sample->time_count))
-		return 1;
-	if (sample->value_count == sample->time_count)
-		return sample->values[i];
-	return i ? 0 : profile_sample_value(sample);
-}
-
 static int add_sample(struct collector *c, const struct profile_set *set, const struct profile_sample *sample)
 {
 	struct event event = { .stack = sample->stack };
@@ -75,7 +65,7 @@ static int add_sample(struct collector *c, const struct profile_set *set, const 
 
 	for (u32 i = 0; i < sample->time_count && r == 0; i++) {
 		event.time_ns = sample->times_unix_ns[i];
-		event.value = value_at(sample, i);
+		event.value = profile_sample_value_at(sample, i);
 		if (event.value)
 			r = add_event(c->events, event);
 	}

@@ -22,6 +22,10 @@
 #define PERFDATA_RECORD_MAX 65528			/* a size has 16 bits, and is a multiple of 8 */
 #define PERFDATA_BUILD_ID_MAX 20
 
+/* wick's own files: processes that have no number get one from here on, which Linux gives nobody. */
+#define PERFDATA_NOBODY 0x7f000000u
+#define PERFDATA_NOBODIES 0x00800000u
+
 struct perfdata_section {
 	u64 offset, bytes;
 };
