@@ -135,23 +135,25 @@ static void put_off_cpu(struct buf *yaml, const char *text)
 		put(yaml, 4, "off_cpu_threshold", text);
 }
 
-static void put_interval(struct buf *yaml, const struct agent_flags *flags)
+/* --profiling-interval, whose bare numbers are seconds. */
+static void put_interval(struct buf *yaml, const char *key, const struct agent_flags *flags)
 {
 	size_t digits = flags->interval ? strspn(flags->interval, "0123456789") : 0;
 
-	if (flags->reporter_interval)
-		put(yaml, 4, "reporter_interval", flags->reporter_interval);
-	else if (digits && !flags->interval[digits])
-		buf_addf(yaml, "    reporter_interval: %ss\n", flags->interval);
+	if (digits && !flags->interval[digits])
+		buf_addf(yaml, "    %s: %ss\n", key, flags->interval);
 	else
-		put(yaml, 4, "reporter_interval", flags->interval);
+		put(yaml, 4, key, flags->interval);
 }
 
 static void put_receiver(struct buf *yaml, const struct agent_flags *flags)
 {
 	buf_addf(yaml, "receivers:\n  profiling:\n");
 	put(yaml, 4, "samples_per_second", flags->samples_per_second);
-	put_interval(yaml, flags);
+	if (flags->reporter_interval)
+		put(yaml, 4, "reporter_interval", flags->reporter_interval);
+	else
+		put_interval(yaml, "reporter_interval", flags);
 	put(yaml, 4, "monitor_interval", flags->monitor_interval);
 	put(yaml, 4, "clock_sync_interval", flags->clock_sync_interval);
 	put(yaml, 4, "tracers", flags->tracers);
@@ -174,13 +176,13 @@ static void put_otlp(struct buf *yaml, const char *id, const char *endpoint, boo
 		buf_addf(yaml, "    tls:\n      insecure: true\n");
 }
 
+/* Where the Agent is, DD_AGENT_HOST and its like tell the exporter. */
 static void put_datadog(struct buf *yaml, const struct agent_flags *flags)
 {
 	buf_addf(yaml, "  datadog:\n");
-	if (getenv("DD_AGENT_HOST"))
-		buf_addf(yaml, "    endpoint: http://${env:DD_AGENT_HOST}:8126\n");
 	put(yaml, 4, "service", flags->datadog_service);
 	put(yaml, 4, "env", flags->datadog_env);
+	put_interval(yaml, "interval", flags);
 }
 
 static void put_exporters(struct buf *yaml, const struct agent_flags *flags)

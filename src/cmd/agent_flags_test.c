@@ -101,7 +101,6 @@ TEST(agent_flags_become_configuration)
 TEST(agent_flags_write_several_outputs)
 {
 	setenv("NODE_NAME", "n1", 1);
-	setenv("DD_AGENT_HOST", "10.0.0.1", 1);
 	writes((const char *[]){ "--enable-profiling-otlp", "--enable-profiling-datadog",
 				 "--profiling-datadog-service=s", "--enable-profiling-perfdata", 
 				 "--profiling-perfdata-path=/var/p", "--profiling-interval=60", NULL },
@@ -118,8 +117,8 @@ TEST(agent_flags_write_several_outputs)
 	       "  otlp_grpc:\n"
 	       "    endpoint: \"localhost:4317\"\n"
 	       "  datadog:\n"
-	       "    endpoint: http://${env:DD_AGENT_HOST}:8126\n"
 	       "    service: \"s\"\n"
+	       "    interval: 60s\n"
 	       "  perfdata:\n"
 	       "    path: \"/var/p\"\n"
 	       "service:\n"

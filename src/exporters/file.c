@@ -249,8 +249,7 @@ static int write_group(void *arg, struct str value, const struct profile *part)
 	if (r == 0)
 		grouping->written++;
 	else if (r == -EINVAL)
-		for (u32 i = 0; i < part->resources.count; i++)
-			grouping->rejected += profile_resource_samples(&part->resources.at[i]);
+		grouping->rejected += profile_samples(part);
 	else
 		grouping->error = r;
 	return 0;

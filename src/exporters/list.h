@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every exporter. No include guard: it is included with EXPORTER() defined. */
 EXPORTER(customprofilesexporter)
+EXPORTER(datadog)
 EXPORTER(debug)
 EXPORTER(file)
 EXPORTER(nop)

@@ -42,15 +42,6 @@ static void batch_free(struct batch *batch)
 	free(batch);
 }
 
-static u64 count_samples(const struct profile *profile)
-{
-	u64 count = 0;
-
-	for (u32 r = 0; r < profile->resources.count; r++)
-		count += profile_resource_samples(&profile->resources.at[r]);
-	return count;
-}
-
 /* Batches wait in queues: what a buffer has to spare is given back if that is much. */
 static void trim(struct buf *bytes)
 {
@@ -86,7 +77,7 @@ struct batch *batch_from_profile(struct profile *profile)
 	if (!batch)
 		return NULL;
 	batch->profile = profile;
-	batch->samples = count_samples(profile);
+	batch->samples = profile_samples(profile);
 	return batch;
 }
 
@@ -233,5 +224,5 @@ int batch_edit(struct batch **batch, struct profile **ret_profile)
 
 void batch_edited(struct batch *batch)
 {
-	batch->samples = count_samples(batch->profile);
+	batch->samples = profile_samples(batch->profile);
 }

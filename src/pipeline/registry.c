@@ -54,7 +54,6 @@ const char *component_advice(enum component_kind kind, const char *type)
 		{ COMPONENT_PROCESSOR, "queuebatch", "use batch, or sending_queue::batch of the exporter" },
 		{ COMPONENT_EXPORTER, "clickhouse", SEND_ON },
 		{ COMPONENT_EXPORTER, "coralogix", SEND_ON },
-		{ COMPONENT_EXPORTER, "datadog", "wick does not write to Datadog yet" },
 		{ COMPONENT_EXPORTER, "elasticsearch", SEND_ON },
 		{ COMPONENT_EXPORTER, "httprest", SEND_ON },
 		{ COMPONENT_EXPORTER, "kafka", SEND_ON },

@@ -531,3 +531,9 @@ bool merger_times_dropped(const struct merger *m)
 {
 	return m->times_dropped;
 }
+
+size_t merger_bytes(const struct merger *m)
+{
+	return profile_bytes(m->into) + table_bytes(&m->resources) + table_bytes(&m->scopes) + table_bytes(&m->sets) +
+	       table_bytes(&m->samples);
+}

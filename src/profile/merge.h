@@ -24,6 +24,7 @@
 #define PROFILE_MERGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "abi.h"
 #include "base/cleanup.h"
@@ -45,5 +46,8 @@ int merger_add(struct merger *merger, const struct profile *profile);
 struct profile *merger_finish(struct merger *merger);
 
 bool merger_times_dropped(const struct merger *merger);
+
+/* What it holds in memory, but for what it needs while it adds. */
+size_t merger_bytes(const struct merger *merger);
 
 #endif

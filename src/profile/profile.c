@@ -580,6 +580,15 @@ u64 profile_resource_samples(const struct profile_resource *resource)
 	return samples;
 }
 
+u64 profile_samples(const struct profile *profile)
+{
+	u64 samples = 0;
+
+	for (u32 i = 0; i < profile->resources.count; i++)
+		samples += profile_resource_samples(&profile->resources.at[i]);
+	return samples;
+}
+
 const struct any *keyvalue_find(const struct keyvalue *at, u32 count, const char *key)
 {
 	size_t len = strlen(key);

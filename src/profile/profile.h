@@ -217,8 +217,9 @@ struct profile_sample *profile_add_sample(struct profile *profile, struct profil
 /* What a sample weighs: the sum of its values, or the number of its times where it has none. */
 s64 profile_sample_value(const struct profile_sample *sample);
 
-/* How many samples a resource has. */
+/* How many samples there are. */
 u64 profile_resource_samples(const struct profile_resource *resource);
+u64 profile_samples(const struct profile *profile);
 
 /* What it weighs at one of its times. One value may stand for many: if it is their number each has one, else the first
  * has all. */
