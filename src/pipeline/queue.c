@@ -354,9 +354,10 @@ void queue_finish(struct queue *queue, struct queue_item *item, int result, bool
 {
 	if (!item->result)
 		item->result = result;
+	item->is_kept |= keep;
 	if (--item->parts)
 		return;
-	if (item->id && !keep)
+	if (item->id && !item->is_kept)
 		storage_remove(queue->storage, item->id, item->record_bytes);
 	pthread_mutex_lock(&queue->lock);
 	unclaim(queue, item);

@@ -36,6 +36,7 @@ struct queue_item {
 	u64 samples, size;
 	size_t weight;			/* of the batch while it was in memory */
 	u32 parts;			/* requests that are yet to end */
+	bool is_kept;			/* one of them was not sent, and is left to the next process */
 	int result;			/* 0, or what became of the first that was not sent: -EAGAIN, -EBADMSG */
 	struct queue_waiter *waiter;
 };
@@ -75,7 +76,7 @@ int queue_offer(struct queue *queue, struct batch *batch, queue_wake_fn *wake, v
 /* The oldest, or NULL. Once it is closed, what is on disk stays there. */
 struct queue_item *queue_take(struct queue *queue);
 
-/* Ends one part of it; after the last the item is gone, and its record unless `keep`. */
+/* Ends one part of it; after the last the item is gone, and its record unless one of them ended with `keep`. */
 void queue_finish(struct queue *queue, struct queue_item *item, int result, bool keep);
 
 /* The taking thread is about to sleep: false if there is something to take, else the next put wakes it. */

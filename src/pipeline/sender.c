@@ -31,6 +31,8 @@ struct send {
 	struct sender *sender;
 	enum send_state state;
 	struct gathered what;
+	bool is_piece;
+	u64 samples;			/* that it counts as; those of the batch unless it is a piece */
 	struct retry retry;
 	u64 due_ns;			/* WAITING: until then */
 };
@@ -70,6 +72,16 @@ struct batch *send_batch(struct send *send)
 	return send->what.batch;
 }
 
+bool send_is_piece(const struct send *send)
+{
+	return send->is_piece;
+}
+
+u64 send_samples(const struct send *send)
+{
+	return send->samples;
+}
+
 static void set_state(struct send *send, enum send_state state)
 {
 	send->sender->active += (state != SEND_READY) - (send->state != SEND_READY);
@@ -101,10 +113,9 @@ static void release(struct send *send, int result, bool keep)
 static void drop(struct send *send, int result, const char *why, const char *reason)
 {
 	struct sender *sender = send->sender;
-	u64 samples = batch_samples(send->what.batch);
 
-	metric_add(sender->failed, samples);
-	log_error(sender->parts.id, "dropped %llu samples: %s%s%s", samples, why, *reason ? ": " : "", reason);
+	metric_add(sender->failed, send->samples);
+	log_error(sender->parts.id, "dropped %llu samples: %s%s%s", send->samples, why, *reason ? ": " : "", reason);
 	release(send, result, false);
 }
 
@@ -202,7 +213,7 @@ void sender_done(struct send *send, const struct send_result *result)
 
 	switch (result->outcome) {
 	case SEND_OK:
-		metric_add(sender->sent, batch_samples(send->what.batch));
+		metric_add(sender->sent, send->samples);
 		metric_add(sender->rejected, result->rejected);
 		if (result->rejected || *result->reason)
 			log_warn(sender->parts.id, "the other side took it but for %llu profiles: %s", result->rejected,
@@ -243,6 +254,16 @@ static void begin(struct send *send, u64 now)
 	}
 }
 
+static void add_send(struct sender *sender, struct send *send)
+{
+	send->sender = sender;
+	send->next = sender->sends;
+	send->link = &sender->sends;
+	if (send->next)
+		send->next->link = &send->next;
+	sender->sends = send;
+}
+
 static struct send *new_send(struct sender *sender)
 {
 	struct send *send = calloc(1, sizeof(*send));
@@ -253,13 +274,51 @@ static struct send *new_send(struct sender *sender)
 		free(send);
 		return NULL;
 	}
-	send->sender = sender;
-	send->next = sender->sends;
-	send->link = &sender->sends;
-	if (send->next)
-		send->next->link = &send->next;
-	sender->sends = send;
+	send->samples = batch_samples(send->what.batch);
+	add_send(sender, send);
 	return send;
+}
+
+/* Another part of what a request came from; its retries go on where those of the whole are. */
+static void add_piece(struct send *whole, const struct send_piece *piece)
+{
+	struct send *send = calloc(1, sizeof(*send));
+
+	if (!send) {
+		metric_add(whole->sender->failed, piece->samples);
+		log_error(whole->sender->parts.id, "dropped %llu samples: out of memory", piece->samples);
+		batch_unref(piece->batch);
+		return;
+	}
+	send->what = (struct gathered){ piece->batch, whole->what.first };
+	send->is_piece = true;
+	send->samples = piece->samples;
+	send->retry = whole->retry;
+	for (struct queue_item *item = whole->what.first; item; item = item->next)
+		item->parts++;
+	add_send(whole->sender, send);
+}
+
+void sender_split(struct send *send, const struct send_piece *pieces, u32 count, u64 sent, u64 failed)
+{
+	struct sender *sender = send->sender;
+
+	metric_add(sender->sent, sent);
+	metric_add(sender->failed, failed);
+	if (sent)
+		report_success(sender);
+	for (u32 i = count; i > 0; i--)		/* the list begins with the last that is added */
+		add_piece(send, &pieces[i - 1]);
+	release(send, failed ? -EBADMSG : 0, false);
+}
+
+void sender_shrink(struct send *send, struct send_piece piece, u64 sent, u64 failed)
+{
+	metric_add(send->sender->sent, sent);
+	metric_add(send->sender->failed, failed);
+	batch_unref(send->what.batch);
+	send->what.batch = piece.batch;
+	send->samples = piece.samples;
 }
 
 /* One that is there already, or the next of the queue. */

@@ -15,6 +15,8 @@
  *  - sender_stop() leaves what is not in flight to a sender that runs under the same id, the next configuration's, or
  *    on disk; else it is sent until the deadline, and dropped then.
  *
+ *  - A request may turn out to be several: sender_split() puts pieces in its place, each with retries of its own.
+ *
  * The exporter is one of two kinds:
  *	send()				does it at once, in the sender's thread (files, text)
  *	begin(), wait(), wake()		has up to num_consumers requests in flight (curl); sender_done() for each
@@ -100,6 +102,23 @@ struct sender_ops {
 /* The batch of a request in flight; borrowed until sender_done(). */
 struct batch *send_batch(struct send *send);
 void sender_done(struct send *send, const struct send_result *result);
+
+/*
+ * Instead of sender_done(): what is left of the request are these, each a request of its own that counts as so many
+ * samples. `sent` samples were taken, `failed` will never be; both are counted. Takes over the references.
+ */
+struct send_piece {
+	struct batch *batch;
+	u64 samples;
+};
+void sender_split(struct send *send, const struct send_piece *pieces, u32 count, u64 sent, u64 failed);
+
+/* Before sender_done(): what is left of the request is this. Takes over the reference. */
+void sender_shrink(struct send *send, struct send_piece piece, u64 sent, u64 failed);
+
+/* Whether sender_split() made it, and as how many samples it counts. */
+bool send_is_piece(const struct send *send);
+u64 send_samples(const struct send *send);
 
 int sender_new(const struct component_setup *setup, const struct sender_options *options, const struct sender_ops *ops,
 	       void *self, struct sender **ret_sender, struct buf *why);

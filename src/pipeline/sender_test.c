@@ -313,6 +313,42 @@ TEST(sender_drops_what_it_may_not_try_again)
 	fake_done(&fake);
 }
 
+/* Whatever comes is cut into two that count as 4 and 3 samples; one more was sent, two never will be. */
+static int fake_split(void *self, struct send *send)
+{
+	if (send_is_piece(send))
+		return fake_begin(self, send);
+	sender_split(send, (struct send_piece[]){ { new_batch(2), 4 }, { new_batch(1), 3 } }, 2, 1, 2);
+	return 0;
+}
+
+TEST(sender_sends_pieces_in_the_place_of_a_request)
+{
+	static const struct sender_ops splitting = { NULL, fake_split, fake_wait, fake_wake, fake_cancel };
+	struct fake fake;
+
+	fake_init(&fake);
+	fake.results[0].outcome = SEND_PERMANENT;
+	fake.results[1].outcome = SEND_RETRY;
+	fake.results[2].outcome = SEND_OK;
+	fake.result_count = 3;
+	fake.options.queue.num_consumers = 1;
+	fake_start(&fake, &splitting);
+	EQ(sender_consume(fake.sender, new_batch(10)), 0);
+	allow(&fake, 3);
+	wait_for_attempts(&fake, 3);
+	fake_stop(&fake, 60 * SECOND);
+	EQ(fake.attempts, 3);
+	EQ(fake.samples[0], 2);
+	EQ(fake.samples[1], 1);
+	EQ(fake.samples[2], 1);
+	EQ(sent(&fake), 1 + 3);
+	EQ(failed(&fake), 2 + 4);
+	EQ(value_of(&fake, "otelcol_exporter_queue_size", METRIC_GAUGE), 0);
+	EQ(value_of(&fake, "otelcol_exporter_in_flight_requests", METRIC_GAUGE), 0);
+	fake_done(&fake);
+}
+
 TEST(sender_has_only_so_many_requests_in_flight)
 {
 	struct fake fake;
