@@ -77,7 +77,8 @@ static void done(void *arg, const struct client_answer *answer)
 
 	http->ops->outcome(http->self, answer, &result);
 	flight_free(flight);
-	sender_done(send, &result);
+	if (!http->ops->settle || !http->ops->settle(http->self, send, answer, &result))
+		sender_done(send, &result);
 }
 
 static int begin_call(struct flight *flight)
@@ -94,10 +95,13 @@ static int begin_call(struct flight *flight)
 static int begin(void *arg, struct send *send)
 {
 	struct http_send *http = arg;
-	struct flight *flight = flight_new(http, send);
 	struct send_result result = { .outcome = SEND_PERMANENT };
+	struct flight *flight;
 	int r;
 
+	if (http->ops->prepare && http->ops->prepare(http->self, send))
+		return 0;
+	flight = flight_new(http, send);
 	if (!flight)
 		return -ENOMEM;
 	r = http->ops->make(http->self, send_batch(send), &flight->request);

@@ -4,9 +4,14 @@
  * request is and what the answer means; the sender's thread does the rest.
  *
  *	queue -> make() -> request in flight -> outcome() -> done, or again, or dropped
+ *
+ * Where requests and batches are not the same, prepare() and settle() end attempts themselves, by sender_split() or
+ * sender_done().
  */
 #ifndef EXPORTERS_HTTP_SEND_H
 #define EXPORTERS_HTTP_SEND_H
+
+#include <stdbool.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -26,11 +31,15 @@ struct http_request {
 	struct buf body;		/* for what the call's body may point to, if that is not the batch's own */
 };
 
-/* Both are called in the sender's thread, with what was given to http_send_new() as self. */
+/* They are called in the sender's thread, with what was given to http_send_new() as self. */
 struct http_send_ops {
 	/* -E2BIG, -EBADMSG: it cannot be encoded, and is dropped; other errors are tried again. */
 	int (*make)(void *self, struct batch *batch, struct http_request *request);
 	void (*outcome)(void *self, const struct client_answer *answer, struct send_result *ret_result);
+
+	/* Optional: before make(), and after outcome(), whose result it may change. True: it has ended the attempt. */
+	bool (*prepare)(void *self, struct send *send);
+	bool (*settle)(void *self, struct send *send, const struct client_answer *answer, struct send_result *result);
 };
 
 /* `why` gets a sentence. What options point to is borrowed. */

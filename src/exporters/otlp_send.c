@@ -12,7 +12,7 @@
 #include "pipeline/service.h"
 #include "wire/otlp_json.h"
 
-#define OWN_HEADERS 8			/* at most so many are ours */
+#define OWN_HEADERS 9			/* at most so many are ours */
 #define GRPC_ANSWER_BYTES (4u << 20)
 #define HTTP_ANSWER_BYTES (64u << 10)
 
@@ -54,34 +54,64 @@ static void outcome(void *arg, const struct client_answer *answer, struct send_r
 		otlp_outcome_http(answer, clock_ns(CLOCK_REALTIME) / 1000000000, ret_result);
 }
 
+static bool prepare(void *arg, struct send *send)
+{
+	const struct otlp_send_options *options = &((struct otlp_send *)arg)->options;
+
+	return options->hooks && options->hooks->prepare && options->hooks->prepare(options->hooks_arg, send);
+}
+
+static bool settle(void *arg, struct send *send, const struct client_answer *answer, struct send_result *result)
+{
+	const struct otlp_send_options *options = &((struct otlp_send *)arg)->options;
+
+	return options->hooks && options->hooks->settle &&
+	       options->hooks->settle(options->hooks_arg, send, answer, result);
+}
+
+/* The body in another form than the batch's: 1; 0 if there is none, and its own bytes are sent. */
+static int make_form(const struct otlp_send_options *options, struct batch *batch, struct buf *form)
+{
+	const struct profile *profile;
+	int r;
+
+	if (options->hooks && options->hooks->encode) {
+		r = options->hooks->encode(options->hooks_arg, batch, form);
+	} else if (options->json) {
+		r = batch_profile(batch, &profile);
+		if (r == 0)
+			r = otlp_json_encode(profile, form);
+	} else {
+		return 0;
+	}
+	return r < 0 ? r : 1;
+}
+
 /* The body as it goes out: the batch's own bytes, or what was made of them. */
 static int make_body(const struct otlp_send *self, struct batch *batch, struct http_request *request)
 {
 	static const enum compression kinds[] = { COMPRESSION_GZIP, COMPRESSION_NONE, COMPRESSION_ZSTD };
 	const struct otlp_send_options *options = &self->options;
-	_cleanup_(buf_done) struct buf json;
-	const struct profile *profile;
-	const void *at = NULL;
-	size_t bytes = 0;
-	int r;
+	_cleanup_(buf_done) struct buf form;
+	int made, r = 0;
+	const void *at;
+	size_t bytes;
 
-	buf_init(&json, request->body.max);
-	if (options->json) {
-		r = batch_profile(batch, &profile);
-		if (r == 0)
-			r = otlp_json_encode(profile, &json);
-		at = json.data;
-		bytes = json.len;
-	} else {
+	buf_init(&form, request->body.max);
+	made = make_form(options, batch, &form);
+	if (made < 0)
+		return made;
+	at = form.data;
+	bytes = form.len;
+	if (!made)
 		r = batch_bytes(batch, &at, &bytes);
-	}
 	if (r == 0 && options->compression != OTLP_NONE) {
 		r = compression_pack_level(kinds[options->compression], options->level, at, bytes, &request->body);
 		at = request->body.data;
 		bytes = request->body.len;
-	} else if (options->json) {
-		request->body = json;
-		buf_init(&json, 0);
+	} else if (made) {
+		request->body = form;
+		buf_init(&form, 0);
 	}
 	request->call.body = at;
 	request->call.body_bytes = bytes;
@@ -123,12 +153,14 @@ static void add_headers(const struct otlp_send *self, struct http_request *reque
 
 	for (u32 i = 0; i < options->headers->count; i++)
 		http_request_add_header(request, options->headers->at[i].key, options->headers->at[i].value);
+	if (options->more_header.name)
+		http_request_add_header(request, options->more_header.name, options->more_header.value);
 	/* The layout of the profiles that we send; without it receivers take it to be this one too. */
 	http_request_add_header(request, "otlp-profiles-development-version", "1");
 	if (encoding)
 		http_request_add_header(request, options->grpc ? "grpc-encoding" : "content-encoding", encoding);
 	if (!options->grpc) {
-		http_request_add_header(request, "content-type",
+		http_request_add_header(request, "content-type", options->content_type ? options->content_type :
 					options->json ? "application/json" : "application/x-protobuf");
 		return;
 	}
@@ -139,6 +171,13 @@ static void add_headers(const struct otlp_send *self, struct http_request *reque
 		http_request_add_header(request, "host", options->authority);
 	if (*self->timeout)
 		http_request_add_header(request, "grpc-timeout", self->timeout);
+}
+
+static size_t answer_max(const struct otlp_send_options *options)
+{
+	if (options->hooks && options->hooks->answer_max)
+		return options->hooks->answer_max;
+	return options->grpc ? GRPC_ANSWER_BYTES : HTTP_ANSWER_BYTES;
 }
 
 static int make(void *arg, struct batch *batch, struct http_request *request)
@@ -153,14 +192,14 @@ static int make(void *arg, struct batch *batch, struct http_request *request)
 	request->call.http2_only = self->options.grpc;
 	request->call.http1_only = self->options.http1_only;
 	request->call.timeout_ns = self->options.sender->timeout_ns;
-	request->call.answer_max = self->options.grpc ? GRPC_ANSWER_BYTES : HTTP_ANSWER_BYTES;
+	request->call.answer_max = answer_max(&self->options);
 	add_headers(self, request);
 	if (self->options.grpc)
 		set_prefix(self, &request->call);
 	return self->authenticator ? add_authorization(self, request) : 0;
 }
 
-static const struct http_send_ops ops = { .make = make, .outcome = outcome };
+static const struct http_send_ops ops = { .make = make, .outcome = outcome, .prepare = prepare, .settle = settle };
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 

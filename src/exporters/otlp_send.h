@@ -26,6 +26,20 @@ struct otlp_auth {
 };
 extern const struct config_field otlp_auth_fields[];
 
+struct batch;
+struct client_answer;
+
+/* What a destination that is more particular than OTLP needs. Each may be NULL. The sender's thread calls them. */
+struct otlp_send_hooks {
+	/* Before an attempt. True: it has ended it, by sender_done() or sender_split(). */
+	bool (*prepare)(void *arg, struct send *send);
+	/* The body, before it is compressed, instead of the batch's bytes. */
+	int (*encode)(void *arg, struct batch *batch, struct buf *out);
+	/* An answer came; result is what it means in OTLP, and may be changed. True: it has ended the attempt. */
+	bool (*settle)(void *arg, struct send *send, const struct client_answer *answer, struct send_result *result);
+	size_t answer_max;		/* bytes of an answer; 0: as in OTLP */
+};
+
 /* Strings are borrowed, but those of the URL and the socket, which are copied. */
 struct otlp_send_options {
 	const struct sender_options *sender;
@@ -36,6 +50,10 @@ struct otlp_send_options {
 	const struct config_pairs *headers;
 	const char *authenticator;
 	const char *authority;			/* gRPC: instead of the URL's host; "" */
+	struct http_header more_header;		/* of each request, after those; its name is NULL if there is none */
+	const char *content_type;		/* HTTP: instead of OTLP's; NULL */
+	const struct otlp_send_hooks *hooks;	/* or NULL */
+	void *hooks_arg;
 };
 
 int otlp_send_new(const struct component_setup *setup, const struct otlp_send_options *options,

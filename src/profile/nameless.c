@@ -29,21 +29,21 @@ struct str nameless_name(struct arena *arena, struct str module, u64 address)
 
 static bool has_name(const struct profile *p, const struct profile_line *line)
 {
-	const struct profile_function *f = &p->functions.at[line->function];
-
-	return f->name || f->system_name;
+	return p->strings.at[p->functions.at[line->function].name].len;
 }
 
 static u32 add_function(struct profile *p, struct arena *arena, const struct profile_location *l, u32 like)
 {
 	struct profile_function function = p->functions.at[like];
-	struct str name = nameless_name(arena, p->strings.at[p->mappings.at[l->mapping].filename], l->address);
+	struct str name = p->strings.at[function.system_name];
 
+	if (!name.len)
+		name = nameless_name(arena, p->strings.at[p->mappings.at[l->mapping].filename], l->address);
 	function.name = profile_add_string(p, name.at, name.len);
 	return profile_add_function(p, &function);
 }
 
-/* The lines that lack a name get one: that of the address. */
+/* The lines that lack a name get one: the linker's, or that of the address. */
 static int name_lines(struct profile *p, struct arena *arena, u32 location)
 {
 	const struct profile_location *l = &p->locations.at[location];

@@ -46,6 +46,19 @@ TEST(nameless_frames_get_the_name_of_their_address)
 	OK(is(p, nothing, 0, "[unknown]"));
 }
 
+TEST(nameless_frames_get_the_name_that_the_linker_knows)
+{
+	_cleanup_(profile_freep) struct profile *p = profile_new();
+	struct profile_line line = {
+		.function = profile_add_function(p, &(struct profile_function){
+			.system_name = profile_add_cstring(p, "_Z1fv") }),
+	};
+	u32 number = location(p, "/bin/prog", 0x40, &line, 1);
+
+	EQ(nameless_name_all(p), 0);
+	OK(is(p, number, 0, "_Z1fv"));
+}
+
 TEST(nameless_survives_running_out_of_memory)
 {
 	for (long after = 0;; after++) {

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which series of a request Pyroscope did not take. It tries each by itself, keeps those that are good and answers
+ * with one status for all; its text names the others:
+ *
+ *	2 errors: push series with index 0 and id ... failed: ...; push series with index 7 and id ... failed: ...
+ */
+#ifndef EXPORTERS_PYROSCOPE_ANSWER_H
+#define EXPORTERS_PYROSCOPE_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abi.h"
+#include "exporters/pyroscope_shape.h"
+
+struct pyroscope_answer {
+	u8 refused[(PYROSCOPE_SERIES_MAX + 7) / 8];	/* a bit for each */
+	u8 limited[(PYROSCOPE_SERIES_MAX + 7) / 8];	/* only for now: its rate limit */
+	u32 refused_count, limited_count;
+};
+
+/* False if the text does not say which of so many there were. */
+bool pyroscope_answer_parse(const char *text, size_t bytes, u32 series, struct pyroscope_answer *ret_answer);
+
+#endif

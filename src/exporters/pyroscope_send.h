@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What sending to Pyroscope adds to sending OTLP: batches become requests that it takes (pyroscope_shape.h), and of its
+ * answers follows what was taken.
+ *
+ *  - A request that is refused as a whole is cut in two, until what is bad is alone, and dropped.
+ *  - Of a request that is refused in part (pyroscope_answer.h) only what hit the rate limit is sent again.
+ *  - 429 is always tried again, with gRPC too, where OTLP wants a RetryInfo that Pyroscope does not send; and so is
+ *    500, its status for everything else, unless it says that it cannot convert the data.
+ *
+ * Belongs to the sender's thread.
+ */
+#ifndef EXPORTERS_PYROSCOPE_SEND_H
+#define EXPORTERS_PYROSCOPE_SEND_H
+
+#include "exporters/otlp_send.h"
+#include "exporters/pyroscope_shape.h"
+
+struct metric;
+
+struct pyroscope_send {
+	const char *id;
+	const struct pyroscope_shape_options *options;
+	bool is_indexed;		/* series are numbered as the sets are: no sample attribute splits them */
+	struct metric *old, *early, *refused, *attributes;
+	/* Refused as a whole, one after another; when it is too often, nothing is cut until then. */
+	u32 refusals;
+	u64 whole_until_ns;
+	u64 told_ns;			/* when it was last said in the log that something is too old */
+};
+
+/* The arg of the hooks is a struct pyroscope_send. */
+extern const struct otlp_send_hooks pyroscope_otlp_hooks;
+
+void pyroscope_send_init(struct pyroscope_send *self, const struct component_setup *setup,
+			 const struct pyroscope_shape_options *options);
+
+bool pyroscope_prepare(void *arg, struct send *send);
+bool pyroscope_settle(void *arg, struct send *send, const struct client_answer *answer, struct send_result *result);
+
+#endif
