@@ -2,6 +2,7 @@
 #include "processors/binary_finder.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -115,12 +116,19 @@ struct finder_stats binary_finder_stats(const struct binary_finder *f)
 
 /* ---- Is it the one? ------------------------------------------------------------------------- */
 
+static bool has_id(const struct finder_want *want)
+{
+	return want->build_id_bytes || want->has_htlhash;
+}
+
 static bool is_wanted(const struct finder_want *want, const struct exe_info *info)
 {
 	if (want->build_id_bytes)
 		return info->build_id_bytes == want->build_id_bytes &&
 		       !memcmp(info->build_id, want->build_id, want->build_id_bytes);
-	return want->has_htlhash && !memcmp(info->htlhash, want->htlhash, sizeof(want->htlhash));
+	if (want->has_htlhash)
+		return !memcmp(info->htlhash, want->htlhash, sizeof(want->htlhash));
+	return want->trusts_path;
 }
 
 /* Takes over fd; NULL if it is another file. */
@@ -347,6 +355,22 @@ static struct binary *try_debuginfod(struct binary_finder *f, const struct finde
 /* ---- Asking -------------------------------------------------------------------------------------------- */
 
 /*
+ * A debug file has no code, and its headers do not say where that lies in the program's file: the program does, else
+ * it is where linkers put it in libraries, at an offset that is its address.
+ */
+static struct binary *lay_out(struct binary *debug, const struct binary *program)
+{
+	if (program) {
+		debug->info.segment_count = program->info.segment_count;
+		memcpy(debug->info.segment, program->info.segment, sizeof(debug->info.segment));
+		return debug;
+	}
+	for (u32 i = 0; debug && debug->info.type == ET_DYN && i < debug->info.segment_count; i++)
+		debug->info.segment[i].file_offset = debug->info.segment[i].ea;
+	return debug;
+}
+
+/*
  * The debug file instead, if there is none, or if it was stripped: the symbolizer looks for debug files only where
  * they usually are, not in the directories of the configuration.
  */
@@ -359,13 +383,13 @@ static struct binary *with_symbols(struct binary_finder *f, const struct finder_
 	debug = try_ids(f, want);
 	if (!debug)
 		return found;
+	lay_out(debug, found);
 	binary_unref(found);
 	return debug;
 }
 
-static void find(struct binary_finder *f, const struct finder_want *want, struct entry *entry)
+static struct binary *find_by_id(struct binary_finder *f, const struct finder_want *want, bool *ret_later)
 {
-	bool later = false;
 	struct binary *found = try_processes(f, want);
 
 	if (!found)
@@ -373,8 +397,14 @@ static void find(struct binary_finder *f, const struct finder_want *want, struct
 	if (!found)
 		found = try_directories(f, want);
 	found = with_symbols(f, want, found);
-	if (!found)
-		found = try_debuginfod(f, want, &later);
+	return found ? found : lay_out(try_debuginfod(f, want, ret_later), NULL);
+}
+
+static void find(struct binary_finder *f, const struct finder_want *want, struct entry *entry)
+{
+	bool later = false;
+	struct binary *found = has_id(want) ? find_by_id(f, want, &later) : try_roots(f, want, want->name);
+
 	entry->binary = found;
 	entry->retry_ns = monotonic_ns() + (later ? FINDER_RETRY_NS : FINDER_MISS_NS);
 	f->stats.found += found != NULL;
@@ -389,21 +419,29 @@ void binary_finder_begin(struct binary_finder *f)
 		forget_all(f);
 }
 
-struct binary *binary_finder_get(struct binary_finder *f, const struct finder_want *want)
+/* By its id, else by its path if that is to be trusted; INTERNER_NONE: there is nothing to find it by. */
+static u32 number_of(struct binary_finder *f, const struct finder_want *want, bool *ret_new)
 {
 	struct key key = { .build_id_bytes = want->build_id_bytes };
-	struct entry *entry;
-	bool is_new;
-	u32 number;
 
 	memcpy(key.build_id, want->build_id, want->build_id_bytes);
 	if (!want->build_id_bytes && want->has_htlhash) {
 		key.has_htlhash = 1;
 		memcpy(key.htlhash, want->htlhash, sizeof(key.htlhash));
 	}
-	if (!key.build_id_bytes && !key.has_htlhash)
-		return NULL;
-	number = interner_add(&f->keys, &key, sizeof(key), &is_new);
+	if (has_id(want))
+		return interner_add(&f->keys, &key, sizeof(key), ret_new);
+	if (!want->trusts_path || !want->name.len || want->name.at[0] != '/')
+		return INTERNER_NONE;
+	return interner_add(&f->keys, want->name.at, want->name.len, ret_new);
+}
+
+struct binary *binary_finder_get(struct binary_finder *f, const struct finder_want *want)
+{
+	struct entry *entry;
+	bool is_new;
+	u32 number = number_of(f, want, &is_new);
+
 	if (number == INTERNER_NONE)
 		return NULL;
 	entry = &f->entries[number];

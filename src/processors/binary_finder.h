@@ -2,7 +2,7 @@
 /*
  * Finds the files that a profile from elsewhere tells of: by build id, or by
  * OpenTelemetry's hash where there is none. A name only says where to look;
- * what is found counts if its id is the one that was asked for:
+ * what is found counts if its id is the one that was asked for, or if it has none and the path is to be trusted:
  *
  *	in the files that run here, if the process ids of the profile are of this machine
  *	below the roots, by the path that the profile has
@@ -45,6 +45,7 @@ struct finder_want {
 	u8 htlhash[16];
 	bool has_htlhash;
 	struct str name;		/* a path, or its last part */
+	bool trusts_path;		/* without an id, the file at the path will do */
 	const struct profile *profile;	/* whose resources have paths and process ids */
 };
 

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "exe/lines.h"
 #include "ottl/value.h"
+#include "proc/binary.h"
 #include "processors/binary_finder.h"
 #include "profile/any.h"
 #include "profile/profile.h"
@@ -19,6 +20,7 @@ struct frame_names {
 	struct symbolizer *symbolizer;
 	struct binary **binaries;	/* by mapping; NULL: nowhere, or not asked for yet */
 	bool *asked;
+	const struct frame_names_options *options;
 	struct frame_names_stats *stats;
 };
 
@@ -34,7 +36,8 @@ static u32 id_of(const struct any *value, u8 *id, u32 max)
 static struct binary *binary_of(struct frame_names *n, u32 mapping)
 {
 	const struct profile_mapping *m = &n->profile->mappings.at[mapping];
-	struct finder_want want = { .name = n->profile->strings.at[m->filename], .profile = n->profile };
+	struct finder_want want = { .name = n->profile->strings.at[m->filename], .profile = n->profile,
+				    .trusts_path = n->options->trusts_paths };
 
 	if (n->asked[mapping])
 		return n->binaries[mapping];
@@ -60,8 +63,23 @@ static bool lacks_name(const struct profile *profile, const struct profile_locat
 	return !type || (type->kind == ANY_STRING && str_equal(type->string, STR("native")));
 }
 
+/* The address in the file: by its offset, if the mapping tells that, else it is the location's own. */
+static u64 ea_of(const struct profile *profile, const struct profile_location *l, const struct binary *binary)
+{
+	const struct profile_mapping *m = &profile->mappings.at[l->mapping];
+	u64 offset = l->address - m->start_va + m->file_offset;
+
+	for (u32 i = 0; m->limit_va && i < binary->info.segment_count; i++) {
+		const struct exe_segment *s = &binary->info.segment[i];
+
+		if (offset - s->file_offset < s->bytes)
+			return s->ea + (offset - s->file_offset);
+	}
+	return l->address;
+}
+
 /* Notes all addresses that are to be named. */
-static void want_names(struct frame_names *n, u32 max)
+static void want_names(struct frame_names *n)
 {
 	u32 wanted = 0;
 
@@ -71,14 +89,14 @@ static void want_names(struct frame_names *n, u32 max)
 
 		if (!lacks_name(n->profile, l))
 			continue;
-		if (wanted == max) {
+		if (wanted == n->options->max) {
 			n->stats->left++;
 			continue;
 		}
 		wanted++;
 		binary = binary_of(n, l->mapping);
 		if (binary)
-			symbolizer_want(n->symbolizer, binary, l->address);
+			symbolizer_want(n->symbolizer, binary, ea_of(n->profile, l, binary));
 	}
 }
 
@@ -94,56 +112,58 @@ static u32 function_of(struct profile *profile, const struct symbol_line *line)
 	return profile_add_function(profile, &function);
 }
 
-static bool set_name(struct frame_names *n, u32 location, const struct symbol_name *name)
+bool frame_names_set(struct profile *profile, u32 location, const struct symbol_name *name)
 {
 	struct profile_line lines[LINES_DEPTH_MAX];
 	u32 count = name->line_count < LINES_DEPTH_MAX ? name->line_count : LINES_DEPTH_MAX;
 
-	if (name->source != SYMBOL_TABLE && name->source != SYMBOL_DWARF)
+	if (name->source == SYMBOL_NONE || name->source == SYMBOL_FDE)
 		return false;
 	for (u32 i = 0; i < count; i++)
-		lines[i] = (struct profile_line){ .function = function_of(n->profile, &name->lines[i]),
+		lines[i] = (struct profile_line){ .function = function_of(profile, &name->lines[i]),
 						  .line = name->lines[i].line, .column = name->lines[i].column };
-	if (!profile_err(n->profile))
-		profile_set_lines(n->profile, location, lines, count);
+	if (!profile_err(profile))
+		profile_set_lines(profile, location, lines, count);
 	return true;
 }
 
-static void set_names(struct frame_names *n, u32 max)
+static void set_names(struct frame_names *n)
 {
 	u32 count = n->profile->locations.count, wanted = 0;
 
-	for (u32 i = 1; i < count && wanted < max && !profile_err(n->profile); i++) {
+	for (u32 i = 1; i < count && wanted < n->options->max && !profile_err(n->profile); i++) {
 		const struct profile_location *l = &n->profile->locations.at[i];
 		const struct symbol_name *name = NULL;
+		const struct binary *binary;
 
 		if (!lacks_name(n->profile, l))
 			continue;
 		wanted++;
-		if (n->binaries[l->mapping])
-			name = symbolizer_find(n->symbolizer, n->binaries[l->mapping], l->address);
-		if (name && set_name(n, i, name))
+		binary = n->binaries[l->mapping];
+		if (binary)
+			name = symbolizer_find(n->symbolizer, binary, ea_of(n->profile, l, binary));
+		if (name && frame_names_set(n->profile, i, name))
 			n->stats->named++;
 		else
 			n->stats->unnamed++;
 	}
 }
 
-int frame_names_add(struct profile *profile, struct binary_finder *finder, struct symbolizer *symbolizer, u32 max,
-		    struct frame_names_stats *stats)
+int frame_names_add(struct profile *profile, struct binary_finder *finder, struct symbolizer *symbolizer,
+		    const struct frame_names_options *options, struct frame_names_stats *stats)
 {
 	_cleanup_(freep) struct binary **binaries = calloc(profile->mappings.count, sizeof(*binaries));
 	_cleanup_(freep) bool *asked = calloc(profile->mappings.count, sizeof(*asked));
-	struct frame_names n = { profile, finder, symbolizer, binaries, asked, stats };
+	struct frame_names n = { profile, finder, symbolizer, binaries, asked, options, stats };
 	int r;
 
 	if (!binaries || !asked)
 		return -ENOMEM;
 	binary_finder_begin(finder);
-	want_names(&n, max);
+	want_names(&n);
 	r = symbolizer_run(symbolizer);
 	if (r < 0)
 		return r;
-	set_names(&n, max);
+	set_names(&n);
 	return profile_err(profile);
 }

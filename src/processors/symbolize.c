@@ -71,8 +71,9 @@ static int change(void *arg, struct profile *profile)
 {
 	struct symbolize *s = arg;
 	struct frame_names_stats stats = { 0 };
+	struct frame_names_options options = { .max = (u32)s->options->max_frames };
 	struct finder_stats before = binary_finder_stats(s->finder), after;
-	int r = frame_names_add(profile, s->finder, s->symbolizer, (u32)s->options->max_frames, &stats);
+	int r = frame_names_add(profile, s->finder, s->symbolizer, &options, &stats);
 
 	after = binary_finder_stats(s->finder);
 	metric_add(s->named, stats.named);
