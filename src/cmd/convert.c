@@ -42,11 +42,12 @@ const struct command command_convert = {
 	.operands_max = 2,
 	.about = "Reads a profile in any format and writes it in another. The contents of IN and the name of\n"
 		 "OUT decide which: .otlp is OTLP protobuf, .json OTLP JSON, .pb.gz pprof, .folded one line for\n"
-		 "each stack. Written only: .svg and .html, which are flame graphs, .speedscope.json,\n"
-		 ".firefox.json, .perfetto-trace; .data for perf; .pgo for go build -pgo, .afdo for clang\n"
+		 "each stack, .data perf.data. Written only: .svg and .html, which are flame graphs,\n"
+		 ".speedscope.json, .firefox.json, .perfetto-trace; .pgo for go build -pgo, .afdo for clang\n"
 		 "-fprofile-sample-use.\n"
 		 "A further .gz or .zst packs it. A name of - is standard input or output.\n",
 	.examples = "  wick convert out.pb.gz out.svg\n"
+		    "  wick convert perf.data out.pb.gz\n"
 		    "  perf script | stackcollapse-perf.pl | wick convert --from=folded - out.otlp\n"
 		    "  wick convert out.otlp - --format=folded | sort -rnk2\n",
 	.options = { .entries = convert_options },

@@ -9,13 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/nearest.h"
 #include "cmd/command.h"
+#include "cmd/perf_file.h"
 #include "profile/profile.h"
 #include "wire/format.h"
 
 /* More than this does not fit into the memory of a desktop once decoded. */
 #define FILES_BYTES_MAX ((size_t)2 << 30)
+#define NOTES_BYTES_MAX 65536
 
 static const char *format_names(bool to_read, char *text, size_t bytes)
 {
@@ -48,21 +52,63 @@ const struct format_ops *files_format(const struct command *command, const char 
 	return NULL;
 }
 
+/* When the last bytes were written to it, 0 if nobody knows. */
+static u64 written_ns(const char *path)
+{
+	struct stat st;
+
+	if (!strcmp(path, "-") || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	return (u64)st.st_mtim.tv_sec * 1000000000 + (u64)st.st_mtim.tv_nsec;
+}
+
+/* perf.data, with names; tells what is missing. */
+static int read_perf(const struct command *command, const char *path, const struct buf *plain,
+		     struct profile **ret_profile)
+{
+	_cleanup_(buf_done) struct buf notes;
+	int r;
+
+	buf_init(&notes, NOTES_BYTES_MAX);
+	r = perf_file_read(plain, written_ns(path), &notes, ret_profile);
+	for (char *line = notes.data, *end; r == 0 && line && *line; line = end + 1) {
+		end = strchr(line, '\n');
+		(void)command_fail(command, "%s: %.*s", path, (int)(end - line), line);
+	}
+	return r;
+}
+
+static int read_any(const struct command *command, const char *path, const struct format_ops **format,
+		    struct profile **ret_profile)
+{
+	_cleanup_(buf_done) struct buf plain = { 0 };
+	int r = format_load_file(path, format, FILES_BYTES_MAX, &plain);
+
+	if (r < 0)
+		return r;
+	if (!strcmp((*format)->name, "perfdata"))
+		return read_perf(command, path, &plain, ret_profile);
+	return (*format)->decode(plain.data, plain.len, ret_profile);
+}
+
 int files_read(const struct command *command, const char *path, const char *from, struct profile **ret_profile)
 {
-	const struct format_ops *format = from ? files_format(command, "from", from) : NULL;
+	const struct format_ops *wished = from ? files_format(command, "from", from) : NULL, *format = wished;
 	char names[256];
 	int r;
 
 	if (from && !format)
 		return 1;
-	r = format_read_file(path, format, FILES_BYTES_MAX, ret_profile);
+	r = read_any(command, path, &format, ret_profile);
 	if (r >= 0)
 		return 0;
+	if (r == -EPROTONOSUPPORT)
+		return command_fail(command, "%s is perf.data of a machine with the other order of bytes, or of a perf "
+				    "before Linux 3.0; read it there with perf script", path);
 	if (r == -EBADMSG)
 		return command_fail(command, "%s is not a profile in %s%s", path,
-				    format ? "format " : "any format that wick reads: ",
-				    format ? format->name : format_names(true, names, sizeof(names)));
+				    wished ? "format " : "any format that wick reads: ",
+				    wished ? wished->name : format_names(true, names, sizeof(names)));
 	if (r == -EOPNOTSUPP)
 		return command_fail(command, "%s: wick writes this format, but reads only %s", path,
 				    format_names(true, names, sizeof(names)));

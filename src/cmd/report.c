@@ -111,6 +111,7 @@ const struct command command_report = {
 	.examples = "  wick report out.pb.gz\n"
 		    "  wick report --tree --min-percent=2 out.pb.gz\n"
 		    "  wick report --by=process -n 10 out.otlp\n"
+		    "  perf record -g ./prog && wick report perf.data\n"
 		    "  wick report --json out.pb.gz | jq -r '.rows[0].name'\n",
 	.options = { .entries = report_options },
 	.values_bytes = sizeof(struct report_values),

@@ -146,8 +146,7 @@ static const struct format_ops *by_contents_and_name(const void *at, size_t byte
 	return found && (!named || named->decode) ? found : named;
 }
 
-int format_read_file(const char *path, const struct format_ops *format, size_t max_bytes,
-		     struct profile **ret_profile)
+int format_load_file(const char *path, const struct format_ops **format, size_t max_bytes, struct buf *ret_plain)
 {
 	_cleanup_(buf_done) struct buf plain;
 	int r;
@@ -156,11 +155,24 @@ int format_read_file(const char *path, const struct format_ops *format, size_t m
 	r = read_plain(path, max_bytes, &plain);
 	if (r < 0)
 		return r;
-	if (!format)
-		format = by_contents_and_name(plain.data, plain.len, path);
-	if (!format)
+	if (!*format)
+		*format = by_contents_and_name(plain.data, plain.len, path);
+	if (!*format)
 		return -EBADMSG;
-	return format->decode ? format->decode(plain.data, plain.len, ret_profile) : -EOPNOTSUPP;
+	if (!(*format)->decode)
+		return -EOPNOTSUPP;
+	*ret_plain = plain;
+	plain = (struct buf){ 0 };
+	return 0;
+}
+
+int format_read_file(const char *path, const struct format_ops *format, size_t max_bytes,
+		     struct profile **ret_profile)
+{
+	_cleanup_(buf_done) struct buf plain = { 0 };
+	int r = format_load_file(path, &format, max_bytes, &plain);
+
+	return r < 0 ? r : format->decode(plain.data, plain.len, ret_profile);
 }
 
 /* ---- Writing --------------------------------------------------------------- */

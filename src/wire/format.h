@@ -44,8 +44,12 @@ const struct format_ops *format_by_content(const void *at, size_t bytes);
 
 /*
  * Reads a whole file ("-": standard input), of at most max_bytes also after
- * decompression. format may be NULL. -EOPNOTSUPP: it is only written.
+ * decompression. *format is NULL or wished for, and then what it is in.
+ * -EOPNOTSUPP: that is only written.
  */
+int format_load_file(const char *path, const struct format_ops **format, size_t max_bytes, struct buf *ret_plain);
+
+/* The same, and decodes it. format may be NULL. */
 int format_read_file(const char *path, const struct format_ops *format, size_t max_bytes,
 		     struct profile **ret_profile);
 

@@ -96,6 +96,7 @@ enum perfdata_record {
 	PERFDATA_RECORD_FEATURE = 80,	/* u64 feature, its bytes */
 	PERFDATA_RECORD_COMPRESSED = 81,	/* zstd, of further records */
 	PERFDATA_RECORD_FINISHED_INIT = 82,
+	PERFDATA_RECORD_COMPRESSED2 = 83,	/* u64 bytes, zstd, padding */
 };
 
 #endif

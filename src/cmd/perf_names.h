@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names for the frames of a perf.data file, from files of this machine:
+ *
+ *	native		by build id, as the symbolize processor does; debuginfod if $DEBUGINFOD_URLS is set.
+ *			Without one by path, if the file was recorded here
+ *	kernel		/proc/kallsyms, if it is the running kernel; if it was started again since, where it lies now
+ *	generated code	/tmp/perf-PID.map, if the file was recorded here
+ *
+ * What is found nowhere stays an address.
+ */
+#ifndef CMD_PERF_NAMES_H
+#define CMD_PERF_NAMES_H
+
+#include <stdbool.h>
+
+#include "abi.h"
+
+struct binary_finder;
+struct perfread_about;
+struct profile;
+struct symbolizer;
+
+struct perf_names_stats {
+	u64 named, unnamed;		/* locations */
+	bool is_other_kernel;		/* kernel frames have no names because of that */
+	const char *kernel_problem;	/* "" or a sentence; the symbolizer's */
+};
+
+/* -ENOMEM, -E2BIG. */
+int perf_names_add(struct profile *profile, const struct perfread_about *about, struct binary_finder *finder,
+		   struct symbolizer *symbolizer, struct perf_names_stats *ret_stats);
+
+#endif
