@@ -152,6 +152,7 @@ static const struct symbol_name *intern_name(struct name_generation *g, const st
 	memset(&name, 0, sizeof(name));
 	name.source = from->source;
 	name.lacks_lines = from->lacks_lines;
+	name.lang = from->lang;
 	name.function_ea = from->function_ea;
 	name.line_count = from->line_count - skipped;
 	name.lines = intern_lines(g, from->lines + skipped, name.line_count);

@@ -7,7 +7,7 @@ static bool put(struct name_cache *cache, u32 binary, u64 ea, const char *functi
 {
 	struct symbol_line line = { .function = function, .system_name = "", .file = "x.c", .line = 7 };
 	struct symbol_name name = { .source = SYMBOL_DWARF, .function_ea = ea & ~0xfull, .line_count = 1,
-				    .lines = &line, .module = "x" };
+				    .lines = &line, .module = "x", .lang = 2 };
 
 	return name_cache_put(cache, binary, ea, &name);
 }
@@ -31,6 +31,7 @@ TEST(name_cache_keeps_addresses_of_binaries_apart)
 	STREQ(find(&cache, 2, 0x1000), "in b");
 	STREQ(find(&cache, NAME_CACHE_KERNEL, 0x1000), "in the kernel");
 	STREQ(find(&cache, 1, 0x1001), "-");
+	EQ(name_cache_find(&cache, 1, 0x1000)->lang, 2);
 	name_cache_done(&cache);
 }
 
