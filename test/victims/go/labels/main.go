@@ -43,6 +43,13 @@ func many(n int) uint64 { return spin(n) + 5 }
 //go:noinline
 func none(n int) uint64 { return spin(n) + 6 }
 
+// viaC is in C code, if the program has any.
+//
+//go:noinline
+func viaC(n int) uint64 { return inC(n) + 7 }
+
+var inC = spin
+
 const unit = 2000000
 
 // request has labels of its own, which are garbage when it ends.
@@ -88,9 +95,12 @@ func main() {
 	fmt.Println(os.Getpid())
 	stop := time.Now().Add(duration)
 	var wait sync.WaitGroup
-	wait.Add(5)
+	wait.Add(6)
 	go pprof.Do(context.Background(), pprof.Labels("function", "long"), func(context.Context) {
 		run(stop, &wait, func(int) uint64 { return long(unit) })
+	})
+	go pprof.Do(context.Background(), pprof.Labels("function", "viaC"), func(context.Context) {
+		run(stop, &wait, func(int) uint64 { return viaC(unit) })
 	})
 	go run(stop, &wait, request)
 	go run(stop, &wait, func(int) uint64 { return nested() })
