@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/jsontext.h"
 
+#include <endian.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -183,10 +184,18 @@ void jsontext_close(struct jsontext *j, char bracket)
 
 void jsontext_key(struct jsontext *j, const char *key)
 {
-	jsontext_next(j);
-	buf_add(j->b, "\"", 1);
-	put_text(j->b, key);
-	buf_add(j->b, "\":", 2);
+	size_t len = strlen(key);
+	char *at;
+
+	if (buf_reserve(j->b, len + sizeof(",\"\":")) == 0) {
+		at = j->b->data + j->b->len;
+		*at = ',';
+		at += j->comma;
+		*at = '"';
+		memcpy(at + 1, key, len);
+		memcpy(at + 1 + len, "\":", 2);
+		j->b->len += j->comma + len + 3;
+	}
 	j->comma = false;
 }
 
@@ -255,6 +264,50 @@ void jsontext_u32(struct jsontext *j, u32 value)
 		*--at = ',';
 	j->comma = true;
 	buf_add(j->b, at, (size_t)(end - at));
+}
+
+/*
+ * Up to eight digits at once, without a branch on how many there are. Bytes, the first digit lowest:
+ *
+ *	aaaa.... bbbb....	thousands, two times
+ *	aa..aa.. bb..bb..	hundreds: v * 10486 >> 20 is v / 100 up to 9999
+ *	a.a.a.a. b.b.b.b.	tens: v * 103 >> 10 is v / 10 up to 99
+ */
+static char *put_eight_digits(char *at, u32 value)
+{
+	u64 word = value / 10000 | (u64)(value % 10000) << 32, high = word * 10486 >> 20 & 0x7f0000007f;
+	u32 zeros;
+
+	word = high | (word - 100 * high) << 16;
+	high = word * 103 >> 10 & 0x000f000f000f000f;
+	word = high | (word - 10 * high) << 8;
+	zeros = (u32)__builtin_ctzll(word | 1ull << 56) / 8;
+	word = htole64((word | 0x3030303030303030) >> 8 * zeros);
+	memcpy(at, &word, sizeof(word));
+	return at + 8 - zeros;
+}
+
+void jsontext_u32_list(struct jsontext *j, const u32 *list, u32 count)
+{
+	char *at;
+
+	jsontext_open(j, '[');
+	if (buf_reserve(j->b, count * sizeof(",4294967295")) == 0) {
+		at = j->b->data + j->b->len;
+		for (u32 i = 0; i < count; i++) {
+			*at = ',';
+			at += i > 0;
+			if (list[i] < 100000000) {
+				at = put_eight_digits(at, list[i]);
+			} else {
+				char text[10], *end = text + sizeof(text), *start = digits_before(end, list[i]);
+
+				at = mempcpy(at, start, (size_t)(end - start));
+			}
+		}
+		j->b->len = (size_t)(at - j->b->data);
+	}
+	jsontext_close(j, ']');
 }
 
 void jsontext_integer(struct jsontext *j, s64 value)

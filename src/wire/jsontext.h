@@ -37,6 +37,7 @@ void jsontext_hex(struct jsontext *j, const void *at, size_t len);
 void jsontext_double(struct jsontext *j, double value);
 void jsontext_bool(struct jsontext *j, bool value);
 void jsontext_u32(struct jsontext *j, u32 value);
+void jsontext_u32_list(struct jsontext *j, const u32 *list, u32 count);	/* in brackets */
 
 /* A bare number: readers that have doubles alone round it beyond 2^53. */
 void jsontext_integer(struct jsontext *j, s64 value);

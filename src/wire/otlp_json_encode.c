@@ -42,10 +42,7 @@ static void put_indices(struct jsontext *j, const char *key, struct indices list
 	if (!list.count)
 		return;
 	jsontext_key(j, key);
-	jsontext_open(j, '[');
-	for (u32 i = 0; i < list.count; i++)
-		jsontext_u32(j, list.at[i]);
-	jsontext_close(j, ']');
+	jsontext_u32_list(j, list.at, list.count);
 }
 
 static void open_list(struct jsontext *j, const char *key)

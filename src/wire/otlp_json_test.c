@@ -170,6 +170,31 @@ TEST(jsontext_escapes_and_shortens)
 	buf_done(&b);
 }
 
+TEST(jsontext_writes_lists_of_numbers_of_every_length)
+{
+	static const u32 list[] = { 0, 9, 10, 99, 100, 101, 999, 1000, 9999, 10000, 99999, 100000, 1234567, 9999999,
+				    10000000, 99999999, 100000000, 999999999, 4294967295 };
+	struct buf b, want;
+	struct jsontext j = { .b = &b, .comma = true };
+
+	buf_init(&b, 4096);
+	buf_init(&want, 4096);
+	jsontext_u32_list(&j, list, 0);
+	for (u32 i = 0; i < sizeof(list) / sizeof(*list); i++)
+		jsontext_u32_list(&j, list, i);
+	buf_add(&b, "", 1);
+	buf_addf(&want, ",[]");
+	for (u32 i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		buf_addf(&want, ",[");
+		for (u32 k = 0; k < i; k++)
+			buf_addf(&want, k ? ",%u" : "%u", list[k]);
+		buf_addf(&want, "]");
+	}
+	STREQ(b.data, want.data);
+	buf_done(&b);
+	buf_done(&want);
+}
+
 TEST(otlp_json_survives_every_failed_allocation)
 {
 	struct profile *p = profile_random(2, 0), *q;
