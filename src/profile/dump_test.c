@@ -7,9 +7,16 @@
 
 static void dump_str(struct buf *b, struct str s)
 {
-	buf_addf(b, "\"");
-	if (s.len)
-		buf_add(b, s.at, s.len);
+	buf_add(b, "\"", 1);
+	while (s.len) {
+		u32 len = (u32)strnlen(s.at, s.len);
+
+		buf_add(b, s.at, len);
+		if (len == s.len)
+			break;
+		buf_add(b, "\\0", 2);		/* the dump itself ends at a NUL */
+		s = (struct str){ s.at + len + 1, s.len - len - 1 };
+	}
 	buf_addf(b, "\"");
 }
 

@@ -23,21 +23,24 @@ static void decoder_done(struct decoder *d)
 	free(d->frames);
 }
 
-/* Splits off the number at a line's end; false if there is none or it is too large. */
+/* Splits off the number at a line's end, which may be negative; false if there is none or it is too large. */
 static bool split_count(struct str *line, s64 *ret_count)
 {
-	u32 digits = 0;
+	const char *end = line->at + line->len, *digits = end, *start;
 	s64 count = 0;
+	bool minus;
 
-	while (digits < line->len && line->at[line->len - 1 - digits] >= '0' && line->at[line->len - 1 - digits] <= '9')
-		digits++;
-	if (!digits || digits == line->len || line->at[line->len - 1 - digits] != ' ')
+	while (digits > line->at && digits[-1] >= '0' && digits[-1] <= '9')
+		digits--;
+	minus = digits > line->at && digits < end && digits[-1] == '-';
+	start = digits - minus;
+	if (digits == end || start == line->at || start[-1] != ' ')
 		return false;
-	for (u32 i = line->len - digits; i < line->len; i++)
+	for (const char *at = digits; at < end; at++)
 		if (__builtin_mul_overflow(count, 10, &count) ||
-		    __builtin_add_overflow(count, line->at[i] - '0', &count))
+		    __builtin_add_overflow(count, minus ? '0' - *at : *at - '0', &count))
 			return false;
-	line->len -= digits + 1;
+	line->len = (u32)(start - 1 - line->at);
 	*ret_count = count;
 	return line->len > 0;
 }

@@ -83,6 +83,9 @@ static void put_name(struct buf *b, struct str name)
 {
 	size_t start = b->len;
 
+	/* Readers, ours too, take a line that starts so for a comment. */
+	if (!start && name.len && name.at[0] == '#')
+		buf_add(b, " ", 1);
 	buf_add(b, name.at, name.len);
 	for (size_t i = start; i < b->len; i++) {
 		if (b->data[i] == ';')

@@ -47,10 +47,22 @@ TEST(folded_reads_what_other_tools_write)
 	expect_text(p, "a;b 5\na;[unknown];b 2\n");
 }
 
+/* As differences are. */
+TEST(folded_keeps_counts_below_zero)
+{
+	static const char text[] = "a;b -3\nc -9223372036854775808\nd 9223372036854775807\n";
+	_cleanup_(profile_freep) struct profile *p = NULL;
+
+	EQ(folded_decode(text, sizeof(text) - 1, &p), 0);
+	EQ(profile_sample_value(&p->resources.at[0].scopes[0].sets[0].samples[0]), -3);
+	expect_text(p, text);
+}
+
 TEST(folded_refuses_lines_without_a_count)
 {
 	static const char *const texts[] = { "a;b", "a;b x", "a;b 1x", " 5", "17", "a 99999999999999999999", "a1",
-					     "a;b -1", "a\n" };
+					     "a;b-1", "a;b --1", "a;b -", "-1", " -1", "a -9223372036854775809",
+					     "a\n" };
 	struct profile *p = NULL;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
@@ -99,6 +111,21 @@ TEST(folded_names_processes_inlines_and_addresses)
 	s->times_unix_ns = (u64[]){ 1 };
 	profile_add_sample(p, set);
 	expect_text(p, "my:prog;main;outer ;inlined;x.so+0x1230;[kernel]+0x10_[k] 3\nmy:prog 0\n");
+}
+
+TEST(folded_writes_no_line_that_would_be_a_comment)
+{
+	_cleanup_(profile_freep) struct profile *p = profile_new(), *q = NULL;
+	struct profile_set *set = profile_add_set(p, profile_add_scope(p, profile_add_resource(p, NULL, 0)));
+	u32 stack[2] = { add_named(p, "#inner", 1), add_named(p, "#outer", 2) };
+	struct profile_sample *s = profile_add_sample(p, set);
+
+	s->stack = profile_add_stack(p, stack, 2);
+	s->value_count = 1;
+	s->values = (s64[]){ 4 };
+	expect_text(p, " #outer;#inner 4\n");
+	EQ(folded_decode(" #outer;#inner 4\n", 17, &q), 0);
+	EQ(q->resources.at[0].scopes[0].sets[0].sample_count, 1);
 }
 
 TEST(folded_survives_every_failed_allocation)

@@ -167,8 +167,10 @@ static void read_hex(struct decoder *d, u8 *id, size_t len)
 	for (size_t i = 0; text.len == 2 * len && i < len; i++) {
 		int high = hex_digit(text.at[2 * i]), low = hex_digit(text.at[2 * i + 1]);
 
-		if (high < 0 || low < 0)
+		if (high < 0 || low < 0) {
 			json_pull_fail(&d->j, -EBADMSG);
+			return;
+		}
 		id[i] = (u8)(high << 4 | low);
 	}
 }

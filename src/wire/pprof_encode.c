@@ -149,7 +149,8 @@ static void put_label(struct encoder *e, struct str key, const struct any *value
 	u64 key_index, text;
 	size_t mark;
 
-	if (value->kind == ANY_NONE)
+	/* An empty text has the number of no text at all. */
+	if (value->kind == ANY_NONE || (value->kind == ANY_STRING && !value->string.len))
 		return;
 	key_index = label_key(e, key);
 	text = is_number(e, value) ? 0 : label_text(e, value);
@@ -610,9 +611,11 @@ static void find_header(const struct encoder *e, struct header *h)
 		for (u32 s = 0; s < resource->scope_count; s++) {
 			const struct profile_scope *scope = &resource->scopes[s];
 
-			if (!h->default_type)
-				h->default_type = keyvalue_find(scope->attributes, scope->attribute_count,
-								PPROF_DEFAULT_TYPE);
+			const struct any *type = keyvalue_find(scope->attributes, scope->attribute_count,
+							       PPROF_DEFAULT_TYPE);
+
+			if (!h->default_type && any_text(type).len)
+				h->default_type = type;
 			for (u32 i = 0; i < scope->set_count; i++)
 				header_note(e, &scope->sets[i], h);
 		}
@@ -639,6 +642,20 @@ static u64 default_type(struct encoder *e, const struct any *said)
 	return 0;
 }
 
+/* A text, or a list of them. */
+static void put_comments(struct encoder *e, const struct any *comment)
+{
+	bool is_list = comment && comment->kind == ANY_ARRAY;
+	u32 count = is_list ? comment->count : comment != NULL;
+
+	for (u32 i = 0; i < count; i++) {
+		const struct any *text = is_list ? &comment->array[i] : comment;
+
+		if (text->kind == ANY_STRING)
+			pb_put_varint(e->out, 13, text_index(e, text));
+	}
+}
+
 static void put_header(struct encoder *e)
 {
 	struct header h = { 0 };
@@ -652,11 +669,7 @@ static void put_header(struct encoder *e)
 		put_type(e, 11, h.periodic->period_type);
 		pb_put_varint_nonzero(e->out, 12, (u64)h.periodic->period);
 	}
-	if (h.comment && h.comment->kind == ANY_ARRAY)
-		for (u32 i = 0; i < h.comment->count; i++)
-			pb_put_varint(e->out, 13, text_index(e, &h.comment->array[i]));
-	else if (h.comment)
-		pb_put_varint(e->out, 13, text_index(e, h.comment));
+	put_comments(e, h.comment);
 	pb_put_varint_nonzero(e->out, 14, default_type(e, h.default_type));
 	pb_put_varint_nonzero(e->out, 15, text_index(e, h.doc_url));
 }
