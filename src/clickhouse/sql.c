@@ -20,7 +20,8 @@ static void add_quoted(struct buf *out, char quote, const char *at, size_t bytes
 		else
 			buf_add(out, at + i, 1);
 	}
-	buf_add(out, &quote, 1);
+	/* A statement may end here: it has a NUL behind it then. */
+	buf_addf(out, "%c", quote);
 }
 
 void sql_add_literal(struct buf *out, const char *at, size_t bytes)

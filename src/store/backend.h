@@ -4,7 +4,7 @@
  * first member of what a backend has, and these are its answers. store.h calls them; no one else does.
  *
  *	sqlite.c		the store of this machine, which is written by store_add() and has late names
- *	clickhouse/store.c	tables of a ClickHouse server, which exporters of any number of machines write
+ *	clickhouse.c		tables of a ClickHouse server, which exporters of any number of machines write
  *
  * Any thread may call any of it. Results are written only on success.
  */
@@ -15,6 +15,8 @@
 #include "store/store.h"
 
 struct store_ops {
+	const char *name;
+
 	/* nodes_max: 0 for all of them; else there are no groups. */
 	int (*flame)(struct store *store, const struct store_selection *selection, enum store_label group_by,
 		     u32 nodes_max, struct flame **ret_flame);
@@ -27,7 +29,7 @@ struct store_ops {
 		      struct store_traces *ret_traces);
 	int (*series)(struct store *store, const char *host, u64 from_ns, u64 to_ns, u32 rows_max,
 		      struct series_rows *ret_rows);
-	void (*stats)(struct store *store, struct store_stats *ret_stats);
+	int (*stats)(struct store *store, struct store_stats *ret_stats);
 	u64 (*generation)(struct store *store);
 	void (*explain)(struct store *store, struct buf *why);	/* NULL: errors are those of this machine */
 	void (*free)(struct store *store);			/* accepts what is half built */

@@ -9,6 +9,7 @@
 #include "base/array.h"
 
 #define NAME_BYTES_MAX ((size_t)64 << 20)
+#define OTHER "(other)"
 
 void chart_sums_init(struct chart_sums *sums, u32 buckets)
 {
@@ -22,6 +23,7 @@ void chart_sums_done(struct chart_sums *sums)
 	interner_done(&sums->names);
 	arena_done(&sums->arena);
 	free(sums->cells);
+	free(sums->rest);
 }
 
 int chart_sums_of(struct chart_sums *sums, struct str name, double **ret_cells)
@@ -37,6 +39,14 @@ int chart_sums_of(struct chart_sums *sums, struct str name, double **ret_cells)
 	return 0;
 }
 
+int chart_sums_rest(struct chart_sums *sums, double **ret_cells)
+{
+	if (!sums->rest)
+		sums->rest = calloc(sums->buckets, sizeof(*sums->rest));
+	*ret_cells = sums->rest;
+	return sums->rest ? 0 : -ENOMEM;
+}
+
 static int compare_lines(const void *a, const void *b)
 {
 	const struct store_line *x = a, *y = b;
@@ -44,25 +54,34 @@ static int compare_lines(const void *a, const void *b)
 	return x->total > y->total ? -1 : x->total < y->total;
 }
 
+static int add_line(struct store_chart *chart, const char *name, size_t len, const double *cells)
+{
+	struct store_line *line = &chart->lines[chart->line_count++];
+
+	line->name = strndup(name, len);
+	line->buckets = calloc(chart->bucket_count, sizeof(*line->buckets));
+	if (!line->name || !line->buckets)
+		return -ENOMEM;
+	memcpy(line->buckets, cells, chart->bucket_count * sizeof(*line->buckets));
+	for (u32 b = 0; b < chart->bucket_count; b++)
+		line->total += line->buckets[b];
+	return 0;
+}
+
 static int make_lines(const struct chart_sums *sums, struct store_chart *chart)
 {
+	int r = 0;
+
 	chart->lines = calloc((size_t)sums->names.count + 1, sizeof(*chart->lines));
 	if (!chart->lines)
 		return -ENOMEM;
-	for (u32 i = 0; i < sums->names.count; i++) {
+	for (u32 i = 0; i < sums->names.count && r == 0; i++) {
 		const struct interner_entry *e = interner_get(&sums->names, i);
-		struct store_line *line = &chart->lines[chart->line_count++];
 
-		line->name = strndup(e->at, e->len);
-		line->buckets = calloc(sums->buckets, sizeof(*line->buckets));
-		if (!line->name || !line->buckets)
-			return -ENOMEM;
-		memcpy(line->buckets, sums->cells + (size_t)i * sums->buckets, sums->buckets * sizeof(*line->buckets));
-		for (u32 b = 0; b < sums->buckets; b++)
-			line->total += line->buckets[b];
+		r = add_line(chart, e->at, e->len, sums->cells + (size_t)i * sums->buckets);
 	}
 	qsort(chart->lines, chart->line_count, sizeof(*chart->lines), compare_lines);
-	return 0;
+	return r == 0 && sums->rest ? add_line(chart, OTHER, strlen(OTHER), sums->rest) : r;
 }
 
 static int join_rest(struct store_chart *chart, u32 lines_max)
@@ -73,7 +92,7 @@ static int join_rest(struct store_chart *chart, u32 lines_max)
 		return 0;
 	rest = &chart->lines[lines_max - 1];
 	free(rest->name);
-	rest->name = strdup("(other)");
+	rest->name = strdup(OTHER);
 	for (u32 i = lines_max; i < chart->line_count; i++) {
 		for (u32 b = 0; b < chart->bucket_count; b++)
 			rest->buckets[b] += chart->lines[i].buckets[b];

@@ -19,6 +19,7 @@ struct chart_sums {
 	u32 buckets;
 	double *cells;		/* by name and bucket */
 	u32 cell_cap;
+	double *rest;		/* NULL, or the buckets of what has no name of its own */
 };
 
 void chart_sums_init(struct chart_sums *sums, u32 buckets);
@@ -26,6 +27,9 @@ void chart_sums_done(struct chart_sums *sums);
 
 /* The buckets of a name, good until the next one. -ENOMEM, -E2BIG. */
 int chart_sums_of(struct chart_sums *sums, struct str name, double **ret_cells);
+
+/* The buckets of all that has no name of its own: the last line. -ENOMEM. */
+int chart_sums_rest(struct chart_sums *sums, double **ret_cells);
 
 /* Largest first; the lines past the limit become one. */
 int chart_sums_chart(const struct chart_sums *sums, u32 lines_max, struct store_chart *ret_chart);

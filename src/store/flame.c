@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/saturate.h"
 #include "profile/any.h"
 
 #define FRAMES_MAX (16u << 20)
@@ -96,6 +98,17 @@ void flame_free(struct flame *flame)
 	free(flame);
 }
 
+struct str flame_place_name(struct flame *flame, struct str exe, u64 address)
+{
+	struct str base = str_base_name(exe);
+	char text[300];
+	int len = snprintf(text, sizeof(text), "%.*s+0x%llx", (int)(base.len < 255 ? base.len : 255),
+			   base.len ? base.at : "", address);
+	char *copy = arena_copy(&flame->arena, text, (size_t)len);
+
+	return copy ? (struct str){ copy, (u32)len } : STR("[unknown]");
+}
+
 s64 flame_frame(struct flame *flame, const struct flame_frame *frame)
 {
 	return table_add(&flame->frames, frame);
@@ -128,6 +141,14 @@ void flame_sum(struct flame *flame)
 	for (u32 i = flame->nodes.count; i-- > 1;)
 		if (__builtin_add_overflow(nodes[nodes[i].parent].total, nodes[i].total, &nodes[nodes[i].parent].total))
 			nodes[nodes[i].parent].total = INT64_MAX;
+}
+
+void flame_add(struct flame *flame, u32 node, s64 self, s64 total)
+{
+	struct flame_node *n = (struct flame_node *)flame->nodes.rows + node;
+
+	n->self = saturating_add(n->self, self);
+	n->total = saturating_add(n->total, total);
 }
 
 void flame_set_total(struct flame *flame, u32 node, s64 total)

@@ -41,6 +41,9 @@ struct flame *flame_new(void);
 void flame_free(struct flame *flame);
 DEFINE_CLEANUP(struct flame *, flame_free)
 
+/* What a function without a name is called, by where it is: "libfoo.so+0x1230", which the flame owns. */
+struct str flame_place_name(struct flame *flame, struct str exe, u64 address);
+
 static inline const struct flame_node *flame_nodes(const struct flame *flame)
 {
 	return flame->nodes.rows;
@@ -61,6 +64,9 @@ void flame_count(struct flame *flame, u32 node, s64 value);
 
 /* Sums up: total is what a node and those below it have. */
 void flame_sum(struct flame *flame);
+
+/* Adds to both, where totals are known. */
+void flame_add(struct flame *flame, u32 node, s64 self, s64 total);
 
 /* Instead of that, where nodes are left out: it has all of it itself until flame_count() takes away what they have. */
 void flame_set_total(struct flame *flame, u32 node, s64 total);

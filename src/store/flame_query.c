@@ -88,18 +88,6 @@ static int gathered_init(struct gathered *g, const struct dict *dict)
 	return g->values && g->nodes && g->frames ? 0 : -ENOMEM;
 }
 
-/* A function without a name is where it is in its file. */
-static struct str address_name(struct flame *flame, struct str exe, u64 address)
-{
-	struct str base = str_base_name(exe);
-	char text[300];
-	int len = snprintf(text, sizeof(text), "%.*s+0x%llx", (int)(base.len < 255 ? base.len : 255),
-			   base.len ? base.at : "", address);
-	char *copy = arena_copy(&flame->arena, text, (size_t)len);
-
-	return copy ? (struct str){ copy, (u32)len } : STR("[unknown]");
-}
-
 /* What has no name is called by one that came later, else by where it is. */
 static void use_late_name(struct flame *flame, const struct names *names, struct flame_frame *frame, u64 address)
 {
@@ -116,7 +104,7 @@ static void use_late_name(struct flame *flame, const struct names *names, struct
 	}
 	frame->source = NAME_NONE;
 	frame->address = function ? function->start : address;
-	frame->name = address_name(flame, frame->exe, frame->address);
+	frame->name = flame_place_name(flame, frame->exe, frame->address);
 }
 
 static s64 add_frame(struct flame *flame, const struct names *names, const struct dict *dict,
@@ -139,7 +127,7 @@ static s64 add_frame(struct flame *flame, const struct names *names, const struc
 	if (store_frame_place(dict, f, &address))
 		use_late_name(flame, names, &frame, address);
 	else if (!frame.name.len)
-		frame.name = f->address ? address_name(flame, frame.exe, f->address) : STR("[unknown]");
+		frame.name = f->address ? flame_place_name(flame, frame.exe, f->address) : STR("[unknown]");
 	return flame_frame(flame, &frame);
 }
 

@@ -281,3 +281,13 @@ bool names_is_place(struct str name, struct str path, u64 *ret_address)
 	*ret_address = address;
 	return true;
 }
+
+bool names_frame_is_place(struct str type, struct str name, struct str path, u64 address, u64 *ret_address)
+{
+	if (type.len && !str_equal(type, STR("native")))
+		return false;
+	if (name.len)
+		return names_is_place(name, path, ret_address);
+	*ret_address = address;
+	return address != 0;
+}

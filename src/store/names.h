@@ -99,6 +99,12 @@ u32 names_unnamed(const struct names *names, u32 from, u32 until, u64 *ret_addre
 
 struct names_stats names_stats(const struct names *names);
 
+/*
+ * Is a frame only a place in its file: does it lack a name and have an address, or has it a name that an agent made of
+ * one? Frames of no type are taken for native ones.
+ */
+bool names_frame_is_place(struct str type, struct str name, struct str path, u64 address, u64 *ret_address);
+
 /* "libfoo.so+0x1230", as wick's agents call a function of /usr/lib/libfoo.so whose name they do not know. */
 bool names_is_place(struct str name, struct str path, u64 *ret_address);
 

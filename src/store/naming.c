@@ -7,20 +7,10 @@
 #include "profile/any.h"
 #include "store/sqlite.h"
 
-bool store_is_native(struct str type)
-{
-	return !type.len || str_equal(type, STR("native"));
-}
-
 bool store_frame_place(const struct dict *dict, const struct dict_frame *frame, u64 *ret_address)
 {
-	if (!store_is_native(dict_string(dict, frame->type)))
-		return false;
-	*ret_address = frame->address;
-	if (!frame->name)
-		return frame->address != 0;
-	return names_is_place(dict_string(dict, frame->name), dict_string(dict, dict_exe(dict, frame->exe)->path),
-			      ret_address);
+	return names_frame_is_place(dict_string(dict, frame->type), dict_string(dict, frame->name),
+				    dict_string(dict, dict_exe(dict, frame->exe)->path), frame->address, ret_address);
 }
 
 /* ---- From disk ------------------------------------------------------------------------------- */

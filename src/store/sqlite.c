@@ -393,7 +393,7 @@ static u64 sqlite_generation(struct store *base)
 	return atomic_load(&sqlite_store(base)->generation);
 }
 
-static void sqlite_stats(struct store *base, struct store_stats *ret_stats)
+static int sqlite_stats(struct store *base, struct store_stats *ret_stats)
 {
 	struct sqlite_store *store = sqlite_store(base);
 	_cleanup_(db_closep) struct db *db = NULL;
@@ -422,6 +422,7 @@ static void sqlite_stats(struct store *base, struct store_stats *ret_stats)
 	ret_stats->blocks_broken = atomic_load(&store->blocks_broken);
 	ret_stats->times_wrong = atomic_load(&store->times_wrong);
 	ret_stats->generation = sqlite_generation(base);
+	return 0;
 }
 
 /* ---- Life ----------------------------------------------------------------------------- */
@@ -453,6 +454,7 @@ static void sqlite_close(struct store *base)
 }
 
 static const struct store_ops sqlite_ops = {
+	.name = "sqlite",
 	.flame = sqlite_flame,
 	.chart = sqlite_chart,
 	.heat = sqlite_heat,

@@ -76,9 +76,6 @@ struct epoch *store_epoch(struct sqlite_store *store, s64 id);
 /* Writes rows, which are folded here, as a block of a level; inside a transaction. */
 int store_put_rows(struct sqlite_store *store, u32 level, s64 epoch, u64 start_ns, u64 end_ns, struct block_rows *rows);
 
-/* Frames of these types are addresses in a file. */
-bool store_is_native(struct str type);
-
 /* Has a frame no name but an address in its file, or what an agent made of one? */
 bool store_frame_place(const struct dict *dict, const struct dict_frame *frame, u64 *ret_address);
 

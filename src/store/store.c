@@ -14,6 +14,11 @@ void store_close(struct store *store)
 		store->ops->free(store);
 }
 
+const char *store_backend(const struct store *store)
+{
+	return store->ops->name;
+}
+
 const char *store_host(const struct store *store)
 {
 	return store->host;
@@ -91,9 +96,9 @@ int series_read(struct store *store, const char *host, u64 from_ns, u64 to_ns, u
 	return store->ops->series(store, host, from_ns, to_ns, rows_max, ret_rows);
 }
 
-void store_stats(struct store *store, struct store_stats *ret_stats)
+int store_stats(struct store *store, struct store_stats *ret_stats)
 {
-	store->ops->stats(store, ret_stats);
+	return store->ops->stats(store, ret_stats);
 }
 
 u64 store_generation(struct store *store)

@@ -53,6 +53,9 @@ const char *store_error(struct store *store);
 /* Of a store that is on this machine; NULL: it is not. */
 const char *store_directory(const struct store *store);
 
+/* "sqlite" or "clickhouse". */
+const char *store_backend(const struct store *store);
+
 /* This machine's name, as it was opened with. */
 const char *store_host(const struct store *store);
 
@@ -185,7 +188,7 @@ struct store_stats {
 	u64 generation;			/* grows with every change */
 };
 /* Counts every block; what only wants to know whether something changed asks for the generation. */
-void store_stats(struct store *store, struct store_stats *ret_stats);
+int store_stats(struct store *store, struct store_stats *ret_stats);
 u64 store_generation(struct store *store);
 
 /* What to say of the last answer that failed; adds nothing if its -errno says it all. */

@@ -340,9 +340,13 @@ static int answer_status(struct call *c)
 	static const char *const levels[DB_LEVELS] = { "windows", "1 m", "10 m", "1 h" };
 	struct jsontext j = { .b = c->answer->body };
 	struct store_stats stats;
+	int r = store_stats(c->store, &stats);
 
-	store_stats(c->store, &stats);
+	if (r < 0)
+		return r;
 	jsontext_open(&j, '{');
+	jsontext_key(&j, "backend");
+	jsontext_string(&j, store_backend(c->store), strlen(store_backend(c->store)));
 	jsontext_key(&j, "version");
 	jsontext_string(&j, WICK_VERSION, strlen(WICK_VERSION));
 	put_number(&j, "now", (double)c->now_ns / 1e9);

@@ -11,11 +11,11 @@
 #include "extensions/http_endpoint.h"
 #include "pipeline/component.h"
 #include "pipeline/service.h"
-#include "store/shared.h"
 #include "web/api.h"
 #include "web/assets.h"
 #include "web/events.h"
 #include "web/guard.h"
+#include "web/page_store.h"
 #include "web/upload.h"
 #include "wire/compression.h"
 
@@ -27,7 +27,7 @@ struct options {
 	struct http_endpoint_options http;
 	const char *token;
 	struct config_texts allowed_hosts;
-	const char *store;
+	struct page_store_options store;
 };
 
 struct page {
@@ -37,12 +37,13 @@ struct page {
 	struct http_endpoint endpoint;
 	struct guard guard;
 	struct events *events;
+	struct page_store store;
 };
 
 static const struct options defaults = {
 	.http = HTTP_ENDPOINT_DEFAULTS("localhost:11000"),
 	.token = "",
-	.store = "",
+	.store = PAGE_STORE_DEFAULTS,
 };
 
 static const struct config_field fields[] = {
@@ -51,8 +52,10 @@ static const struct config_field fields[] = {
 	  .help = "what a browser must show; open /?token=TOKEN once" },
 	{ "allowed_hosts", CONFIG_TEXTS, FIELD(struct options, allowed_hosts),
 	  .help = "names of this machine that it may be asked by" },
-	{ "store", CONFIG_TEXT, FIELD(struct options, store),
+	{ "store", CONFIG_TEXT, FIELD(struct options, store.directory),
 	  .help = "directory of the store that is shown; empty: that of the store exporter" },
+	{ "clickhouse", CONFIG_SECTION, FIELD(struct options, store.clickhouse), .fields = page_clickhouse_fields,
+	  .help = "a server that is shown instead, which exporters clickhouse write" },
 	{ 0 },
 };
 
@@ -268,12 +271,12 @@ static void serve_from_store(struct page *page, struct exchange *exchange,
 		refuse(exchange, status, why);
 		return;
 	}
-	store = store_borrow(page->options->store);
+	store = page_store_borrow(&page->store);
 	if (store)
 		serve(page, exchange, store);
 	else
 		refuse(exchange, 503, "no store is open: a pipeline needs the exporter store");
-	store_release(store);
+	page_store_return(&page->store, store);
 }
 
 static void serve_api(void *arg, struct exchange *exchange)
@@ -291,10 +294,10 @@ static void serve_upload(void *arg, struct exchange *exchange)
 static u64 current_generation(void *arg)
 {
 	struct page *page = arg;
-	struct store *store = store_borrow(page->options->store);
+	struct store *store = page_store_borrow(&page->store);
 	u64 generation = store ? store_generation(store) : 0;
 
-	store_release(store);
+	page_store_return(&page->store, store);
 	return generation;
 }
 
@@ -323,6 +326,11 @@ static void serve_events(void *arg, struct exchange *exchange)
 
 /* ---- The component -------------------------------------------------------------------------- */
 
+static void check(const void *arg, struct config_place place, const char *path, struct config_errors *errors)
+{
+	page_store_check(&((const struct options *)arg)->store, place, path, errors);
+}
+
 static int page_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
 {
 	struct page *page = calloc(1, sizeof(*page));
@@ -347,6 +355,7 @@ static void page_stop(void *self, u64 deadline_ns)
 	events_stop(page->events);
 	http_endpoint_close(&page->endpoint, deadline_ns);
 	events_free(TAKE(page->events));
+	page_store_close(&page->store);
 }
 
 static bool is_loopback(const char *endpoint)
@@ -374,8 +383,10 @@ static int page_start(void *self, struct buf *why)
 	struct page *page = self;
 	const struct options *options = page->options;
 	struct events_ops ops = { current_generation, reply_events, page };
-	int r = events_new(&ops, &page->events);
+	int r = page_store_open(&page->store, &options->store, why);
 
+	if (r == 0)
+		r = events_new(&ops, &page->events);
 	if (r == 0)
 		r = http_endpoint_open(&page->endpoint, page->service, &options->http, page, why);
 	if (r == 0)
@@ -399,6 +410,7 @@ const struct component_ops extension_page = {
 	.fields = fields,
 	.options_bytes = sizeof(struct options),
 	.defaults = &defaults,
+	.check = check,
 	.create = page_create,
 	.start = page_start,
 	.stop = page_stop,

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/clickhouse.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "clickhouse/tuples.h"
+#include "store/backend.h"
+#include "store/clickhouse_answer.h"
+#include "store/clickhouse_flame.h"
+#include "store/clickhouse_sql.h"
+
+#define SQL_BYTES_MAX (1u << 20)
+#define ANSWER_BYTES_MAX ((size_t)256 << 20)
+#define FLAME_NODES_MAX (2u << 20)
+#define WHY_BYTES 512
+#define IDLE_MAX 8			/* connections that are kept for the next question */
+#define LOOK_EACH_NS SECOND_NS
+#define LOOK_TIMEOUT_NS (5 * SECOND_NS)	/* the end waits for it */
+#define WANTED_NS (5 * SECOND_NS)	/* how long somebody who asked is taken to want to know */
+
+struct clickhouse_store {
+	struct store base;
+	struct clickhouse_options options;
+	struct clickhouse_schema schema;
+
+	pthread_mutex_t lock;
+	struct clickhouse *idle[IDLE_MAX];
+	u32 idle_count;
+	char why[WHY_BYTES];		/* of the last answer that failed */
+
+	/* Of what looks for changes. */
+	pthread_t watcher;
+	bool has_watcher;
+	struct clickhouse *watching;	/* its connection */
+	pthread_cond_t changed;
+	bool stop;
+	u64 wanted_ns, looked_ns;	/* CLOCK_MONOTONIC */
+	struct clickhouse_extent extent;
+	bool is_away;
+	_Atomic u64 generation;
+};
+
+static struct clickhouse_store *clickhouse_store(struct store *base)
+{
+	return (struct clickhouse_store *)base;
+}
+
+/* ---- Asking ------------------------------------------------------------------------------- */
+
+/* One that nobody else uses. */
+static int take_server(struct clickhouse_store *store, struct clickhouse **ret_server, struct buf *why)
+{
+	*ret_server = NULL;
+	pthread_mutex_lock(&store->lock);
+	if (store->idle_count)
+		*ret_server = store->idle[--store->idle_count];
+	pthread_mutex_unlock(&store->lock);
+	return *ret_server ? 0 : clickhouse_new(&store->options, ret_server, why);
+}
+
+static void give_back(struct clickhouse_store *store, struct clickhouse *server)
+{
+	pthread_mutex_lock(&store->lock);
+	if (store->idle_count < IDLE_MAX)
+		store->idle[store->idle_count++] = TAKE(server);
+	pthread_mutex_unlock(&store->lock);
+	clickhouse_free(server);
+}
+
+static void note_failure(struct clickhouse_store *store, int r, const char *why)
+{
+	static const char missing[] = "there are no profiles of wick in this database; the exporter clickhouse makes "
+				      "their tables when it starts";
+	const char *url = store->options.url;
+
+	pthread_mutex_lock(&store->lock);
+	(void)snprintf(store->why, sizeof(store->why), "ClickHouse at %.*s: %s", (int)strcspn(url, "?"), url,
+		       r == -ENOENT ? missing : why);
+	pthread_mutex_unlock(&store->lock);
+}
+
+/* Too much for an answer is the selection's fault; all else but memory is the server's, whose sentence is kept. */
+static int judge(struct clickhouse_store *store, int r, const char *why)
+{
+	if (r == 0 || r == -E2BIG || r == -ENOMEM)
+		return r;
+	note_failure(store, r, why);
+	return -EIO;
+}
+
+/* A question and its answer. */
+struct asking {
+	struct buf sql;
+	struct tuples tuples;
+};
+
+static void asking_init(struct asking *e)
+{
+	buf_init(&e->sql, SQL_BYTES_MAX);
+	tuples_init(&e->tuples, ANSWER_BYTES_MAX);
+}
+
+static void asking_done(struct asking *e)
+{
+	buf_done(&e->sql);
+	tuples_done(&e->tuples);
+}
+
+/* server: NULL for any. */
+static int ask(struct clickhouse_store *store, struct clickhouse *server, struct asking *e, const char *types)
+{
+	struct clickhouse *taken = NULL;
+	_cleanup_(buf_done) struct buf why;
+	int r = buf_err(&e->sql);
+
+	buf_init(&why, WHY_BYTES);
+	if (r == 0 && !server)
+		r = take_server(store, &taken, &why);
+	if (r == 0)
+		r = clickhouse_query(server ? server : taken, e->sql.data, types, &e->tuples, &why);
+	if (taken)
+		give_back(store, taken);
+	return judge(store, r, why.len ? why.data : strerror(-r));
+}
+
+/* What came of reading an answer. */
+static int was_read(struct clickhouse_store *store, int r)
+{
+	return judge(store, r, "its answer cannot be read");
+}
+
+/* ---- Answers ------------------------------------------------------------------------------- */
+
+static int ask_nodes(struct clickhouse_store *store, const struct store_selection *selection,
+		     enum store_label group_by, u32 nodes_max, struct clickhouse_flame *flame)
+{
+	_cleanup_(asking_done) struct asking e;
+	u32 max = nodes_max ? nodes_max : FLAME_NODES_MAX;
+	int r;
+
+	asking_init(&e);
+	/* One more tells that there are more. */
+	clickhouse_sql_nodes(&store->schema, selection, group_by, nodes_max ? max : max + 1, &e.sql);
+	r = ask(store, NULL, &e, CLICKHOUSE_NODES);
+	return r < 0 ? r : was_read(store, clickhouse_flame_nodes(flame, &e.tuples, max));
+}
+
+static int ask_frames(struct clickhouse_store *store, const struct store_selection *selection,
+		      struct clickhouse_flame *flame)
+{
+	_cleanup_(asking_done) struct asking e;
+	int r;
+
+	asking_init(&e);
+	clickhouse_sql_frames(&store->schema, selection, &e.sql);
+	r = ask(store, NULL, &e, CLICKHOUSE_FRAMES);
+	return r < 0 ? r : was_read(store, clickhouse_flame_frames(flame, &e.tuples));
+}
+
+static int ask_units(struct clickhouse_store *store, const struct store_selection *selection,
+		     struct clickhouse_flame *flame)
+{
+	_cleanup_(asking_done) struct asking e;
+	int r;
+
+	asking_init(&e);
+	clickhouse_sql_units(&store->schema, selection, &e.sql);
+	r = ask(store, NULL, &e, CLICKHOUSE_UNITS);
+	return r < 0 ? r : was_read(store, clickhouse_flame_units(flame, &e.tuples));
+}
+
+static int get_flame(struct store *base, const struct store_selection *selection, enum store_label group_by,
+		     u32 nodes_max, struct flame **ret_flame)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+	_cleanup_(clickhouse_flame_done) struct clickhouse_flame building;
+	struct flame *flame;
+	int r = clickhouse_flame_init(&building);
+
+	if (r == 0)
+		r = ask_nodes(store, selection, group_by, nodes_max, &building);
+	if (r == 0)
+		r = ask_frames(store, selection, &building);
+	if (r == 0)
+		r = ask_units(store, selection, &building);
+	if (r == 0)
+		r = clickhouse_flame_finish(&building, group_by != STORE_LABEL_COUNT, &flame);
+	if (r < 0)
+		return r;
+	flame->from_ns = selection->from_ns;
+	flame->to_ns = selection->to_ns;
+	*ret_flame = flame;
+	return 0;
+}
+
+static int get_chart(struct store *base, const struct store_selection *selection, enum store_label by,
+		     u32 bucket_count, u32 lines_max, struct store_chart *ret_chart)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+	_cleanup_(asking_done) struct asking e;
+	int r;
+
+	asking_init(&e);
+	clickhouse_sql_chart(&store->schema, selection, by, bucket_count, lines_max, &e.sql);
+	r = ask(store, NULL, &e, CLICKHOUSE_CHART);
+	if (r < 0)
+		return r;
+	return was_read(store, clickhouse_answer_chart(&e.tuples, selection, bucket_count, lines_max, ret_chart));
+}
+
+static int get_heat(struct store *base, const struct store_selection *selection, struct store_heat *heat)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+	_cleanup_(asking_done) struct asking e;
+	int r;
+
+	asking_init(&e);
+	clickhouse_sql_heat(&store->schema, selection, heat->from_ns, heat->rows, &e.sql);
+	r = ask(store, NULL, &e, CLICKHOUSE_HEAT);
+	return r < 0 ? r : was_read(store, clickhouse_answer_heat(&e.tuples, heat));
+}
+
+static int get_values(struct store *base, const struct store_selection *selection, enum store_label label, u32 max,
+		      struct store_values *ret_values)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+	_cleanup_(asking_done) struct asking e;
+	int r;
+
+	asking_init(&e);
+	clickhouse_sql_values(&store->schema, selection, label, max, &e.sql);
+	r = ask(store, NULL, &e, CLICKHOUSE_VALUES);
+	return r < 0 ? r : was_read(store, clickhouse_answer_values(&e.tuples, max, ret_values));
+}
+
+static int get_traces(struct store *base, const struct store_selection *selection, bool by_span, u32 max,
+		      struct store_traces *ret_traces)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+	_cleanup_(asking_done) struct asking e;
+	int r;
+
+	asking_init(&e);
+	clickhouse_sql_traces(&store->schema, selection, by_span, max, &e.sql);
+	r = ask(store, NULL, &e, CLICKHOUSE_TRACES);
+	return r < 0 ? r : was_read(store, clickhouse_answer_traces(&e.tuples, max, ret_traces));
+}
+
+/* ---- Changes -------------------------------------------------------------------------------- */
+
+static int get_extent(struct clickhouse_store *store, struct clickhouse *server, struct clickhouse_extent *ret_extent)
+{
+	_cleanup_(asking_done) struct asking e;
+	int r;
+
+	asking_init(&e);
+	clickhouse_sql_extent(&store->schema, &e.sql);
+	r = ask(store, server, &e, CLICKHOUSE_EXTENT);
+	return r < 0 ? r : was_read(store, clickhouse_answer_extent(&e.tuples, ret_extent));
+}
+
+/* That the server went away or came back is a change, too: pages are to say so. */
+static void look(struct clickhouse_store *store)
+{
+	struct clickhouse_extent extent = { 0 };
+	bool is_away = get_extent(store, store->watching, &extent) < 0;
+
+	pthread_mutex_lock(&store->lock);
+	if (is_away != store->is_away || (!is_away && memcmp(&extent, &store->extent, sizeof(extent))))
+		atomic_fetch_add(&store->generation, 1);
+	store->is_away = is_away;
+	if (!is_away)
+		store->extent = extent;
+	store->looked_ns = monotonic_ns();
+	pthread_mutex_unlock(&store->lock);
+}
+
+static bool is_wanted(const struct clickhouse_store *store)
+{
+	return store->wanted_ns && monotonic_ns() - store->wanted_ns < WANTED_NS;
+}
+
+/* Under the lock: until it is time to look again, and somebody wants to know; or until the end. */
+static void wait_for_turn(struct clickhouse_store *store)
+{
+	while (!store->stop) {
+		u64 next_ns = store->looked_ns + LOOK_EACH_NS;
+		struct timespec until = { (time_t)(next_ns / SECOND_NS), (long)(next_ns % SECOND_NS) };
+
+		if (!is_wanted(store))
+			(void)pthread_cond_wait(&store->changed, &store->lock);
+		else if (monotonic_ns() < next_ns)
+			(void)pthread_cond_timedwait(&store->changed, &store->lock, &until);
+		else
+			return;
+	}
+}
+
+static void *watch(void *arg)
+{
+	struct clickhouse_store *store = arg;
+
+	pthread_mutex_lock(&store->lock);
+	for (wait_for_turn(store); !store->stop; wait_for_turn(store)) {
+		pthread_mutex_unlock(&store->lock);
+		look(store);
+		pthread_mutex_lock(&store->lock);
+	}
+	pthread_mutex_unlock(&store->lock);
+	return NULL;
+}
+
+/* What nobody looked at for a while may have changed. */
+static u64 get_generation(struct store *base)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+
+	pthread_mutex_lock(&store->lock);
+	if (!is_wanted(store)) {
+		atomic_fetch_add(&store->generation, 1);
+		pthread_cond_signal(&store->changed);
+	}
+	store->wanted_ns = monotonic_ns();
+	pthread_mutex_unlock(&store->lock);
+	return atomic_load(&store->generation);
+}
+
+/* ---- What there is ---------------------------------------------------------------------------- */
+
+static int get_parts(struct clickhouse_store *store, struct clickhouse_parts *ret_parts)
+{
+	_cleanup_(asking_done) struct asking e;
+	int r;
+
+	asking_init(&e);
+	clickhouse_sql_parts(&store->schema, &e.sql);
+	r = ask(store, NULL, &e, CLICKHOUSE_PARTS);
+	return r < 0 ? r : was_read(store, clickhouse_answer_parts(&e.tuples, ret_parts));
+}
+
+static int get_stats(struct store *base, struct store_stats *ret_stats)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+	struct clickhouse_extent extent;
+	struct clickhouse_parts parts = { 0 };
+	int r = get_extent(store, NULL, &extent);
+
+	if (r < 0)
+		return r;
+	/* Who may not look at the server's own tables does not see how large they are. */
+	(void)get_parts(store, &parts);
+	*ret_stats = (struct store_stats){ .bytes = parts.bytes, .nodes = parts.stacks,
+					   .generation = get_generation(base) };
+	ret_stats->levels[0] = (struct db_level){ .blocks = parts.parts ? parts.parts : extent.samples != 0,
+						  .bytes = parts.bytes, .rows = extent.samples,
+						  .first_ns = extent.first_ns, .last_ns = extent.last_ns };
+	return 0;
+}
+
+/* Nobody wrote any: CPUs are charted from samples. */
+static int get_series(struct store *base, const char *host, u64 from_ns, u64 to_ns, u32 rows_max,
+		      struct series_rows *ret_rows)
+{
+	*ret_rows = (struct series_rows){ 0 };
+	return 0;
+}
+
+static void explain(struct store *base, struct buf *why)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+
+	pthread_mutex_lock(&store->lock);
+	buf_addf(why, "%s", store->why);
+	pthread_mutex_unlock(&store->lock);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------- */
+
+static void end_watcher(struct clickhouse_store *store)
+{
+	if (!store->has_watcher)
+		return;
+	pthread_mutex_lock(&store->lock);
+	store->stop = true;
+	pthread_cond_signal(&store->changed);
+	pthread_mutex_unlock(&store->lock);
+	pthread_join(store->watcher, NULL);
+}
+
+static void store_free(struct store *base)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+
+	end_watcher(store);
+	clickhouse_free(store->watching);
+	while (store->idle_count)
+		clickhouse_free(store->idle[--store->idle_count]);
+	pthread_cond_destroy(&store->changed);
+	pthread_mutex_destroy(&store->lock);
+	free(store->base.host);
+	free(store);
+}
+
+static const struct store_ops clickhouse_ops = {
+	.name = "clickhouse",
+	.flame = get_flame,
+	.chart = get_chart,
+	.heat = get_heat,
+	.values = get_values,
+	.traces = get_traces,
+	.series = get_series,
+	.stats = get_stats,
+	.generation = get_generation,
+	.explain = explain,
+	.free = store_free,
+};
+
+static int start_watcher(struct clickhouse_store *store, struct buf *why)
+{
+	struct clickhouse_options options = store->options;
+	sigset_t all, before;
+	int r;
+
+	options.timeout_ns = LOOK_TIMEOUT_NS;
+	r = clickhouse_new(&options, &store->watching, why);
+	if (r < 0)
+		return r;
+	/* Signals are main's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(&store->watcher, NULL, watch, store);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	store->has_watcher = r == 0;
+	if (r == 0)
+		pthread_setname_np(store->watcher, "wick: changes");
+	return r;
+}
+
+int store_open_clickhouse(const struct store_clickhouse_options *options, struct store **ret_store, struct buf *why)
+{
+	struct clickhouse_store *store = calloc(1, sizeof(*store));
+	pthread_condattr_t attributes;
+	int r;
+
+	if (!store)
+		return -ENOMEM;
+	store->base.ops = &clickhouse_ops;
+	store->options = options->server;
+	store->schema.database = options->server.database;
+	atomic_init(&store->generation, clock_ns(CLOCK_REALTIME) / 1000000);
+	pthread_mutex_init(&store->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&store->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	store->base.host = strdup(options->host);
+	r = store->base.host ? start_watcher(store, why) : -ENOMEM;
+	if (r < 0) {
+		store_free(&store->base);
+		return r;
+	}
+	*ret_store = &store->base;
+	return 0;
+}

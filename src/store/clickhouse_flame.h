@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A tree of functions from what a ClickHouse server summed up (clickhouse_sql.h): its nodes come first, then the frames
+ * that they have. What the server says is from outside: nodes without a way to the root are left out, frames that it
+ * does not tell are [unknown].
+ */
+#ifndef STORE_CLICKHOUSE_FLAME_H
+#define STORE_CLICKHOUSE_FLAME_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/interner.h"
+#include "store/flame.h"
+
+struct tuples;
+
+struct clickhouse_flame {
+	struct arena arena;
+	struct interner labels;
+	struct interner nodes;		/* by label and number of the server */
+	struct interner frames;		/* by number of the server */
+	struct clickhouse_node *rows;	/* of nodes */
+	u32 row_cap;
+	u32 *frame_at;			/* of frames: in the flame, 0: not there yet */
+	u32 frame_cap;
+	struct flame *flame;
+};
+
+/* -ENOMEM. */
+int clickhouse_flame_init(struct clickhouse_flame *f);
+void clickhouse_flame_done(struct clickhouse_flame *f);
+
+/* Answers to clickhouse_sql_nodes(), _frames() and _units(), in this order. -EBADMSG, -ENOMEM; -E2BIG: more nodes. */
+int clickhouse_flame_nodes(struct clickhouse_flame *f, struct tuples *tuples, u32 nodes_max);
+int clickhouse_flame_frames(struct clickhouse_flame *f, struct tuples *tuples);
+int clickhouse_flame_units(struct clickhouse_flame *f, struct tuples *tuples);
+
+/* The tree; grouped: with a label's values as outermost frames. */
+int clickhouse_flame_finish(struct clickhouse_flame *f, bool grouped, struct flame **ret_flame);
+
+#endif

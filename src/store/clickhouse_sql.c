@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/clickhouse_sql.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "clickhouse/sql.h"
+
+/* The last whole second that a DateTime64(9) has. */
+#define TIME_MAX_NS ((u64)INT64_MAX / SECOND_NS * SECOND_NS)
+#define NANOSECONDS "toUnixTimestamp64Nano(Timestamp)"
+
+/* ---- Labels ------------------------------------------------------------------------------- */
+
+/* A label is the text of a column; that of a number is "" for the one which says that it is not known. */
+static const struct label_column {
+	enum samples_column column;
+	const char *unknown;	/* NULL: it is text */
+} label_columns[STORE_LABEL_COUNT] = {
+	[STORE_HOST] = { SAMPLES_HOST, NULL },
+	[STORE_SERVICE] = { SAMPLES_SERVICE, NULL },
+	[STORE_NAMESPACE] = { SAMPLES_NAMESPACE, NULL },
+	[STORE_POD] = { SAMPLES_POD, NULL },
+	[STORE_CONTAINER] = { SAMPLES_CONTAINER, NULL },
+	[STORE_PROCESS] = { SAMPLES_PROCESS, NULL },
+	[STORE_EXECUTABLE] = { SAMPLES_EXECUTABLE, NULL },
+	[STORE_PID] = { SAMPLES_PID, "0" },
+	[STORE_TYPE] = { SAMPLES_SAMPLE_TYPE, NULL },
+	[STORE_UNIT] = { SAMPLES_SAMPLE_UNIT, NULL },
+	[STORE_PERIOD] = { SAMPLES_PERIOD, "0" },
+	[STORE_THREAD] = { SAMPLES_THREAD, NULL },
+	[STORE_TID] = { SAMPLES_TID, "0" },
+	[STORE_CPU] = { SAMPLES_CPU, "-1" },
+	[STORE_TRACE] = { SAMPLES_TRACE, NULL },
+	[STORE_SPAN] = { SAMPLES_SPAN, NULL },
+};
+
+static void add_label(struct buf *out, enum store_label label)
+{
+	const struct label_column *l = &label_columns[label];
+	const char *name;
+	u32 count;
+
+	if (label == STORE_LABEL_COUNT) {
+		buf_addf(out, "''");
+		return;
+	}
+	name = clickhouse_columns(CLICKHOUSE_SAMPLES, &count)[l->column].name;
+	if (l->unknown)
+		buf_addf(out, "if(%s = %s, '', toString(%s))", name, l->unknown, name);
+	else
+		buf_addf(out, "toString(%s)", name);
+}
+
+/* ---- The selection ------------------------------------------------------------------------ */
+
+static void add_time(struct buf *out, u64 time_ns)
+{
+	buf_addf(out, "fromUnixTimestamp64Nano(%llu, 'UTC')", time_ns < TIME_MAX_NS ? time_ns : TIME_MAX_NS);
+}
+
+static void add_filter(struct buf *out, const struct store_filter *filter)
+{
+	static const char *const operators[] = { [STORE_EQUAL] = " = ", [STORE_NOT_EQUAL] = " != ",
+						 [STORE_CONTAINS] = ", " };
+	bool is_part = filter->match == STORE_CONTAINS;
+
+	buf_addf(out, is_part ? " AND position(" : " AND ");
+	add_label(out, filter->label);
+	buf_addf(out, "%s", operators[filter->match]);
+	sql_add_literal(out, filter->value, strlen(filter->value));
+	buf_addf(out, is_part ? ") > 0" : "");
+}
+
+/* FROM the samples WHERE they are in it. */
+static void add_selected(struct buf *out, const struct clickhouse_schema *schema,
+			 const struct store_selection *selection)
+{
+	buf_addf(out, "FROM ");
+	clickhouse_add_table(schema, CLICKHOUSE_SAMPLES, out);
+	buf_addf(out, " WHERE Timestamp >= ");
+	add_time(out, selection->from_ns);
+	buf_addf(out, " AND Timestamp < ");
+	add_time(out, selection->to_ns);
+	for (u32 i = 0; i < selection->filter_count; i++)
+		add_filter(out, &selection->filters[i]);
+}
+
+/* FROM the stacks of those samples, some of them several times. */
+static void add_stacks(struct buf *out, const struct clickhouse_schema *schema,
+		       const struct store_selection *selection)
+{
+	buf_addf(out, "FROM ");
+	clickhouse_add_table(schema, CLICKHOUSE_STACKS, out);
+	buf_addf(out, " WHERE Day >= toDate(");
+	add_time(out, selection->from_ns);
+	buf_addf(out, ") AND Day <= toDate(");
+	add_time(out, selection->to_ns);
+	buf_addf(out, ") AND StackHash IN (SELECT StackHash ");
+	add_selected(out, schema, selection);
+	buf_addf(out, ")");
+}
+
+/* ---- Flame graphs --------------------------------------------------------------------------- */
+
+/* Where there is a name it does not matter at which address of its function a sample was taken. */
+#define FRAME_HASHES								\
+	"arrayMap((f, s, l, a, m, b, t, d) -> cityHash64(f, s, l, if(f = '', a, 0), m, b, toString(t), d > 0), " \
+	"Functions, Files, StartLines, Addresses, Mappings, BuildIds, FrameTypes, InlineDepths)"
+
+void clickhouse_sql_nodes(const struct clickhouse_schema *schema, const struct store_selection *selection,
+			  enum store_label group_by, u32 nodes_max, struct buf *out)
+{
+	buf_addf(out, "SELECT Label, toUInt32(Depth), Node, Parent, Frame, toInt64(sum(Total)) AS NodeTotal, "
+		      "toInt64(sumIf(Total, Depth = length(Frames))) FROM (SELECT Label, Total, "
+		      "arrayPushFront(arrayReverse(Hashes), 0) AS Frames, "
+		      "arrayPushFront(arrayCumSum(arrayMap((f, i) -> cityHash64(f, i), arrayReverse(Hashes), "
+		      "arrayEnumerate(Hashes))), 0) AS Nodes FROM (SELECT StackHash, ");
+	add_label(out, group_by);
+	buf_addf(out, " AS Label, sum(Value) AS Total ");
+	add_selected(out, schema, selection);
+	buf_addf(out, " GROUP BY StackHash, Label) AS Sums LEFT JOIN (SELECT StackHash, " FRAME_HASHES " AS Hashes ");
+	add_stacks(out, schema, selection);
+	buf_addf(out, " LIMIT 1 BY StackHash) AS Stacks ON Sums.StackHash = Stacks.StackHash) "
+		      "ARRAY JOIN Frames AS Frame, Nodes AS Node, arrayPushFront(arrayPopBack(Nodes), 0) AS Parent, "
+		      "arrayEnumerate(Frames) AS Depth GROUP BY Label, Depth, Node, Parent, Frame "
+		      "ORDER BY NodeTotal DESC, Depth LIMIT %u", nodes_max);
+}
+
+void clickhouse_sql_frames(const struct clickhouse_schema *schema, const struct store_selection *selection,
+			   struct buf *out)
+{
+	buf_addf(out, "SELECT Frame, any(F), any(S), any(L), any(if(F = '', A, 0)), any(M), any(B), any(toString(T)), "
+		      "any(toUInt8(D > 0)) FROM (SELECT * ");
+	add_stacks(out, schema, selection);
+	buf_addf(out, ") ARRAY JOIN " FRAME_HASHES " AS Frame, Functions AS F, Files AS S, StartLines AS L, "
+		      "Addresses AS A, Mappings AS M, BuildIds AS B, FrameTypes AS T, InlineDepths AS D "
+		      "GROUP BY Frame");
+}
+
+void clickhouse_sql_units(const struct clickhouse_schema *schema, const struct store_selection *selection,
+			  struct buf *out)
+{
+	buf_addf(out, "SELECT toString(min(SampleUnit)), toString(max(SampleUnit)), min(Period), max(Period) ");
+	add_selected(out, schema, selection);
+}
+
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+#define AMOUNT \
+	"sum(toFloat64(Value) * multiIf(SampleUnit = 'nanoseconds', 1., Period > 0, toFloat64(Period), 1000000000.))"
+
+void clickhouse_sql_chart(const struct clickhouse_schema *schema, const struct store_selection *selection,
+			  enum store_label by, u32 bucket_count, u32 lines_max, struct buf *out)
+{
+	buf_addf(out, "SELECT toUInt8(Label NOT IN (SELECT ");
+	add_label(out, by);
+	buf_addf(out, " AS Label ");
+	add_selected(out, schema, selection);
+	buf_addf(out, " GROUP BY Label ORDER BY " AMOUNT " DESC, Label LIMIT %u)) AS IsRest, "
+		      "if(IsRest, '', Label) AS Line, Bucket, sum(Amount) FROM (SELECT ", lines_max);
+	add_label(out, by);
+	buf_addf(out, " AS Label, toUInt32(intDiv(toUInt128(" NANOSECONDS " - %llu) * %u, %llu)) AS Bucket, " AMOUNT
+		      " AS Amount ",
+		 selection->from_ns, bucket_count, selection->to_ns - selection->from_ns);
+	add_selected(out, schema, selection);
+	buf_addf(out, " GROUP BY Label, Bucket) GROUP BY IsRest, Line, Bucket ORDER BY IsRest, Line, Bucket");
+}
+
+void clickhouse_sql_heat(const struct clickhouse_schema *schema, const struct store_selection *selection, u64 from_ns,
+			 u32 rows, struct buf *out)
+{
+	buf_addf(out, "SELECT toUInt32(intDiv((" NANOSECONDS " - %llu), 1000000000) * %u + "
+		      "intDiv((" NANOSECONDS " - %llu) %% 1000000000 * %u, 1000000000)) AS Cell, "
+		      "toUInt32(least(count(), 4294967295)) ", from_ns, rows, from_ns, rows);
+	add_selected(out, schema, selection);
+	buf_addf(out, " GROUP BY Cell");
+}
+
+void clickhouse_sql_values(const struct clickhouse_schema *schema, const struct store_selection *selection,
+			   enum store_label label, u32 max, struct buf *out)
+{
+	buf_addf(out, "SELECT ");
+	add_label(out, label);
+	buf_addf(out, " AS Label, toInt64(sum(Value)) AS Total ");
+	add_selected(out, schema, selection);
+	buf_addf(out, " GROUP BY Label ORDER BY Total DESC, Label LIMIT %u", max);
+}
+
+void clickhouse_sql_traces(const struct clickhouse_schema *schema, const struct store_selection *selection,
+			   bool by_span, u32 max, struct buf *out)
+{
+	buf_addf(out, "SELECT TraceId, %s AS Span, toUInt32(uniqExact(SpanId)), count(), toInt64(sum(Value)) AS Total, "
+		      "min(" NANOSECONDS "), max(" NANOSECONDS "), toString(argMin(HostName, Timestamp)), "
+		      "toString(argMin(ServiceName, Timestamp)), toString(argMin(ProcessName, Timestamp)) ",
+		 by_span ? "SpanId" : "''");
+	add_selected(out, schema, selection);
+	buf_addf(out, " AND TraceId != '' GROUP BY TraceId, Span ORDER BY Total DESC, TraceId, Span LIMIT %u", max);
+}
+
+/* ---- What there is ------------------------------------------------------------------------------ */
+
+void clickhouse_sql_extent(const struct clickhouse_schema *schema, struct buf *out)
+{
+	buf_addf(out, "SELECT count(), toUnixTimestamp64Nano(min(Timestamp)), toUnixTimestamp64Nano(max(Timestamp)) "
+		      "FROM ");
+	clickhouse_add_table(schema, CLICKHOUSE_SAMPLES, out);
+}
+
+void clickhouse_sql_parts(const struct clickhouse_schema *schema, struct buf *out)
+{
+	const char *database = schema->database, *stacks = clickhouse_table_name(schema, CLICKHOUSE_STACKS);
+	const char *samples = clickhouse_table_name(schema, CLICKHOUSE_SAMPLES);
+
+	buf_addf(out, "SELECT countIf(table = ");
+	sql_add_literal(out, samples, strlen(samples));
+	buf_addf(out, "), sum(bytes_on_disk), sumIf(rows, table = ");
+	sql_add_literal(out, stacks, strlen(stacks));
+	buf_addf(out, ") FROM system.parts WHERE active AND database = ");
+	if (database && *database)
+		sql_add_literal(out, database, strlen(database));
+	else
+		buf_addf(out, "currentDatabase()");
+	buf_addf(out, " AND table IN (");
+	sql_add_literal(out, samples, strlen(samples));
+	buf_addf(out, ", ");
+	sql_add_literal(out, stacks, strlen(stacks));
+	buf_addf(out, ")");
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions to a store as statements for ClickHouse, about the tables of clickhouse/schema.h. Pure text: what a user
+ * gave stands in it only as a literal. Each is followed by the types of its answer's columns, which
+ * clickhouse_answer.h reads.
+ *
+ * A tree is summed up by the server. A frame is known by a hash of all that tells it from others, a node by the sum of
+ * the hashes of its path's frames and their depths, so that one pass over a stack gives all of its nodes:
+ *
+ *	stack	main  f  g	frames	0  F(main)  F(f)  F(g)		0 is the root's
+ *				nodes	0  H(F(main),1)  + H(F(f),2)  + H(F(g),3)
+ */
+#ifndef STORE_CLICKHOUSE_SQL_H
+#define STORE_CLICKHOUSE_SQL_H
+
+#include "clickhouse/schema.h"
+#include "store/store.h"
+
+/* Label, depth from 1 on, node, parent, frame, total, self: the largest nodes_max, parents before their children. */
+#define CLICKHOUSE_NODES "String, UInt32, UInt64, UInt64, UInt64, Int64, Int64"
+void clickhouse_sql_nodes(const struct clickhouse_schema *schema, const struct store_selection *selection,
+			  enum store_label group_by, u32 nodes_max, struct buf *out);
+
+/* Frame, function, file, line, address, path of the mapping, build id, type, is inlined. */
+#define CLICKHOUSE_FRAMES "UInt64, String, String, UInt32, UInt64, String, String, String, UInt8"
+void clickhouse_sql_frames(const struct clickhouse_schema *schema, const struct store_selection *selection,
+			   struct buf *out);
+
+/* The first and the last unit and period there are, by value. One row. */
+#define CLICKHOUSE_UNITS "String, String, UInt64, UInt64"
+void clickhouse_sql_units(const struct clickhouse_schema *schema, const struct store_selection *selection,
+			  struct buf *out);
+
+/* Is it not among the lines_max largest? Value of the label, bucket, nanoseconds of CPU (or 1e9 times the values). */
+#define CLICKHOUSE_CHART "UInt8, String, UInt32, Float64"
+void clickhouse_sql_chart(const struct clickhouse_schema *schema, const struct store_selection *selection,
+			  enum store_label by, u32 bucket_count, u32 lines_max, struct buf *out);
+
+/* Cell, samples in it; cells of a second stand together. */
+#define CLICKHOUSE_HEAT "UInt32, UInt32"
+void clickhouse_sql_heat(const struct clickhouse_schema *schema, const struct store_selection *selection, u64 from_ns,
+			 u32 rows, struct buf *out);
+
+/* Text, total; the largest first. */
+#define CLICKHOUSE_VALUES "String, Int64"
+void clickhouse_sql_values(const struct clickhouse_schema *schema, const struct store_selection *selection,
+			   enum store_label label, u32 max, struct buf *out);
+
+/* Trace, span, number of spans, samples, value, first and last ns, host, service, process; the largest first. */
+#define CLICKHOUSE_TRACES "String, String, UInt32, UInt64, Int64, Int64, Int64, String, String, String"
+void clickhouse_sql_traces(const struct clickhouse_schema *schema, const struct store_selection *selection,
+			   bool by_span, u32 max, struct buf *out);
+
+/* Samples, first and last time in ns: from what the server knows of its files. One row. */
+#define CLICKHOUSE_EXTENT "UInt64, Int64, Int64"
+void clickhouse_sql_extent(const struct clickhouse_schema *schema, struct buf *out);
+
+/* Parts, their bytes on disk, stacks in them. One row; not every user may ask. */
+#define CLICKHOUSE_PARTS "UInt64, UInt64, UInt64"
+void clickhouse_sql_parts(const struct clickhouse_schema *schema, struct buf *out);
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/clickhouse_sql.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "test.h"
+
+#define TABLE "`fleet`.`wick_samples`"
+#define RANGE									\
+	"Timestamp >= fromUnixTimestamp64Nano(1000000000, 'UTC') AND Timestamp < "	\
+	"fromUnixTimestamp64Nano(61000000000, 'UTC')"
+#define SELECTED "FROM " TABLE " WHERE " RANGE
+
+static const struct clickhouse_schema schema = { .database = "fleet" };
+static struct store_selection selection = { .from_ns = 1000000000, .to_ns = 61000000000 };
+
+static struct buf begin(void)
+{
+	struct buf sql;
+
+	selection.filter_count = 0;
+	buf_init(&sql, 65536);
+	return sql;
+}
+
+static void expect(struct buf *sql, const char *text)
+{
+	EQ(buf_err(sql), 0);
+	STREQ(sql->data, text);
+	buf_done(sql);
+}
+
+static void add_filter(enum store_label label, enum store_match match, const char *value)
+{
+	selection.filters[selection.filter_count++] = (struct store_filter){ label, match, value };
+}
+
+TEST(clickhouse_sql_values_are_the_largest)
+{
+	struct buf sql = begin();
+
+	clickhouse_sql_values(&schema, &selection, STORE_PROCESS, 12, &sql);
+	expect(&sql, "SELECT toString(ProcessName) AS Label, toInt64(sum(Value)) AS Total " SELECTED
+		     " GROUP BY Label ORDER BY Total DESC, Label LIMIT 12");
+}
+
+TEST(clickhouse_sql_has_what_users_give_as_literals_only)
+{
+	static const char evil[] = "'; DROP TABLE x --\\' `\n";
+	struct buf sql = begin();
+
+	add_filter(STORE_HOST, STORE_EQUAL, evil);
+	add_filter(STORE_PID, STORE_NOT_EQUAL, "7");
+	add_filter(STORE_CPU, STORE_CONTAINS, "1' OR '1'='1");
+	clickhouse_sql_values(&schema, &selection, STORE_THREAD, 1, &sql);
+	expect(&sql, "SELECT toString(ThreadName) AS Label, toInt64(sum(Value)) AS Total " SELECTED
+		     " AND toString(HostName) = '\\'; DROP TABLE x --\\\\\\' \\`\\x0A'"
+		     " AND if(ProcessId = 0, '', toString(ProcessId)) != '7'"
+		     " AND position(if(Cpu = -1, '', toString(Cpu)), '1\\' OR \\'1\\'=\\'1') > 0"
+		     " GROUP BY Label ORDER BY Total DESC, Label LIMIT 1");
+}
+
+TEST(clickhouse_sql_knows_every_label)
+{
+	static const char *const columns[STORE_LABEL_COUNT] = {
+		[STORE_HOST] = "HostName", [STORE_SERVICE] = "ServiceName", [STORE_NAMESPACE] = "Namespace",
+		[STORE_POD] = "PodName", [STORE_CONTAINER] = "ContainerId", [STORE_PROCESS] = "ProcessName",
+		[STORE_EXECUTABLE] = "ExecutablePath", [STORE_PID] = "ProcessId", [STORE_TYPE] = "SampleType",
+		[STORE_UNIT] = "SampleUnit", [STORE_PERIOD] = "Period", [STORE_THREAD] = "ThreadName",
+		[STORE_TID] = "ThreadId", [STORE_CPU] = "Cpu", [STORE_TRACE] = "TraceId", [STORE_SPAN] = "SpanId",
+	};
+
+	for (u32 i = 0; i < STORE_LABEL_COUNT; i++) {
+		struct buf sql = begin();
+		char text[64];
+
+		clickhouse_sql_values(&schema, &selection, i, 1, &sql);
+		snprintf(text, sizeof(text), "toString(%s)", columns[i]);
+		OK(strstr(sql.data, text));
+		buf_done(&sql);
+	}
+}
+
+TEST(clickhouse_sql_of_times_that_no_column_has)
+{
+	struct store_selection wide = { .from_ns = 0, .to_ns = UINT64_MAX };
+	struct buf sql = begin();
+
+	clickhouse_sql_units(&schema, &wide, &sql);
+	expect(&sql, "SELECT toString(min(SampleUnit)), toString(max(SampleUnit)), min(Period), max(Period) FROM " TABLE
+		     " WHERE Timestamp >= fromUnixTimestamp64Nano(0, 'UTC') AND Timestamp < "
+		     "fromUnixTimestamp64Nano(9223372036000000000, 'UTC')");
+}
+
+#define HASHES									\
+	"arrayMap((f, s, l, a, m, b, t, d) -> cityHash64(f, s, l, if(f = '', a, 0), m, b, toString(t), d > 0), " \
+	"Functions, Files, StartLines, Addresses, Mappings, BuildIds, FrameTypes, InlineDepths)"
+#define STACKS									\
+	"FROM `fleet`.`wick_stacks` WHERE Day >= toDate(fromUnixTimestamp64Nano(1000000000, 'UTC')) AND Day <= " \
+	"toDate(fromUnixTimestamp64Nano(61000000000, 'UTC')) AND StackHash IN (SELECT StackHash " SELECTED
+
+TEST(clickhouse_sql_sums_up_a_tree)
+{
+	struct buf sql = begin();
+
+	add_filter(STORE_TYPE, STORE_EQUAL, "samples");
+	clickhouse_sql_nodes(&schema, &selection, STORE_LABEL_COUNT, 100, &sql);
+	expect(&sql, "SELECT Label, toUInt32(Depth), Node, Parent, Frame, toInt64(sum(Total)) AS NodeTotal, "
+		     "toInt64(sumIf(Total, Depth = length(Frames))) FROM (SELECT Label, Total, "
+		     "arrayPushFront(arrayReverse(Hashes), 0) AS Frames, arrayPushFront(arrayCumSum(arrayMap((f, i) -> "
+		     "cityHash64(f, i), arrayReverse(Hashes), arrayEnumerate(Hashes))), 0) AS Nodes "
+		     "FROM (SELECT StackHash, '' AS Label, sum(Value) AS Total " SELECTED
+		     " AND toString(SampleType) = 'samples' GROUP BY StackHash, Label) AS Sums "
+		     "LEFT JOIN (SELECT StackHash, " HASHES " AS Hashes " STACKS
+		     " AND toString(SampleType) = 'samples') LIMIT 1 BY StackHash) AS Stacks "
+		     "ON Sums.StackHash = Stacks.StackHash) "
+		     "ARRAY JOIN Frames AS Frame, Nodes AS Node, arrayPushFront(arrayPopBack(Nodes), 0) AS Parent, "
+		     "arrayEnumerate(Frames) AS Depth GROUP BY Label, Depth, Node, Parent, Frame "
+		     "ORDER BY NodeTotal DESC, Depth LIMIT 100");
+	sql = begin();
+	clickhouse_sql_frames(&schema, &selection, &sql);
+	expect(&sql, "SELECT Frame, any(F), any(S), any(L), any(if(F = '', A, 0)), any(M), any(B), any(toString(T)), "
+		     "any(toUInt8(D > 0)) FROM (SELECT * " STACKS ")) ARRAY JOIN " HASHES " AS Frame, Functions AS F, "
+		     "Files AS S, StartLines AS L, Addresses AS A, Mappings AS M, BuildIds AS B, FrameTypes AS T, "
+		     "InlineDepths AS D GROUP BY Frame");
+}
+
+#define AMOUNT \
+	"sum(toFloat64(Value) * multiIf(SampleUnit = 'nanoseconds', 1., Period > 0, toFloat64(Period), 1000000000.))"
+
+TEST(clickhouse_sql_charts)
+{
+	struct buf sql = begin();
+
+	clickhouse_sql_chart(&schema, &selection, STORE_HOST, 30, 5, &sql);
+	expect(&sql, "SELECT toUInt8(Label NOT IN (SELECT toString(HostName) AS Label " SELECTED
+		     " GROUP BY Label ORDER BY " AMOUNT " DESC, Label LIMIT 5)) AS IsRest, "
+		     "if(IsRest, '', Label) AS Line, Bucket, sum(Amount) FROM (SELECT toString(HostName) AS Label, "
+		     "toUInt32(intDiv(toUInt128(toUnixTimestamp64Nano(Timestamp) - 1000000000) * 30, 60000000000)) "
+		     "AS Bucket, " AMOUNT " AS Amount " SELECTED
+		     " GROUP BY Label, Bucket) GROUP BY IsRest, Line, Bucket ORDER BY IsRest, Line, Bucket");
+	sql = begin();
+	clickhouse_sql_heat(&schema, &selection, 1000000000, 50, &sql);
+	expect(&sql, "SELECT toUInt32(intDiv((toUnixTimestamp64Nano(Timestamp) - 1000000000), 1000000000) * 50 + "
+		     "intDiv((toUnixTimestamp64Nano(Timestamp) - 1000000000) % 1000000000 * 50, 1000000000)) AS Cell, "
+		     "toUInt32(least(count(), 4294967295)) " SELECTED " GROUP BY Cell");
+}
+
+TEST(clickhouse_sql_of_traces_and_their_spans)
+{
+	for (int by_span = 0; by_span < 2; by_span++) {
+		struct buf sql = begin();
+
+		clickhouse_sql_traces(&schema, &selection, by_span, 9, &sql);
+		OK(!strncmp(sql.data, by_span ? "SELECT TraceId, SpanId AS Span, " : "SELECT TraceId, '' AS Span, ",
+			    by_span ? 32 : 28));
+		OK(strstr(sql.data, SELECTED " AND TraceId != '' GROUP BY TraceId, Span "
+					     "ORDER BY Total DESC, TraceId, Span LIMIT 9"));
+		buf_done(&sql);
+	}
+}
+
+TEST(clickhouse_sql_of_what_there_is)
+{
+	struct buf sql = begin();
+
+	clickhouse_sql_extent(&schema, &sql);
+	expect(&sql, "SELECT count(), toUnixTimestamp64Nano(min(Timestamp)), toUnixTimestamp64Nano(max(Timestamp)) "
+		     "FROM " TABLE);
+	sql = begin();
+	clickhouse_sql_parts(&schema, &sql);
+	expect(&sql, "SELECT countIf(table = 'wick_samples'), sum(bytes_on_disk), "
+		     "sumIf(rows, table = 'wick_stacks') "
+		     "FROM system.parts WHERE active AND database = 'fleet' AND table IN ('wick_samples', "
+		     "'wick_stacks')");
+}
