@@ -90,6 +90,9 @@ golden flags-unknown 1 validate -colection-agent=collector:4317
 golden options 0 components --options batch
 golden options-unknown 1 components --options bacth
 
+for file in "$ROOT"/deploy/*.yaml; do
+	check "deploy/${file##*/} is valid" "$WICK" validate --config="$file"
+done
 check 'docs/config.md is current' "$ROOT/tools/docs.sh" --check "$WICK"
 "$WICK" components >"$WORK/components"
 check 'components prints YAML' "$WICK" print-config --validate=false --config="$WORK/components"
