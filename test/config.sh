@@ -83,7 +83,7 @@ golden gate-unknown 1 validate --config=base.yaml --feature-gates=service.profil
 golden flags 0 print-config -collection-agent=collector:4317 -disable-tls -samples-per-second=50 -t=all -v
 golden flags-otlp 0 print-config --enable-profiling-otlp --profiling-otlp-endpoint=collector:4317 --profiling-otlp-insecure
 golden flags-datadog 0 print-config --enable-profiling-datadog --profiling-datadog-service=shop --profiling-datadog-env=prod --profiling-interval=30
-golden flags-later 1 print-config --enable-profiling-perfdata
+golden flags-perfdata 0 print-config --enable-profiling-perfdata --profiling-perfdata-path=/var/lib/profiles --profiling-interval=30
 golden flags-nowhere 1 print-config -samples-per-second=50
 golden flags-value 1 validate -collection-agent=collector:4317 -samples-per-second=many
 golden flags-unknown 1 validate -colection-agent=collector:4317

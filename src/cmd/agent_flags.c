@@ -198,6 +198,7 @@ static void put_exporters(struct buf *yaml, const struct agent_flags *flags)
 	if (flags->perfdata) {
 		buf_addf(yaml, "  perfdata:\n");
 		put(yaml, 4, "path", flags->perfdata_path);
+		put_interval(yaml, "interval", flags);
 	}
 }
 

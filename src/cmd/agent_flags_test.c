@@ -121,6 +121,7 @@ TEST(agent_flags_write_several_outputs)
 	       "    interval: 60s\n"
 	       "  perfdata:\n"
 	       "    path: \"/var/p\"\n"
+	       "    interval: 60s\n"
 	       "service:\n"
 	       "  pipelines:\n"
 	       "    profiles:\n"

@@ -57,6 +57,18 @@ static int stamped_name(const char *path, u64 unix_ns, bool local_time, char ret
 	return len < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
+int rotation_move(int directory_fd, const char *from, const char *to)
+{
+	if (renameat2(directory_fd, from, directory_fd, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL)
+		return -errno;
+	/* Some file systems cannot promise not to replace: then look first. */
+	if (faccessat(directory_fd, to, F_OK, 0) == 0)
+		return -EEXIST;
+	return renameat(directory_fd, from, directory_fd, to) < 0 ? -errno : 0;
+}
+
 int rotation_rename(const char *path, u64 unix_ns, bool local_time)
 {
 	char name[PATH_MAX];
@@ -66,12 +78,7 @@ int rotation_rename(const char *path, u64 unix_ns, bool local_time)
 
 		if (r < 0)
 			return r;
-		if (renameat2(AT_FDCWD, path, AT_FDCWD, name, RENAME_NOREPLACE) == 0)
-			return 0;
-		r = -errno;
-		/* Some file systems cannot promise not to replace: then look first. */
-		if (r == -EINVAL)
-			r = access(name, F_OK) == 0 ? -EEXIST : rename(path, name) < 0 ? -errno : 0;
+		r = rotation_move(AT_FDCWD, path, name);
 		if (r != -EEXIST)
 			return r;
 	}

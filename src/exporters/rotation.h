@@ -10,6 +10,9 @@
 
 #include "abi.h"
 
+/* Renames, in one directory, but never over a file that is there: -EEXIST. -errno. */
+int rotation_move(int directory_fd, const char *from, const char *to);
+
 /* Renames the file; one millisecond later if there is a file of that name. -errno. */
 int rotation_rename(const char *path, u64 unix_ns, bool local_time);
 

@@ -59,7 +59,6 @@ const char *component_advice(enum component_kind kind, const char *type)
 		{ COMPONENT_EXPORTER, "kafka", SEND_ON },
 		{ COMPONENT_EXPORTER, "load_balancing", SEND_ON },
 		{ COMPONENT_EXPORTER, "loadbalancing", SEND_ON },
-		{ COMPONENT_EXPORTER, "perfdata", "wick does not write perf.data files yet" },
 		{ COMPONENT_EXPORTER, "splunk_hec", SEND_ON },
 		{ COMPONENT_RECEIVER, "kafka", "let an OTel Collector read it and send profiles here by OTLP" },
 		{ COMPONENT_RECEIVER, "profilingextension", "the profiling receiver does what it did" },

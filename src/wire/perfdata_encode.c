@@ -39,6 +39,10 @@ _Static_assert(sizeof(struct perf_event_attr) >= PERFDATA_ATTR_BYTES, "the kerne
 #define CHAIN_MAX ((PERFDATA_RECORD_MAX - SAMPLE_BYTES) / 8)
 #define CHAIN_RESERVE 2u
 
+/* What is gathered before it is written to a file. Past it comes at most one record and its names. */
+#define FLUSH_BYTES ((size_t)1 << 20)
+#define FILE_BUFFER_MAX ((size_t)1 << 30)
+
 struct thread {
 	u32 pid, tid;
 	bool is_told;		/* its name is in the file */
@@ -58,6 +62,8 @@ struct encoder {
 	const struct profile *p;
 	const struct perfdata_options *options;
 	struct buf *out;
+	int fd;					/* where out goes when there is enough of it, or -1 */
+	u64 flushed;				/* bytes that went there */
 	struct perfdata_stats stats;
 	struct sample_types types;
 	struct perfdata_described events[SAMPLE_TYPES_MAX];
@@ -109,6 +115,25 @@ static void end_record(struct encoder *e, size_t start)
 
 	if (!buf_err(e->out))
 		memcpy(e->out->data + start + offsetof(struct perf_event_header, size), &bytes, sizeof(bytes));
+}
+
+/* Of what is complete. A failure sticks to the buffer. */
+static void flush(struct encoder *e)
+{
+	size_t done = 0;
+
+	while (e->fd >= 0 && !buf_err(e->out) && done < e->out->len) {
+		ssize_t n = write(e->fd, e->out->data + done, e->out->len - done);
+
+		if (n > 0)
+			done += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			e->out->err = n == 0 ? -EIO : -errno;
+	}
+	if (e->fd < 0 || buf_err(e->out))
+		return;
+	e->flushed += done;
+	e->out->len = 0;
 }
 
 /* A text of at most max bytes with its NUL, filled up to a multiple of 8. True if it was cut. */
@@ -341,6 +366,8 @@ static int put_samples(struct encoder *e, const struct profile_set *set, const s
 		put_comm(e, row, w.time_ns);
 		if (w.weight || sample->value_count != 1)
 			put_sample(e, event, &e->threads[row], &w);
+		if (e->out->len > FLUSH_BYTES)
+			flush(e);
 	}
 	return buf_err(e->out);
 }
@@ -511,10 +538,23 @@ static void put_features(struct encoder *e, struct perfdata_header *header)
 	struct perfdata_facts facts = {
 		.profile = e->p, .host = e->options->host, .maps = &e->maps, .events = e->events,
 		.event_count = e->types.count, .first_ns = e->first_ns, .last_ns = e->last_ns,
-		.cpu_count = e->cpu_count,
+		.cpu_count = e->cpu_count, .before = e->flushed,
 	};
 
 	perfdata_features_put(&facts, e->out, header->features);
+}
+
+static int put_header(struct encoder *e, const struct perfdata_header *header)
+{
+	flush(e);
+	e->stats.bytes = e->flushed + e->out->len;
+	if (buf_err(e->out))
+		return buf_err(e->out);
+	if (e->fd < 0)
+		memcpy(e->out->data, header, sizeof(*header));
+	else if (pwrite(e->fd, header, sizeof(*header), 0) != sizeof(*header))
+		return -EIO;
+	return 0;
 }
 
 /* The header comes first and is known last. */
@@ -535,11 +575,9 @@ static int put_file(struct encoder *e)
 	if (r < 0)
 		return r;
 	end_record(e, begin_record(e, PERFDATA_RECORD_FINISHED_ROUND, 0));
-	header.data.bytes = e->out->len - header.data.offset;
+	header.data.bytes = e->flushed + e->out->len - header.data.offset;
 	put_features(e, &header);
-	if (!buf_err(e->out))
-		memcpy(e->out->data, &header, sizeof(header));
-	return buf_err(e->out);
+	return put_header(e, &header);
 }
 
 static int prepare(struct encoder *e)
@@ -566,8 +604,8 @@ static int prepare(struct encoder *e)
 	return r < 0 ? r : each_set(e, describe_set);
 }
 
-int perfdata_write(const struct profile *profile, const struct perfdata_options *options, struct buf *out,
-		   struct perfdata_stats *ret_stats)
+static int write_to(const struct profile *profile, const struct perfdata_options *options, struct buf *out, int fd,
+		    struct perfdata_stats *ret_stats)
 {
 	static const struct perfdata_options none;
 	_cleanup_(encoder_freep) struct encoder *e = calloc(1, sizeof(*e));
@@ -578,6 +616,7 @@ int perfdata_write(const struct profile *profile, const struct perfdata_options 
 		return -ENOMEM;
 	e->p = profile;
 	e->out = out;
+	e->fd = fd;
 	e->options = options ? options : &none;
 	arena_init(&e->arena, PAIRS_BYTES_MAX);
 	interner_init(&e->pairs, &e->arena, PROFILE_TABLE_MAX);
@@ -588,6 +627,54 @@ int perfdata_write(const struct profile *profile, const struct perfdata_options 
 	if (r == 0 && ret_stats)
 		*ret_stats = e->stats;
 	return r;
+}
+
+int perfdata_write(const struct profile *profile, const struct perfdata_options *options, struct buf *out,
+		   struct perfdata_stats *ret_stats)
+{
+	return write_to(profile, options, out, -1, ret_stats);
+}
+
+int perfdata_write_file(const struct profile *profile, const struct perfdata_options *options, int fd,
+			struct perfdata_stats *ret_stats)
+{
+	_cleanup_(buf_done) struct buf out;
+
+	buf_init(&out, FILE_BUFFER_MAX);
+	return write_to(profile, options, &out, fd, ret_stats);
+}
+
+/* ---- In advance ------------------------------------------------------------------------------ */
+
+static u64 estimate_set(const struct profile *p, const struct profile_set *set, u64 *times)
+{
+	u64 bytes = 0;
+
+	for (u32 i = 0; i < set->sample_count; i++) {
+		struct indices locations = p->stacks.at[set->samples[i].stack];
+		u64 count = set->samples[i].time_count ? set->samples[i].time_count : 1, entries = 2;
+
+		for (u32 k = 0; k < locations.count; k++) {
+			u32 lines = p->locations.at[locations.at[k]].line_count;
+
+			entries += lines ? lines : 1;
+		}
+		bytes += count * (SAMPLE_BYTES + 8 * (entries < CHAIN_MAX ? entries : CHAIN_MAX));
+		*times += count;
+	}
+	return bytes;
+}
+
+u64 perfdata_estimate(const struct profile *profile, u64 *ret_times)
+{
+	u64 bytes = 0;
+
+	*ret_times = 0;
+	for (u32 i = 0; i < profile->resources.count; i++)
+		for (u32 s = 0; s < profile->resources.at[i].scope_count; s++)
+			for (u32 k = 0; k < profile->resources.at[i].scopes[s].set_count; k++)
+				bytes += estimate_set(profile, &profile->resources.at[i].scopes[s].sets[k], ret_times);
+	return bytes;
 }
 
 int perfdata_encode(const struct profile *profile, struct buf *out)

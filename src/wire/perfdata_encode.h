@@ -33,6 +33,7 @@ struct perfdata_options {
 };
 
 struct perfdata_stats {
+	u64 bytes;
 	u64 samples;		/* written */
 	u64 stacks_cut;		/* of those: too long for a record, [truncated] at the root */
 	u64 names_cut;		/* too long for a name */
@@ -43,5 +44,12 @@ struct perfdata_stats {
 int perfdata_write(const struct profile *profile, const struct perfdata_options *options, struct buf *out,
 		   struct perfdata_stats *ret_stats);
 int perfdata_encode(const struct profile *profile, struct buf *out);
+
+/* The same into a file that is empty, so that memory does not grow with it. -errno of writing, too. */
+int perfdata_write_file(const struct profile *profile, const struct perfdata_options *options, int fd,
+			struct perfdata_stats *ret_stats);
+
+/* About how many bytes its samples take, without names. ret_times: how many they will be. */
+u64 perfdata_estimate(const struct profile *profile, u64 *ret_times);
 
 #endif

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/perfdata_encode.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/perf_event.h>
+#include <sys/mman.h>
 
 #include "base/cursor.h"
 #include "base/hex.h"
@@ -489,6 +492,31 @@ TEST(perfdata_is_well_formed_whatever_the_profile)
 
 		write_and_list(p, NULL, &l, &stats);
 	}
+}
+
+TEST(perfdata_is_the_same_in_a_file)
+{
+	_cleanup_(profile_freep) struct profile *p = profile_new();
+	_cleanup_(buf_done) struct buf b;
+	_cleanup_(closep) int fd = memfd_create("perfdata", MFD_CLOEXEC);
+	struct profile_set *set = add_process(p);
+	u32 stack[1000];
+	struct perfdata_stats stats;
+	char *bytes;
+
+	for (u32 i = 0; i < 1000; i++)
+		stack[i] = add_location(p, 0, 0, NAMES("f"));
+	for (u32 i = 0; i < 1000; i++)
+		set_times(p, add_sample(p, set, stack, i + 1, 1), (u64[]){ i + 1 }, 1);
+	buf_init(&b, BYTES_MAX);
+	EQ(perfdata_write(p, NULL, &b, NULL), 0);
+	EQ(perfdata_write_file(p, NULL, fd, &stats), 0);
+	OK(b.len > (1 << 20));
+	EQ(stats.bytes, b.len);
+	bytes = test_keep(malloc(b.len));
+	EQ(pread(fd, bytes, b.len, 0), b.len);
+	EQ(memcmp(bytes, b.data, b.len), 0);
+	EQ(perfdata_write_file(p, NULL, open("/dev/full", O_WRONLY | O_CLOEXEC), &stats), -ENOSPC);
 }
 
 TEST(perfdata_says_what_is_known_of_the_machine)

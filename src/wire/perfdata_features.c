@@ -228,7 +228,7 @@ void perfdata_features_put(const struct perfdata_facts *facts, struct buf *out, 
 		ret_bits[features[i].feature / 64] |= 1ull << features[i].feature % 64;
 	}
 	for (u32 i = 0; i < count; i++) {
-		sections[i].offset += out->len + (count - i) * sizeof(sections[0]);
+		sections[i].offset += facts->before + out->len + (count - i) * sizeof(sections[0]);
 		buf_add(out, &sections[i], sizeof(sections[i]));
 	}
 	buf_add(out, contents.data, contents.len);

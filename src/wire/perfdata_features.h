@@ -24,6 +24,7 @@ struct perfdata_facts {
 	u32 event_count;
 	u64 first_ns, last_ns;				/* times of samples; 0: there are none */
 	u32 cpu_count;					/* the highest that was seen, plus 1 */
+	u64 before;					/* bytes of the file that are not in out any more */
 };
 
 /* Appends the table of sections and what they point to. ret_bits: those that are there. */
