@@ -64,6 +64,12 @@ static bool is_here(const struct perfread_about *about)
 	return uname(&uts) == 0 && !strcmp(about->host, uts.nodename);
 }
 
+/* A file that is cut does not say where it is from: it is most likely looked at where it was made, as perf takes it. */
+static bool may_be_here(const struct perfread_about *about)
+{
+	return !*about->host || is_here(about);
+}
+
 /* By build id; without one, the same release on the same machine. */
 static bool is_running_kernel(const struct profile *p, const struct profile_mapping *m,
 			      const struct perfread_about *about)
@@ -217,14 +223,14 @@ static void count_names(const struct profile *p, struct perf_names_stats *stats)
 int perf_names_add(struct profile *profile, const struct perfread_about *about, struct binary_finder *finder,
 		   struct symbolizer *symbolizer, struct perf_names_stats *ret_stats)
 {
-	struct frame_names_options options = { .max = FRAMES_MAX, .trusts_paths = is_here(about) };
+	struct frame_names_options options = { .max = FRAMES_MAX, .trusts_paths = may_be_here(about) };
 	struct perf_names_stats stats = { .kernel_problem = "" };
 	struct frame_names_stats native = { 0 };
 	int r = frame_names_add(profile, finder, symbolizer, &options, &native);
 
 	if (r == 0)
 		r = add_kernel(profile, about, symbolizer, &stats);
-	for (u32 i = 1; i < profile->mappings.count && r == 0 && is_here(about); i++)
+	for (u32 i = 1; i < profile->mappings.count && r == 0 && may_be_here(about); i++)
 		r = add_perf_map(profile, i);
 	if (r < 0)
 		return r;

@@ -3,9 +3,9 @@
  * Names for the frames of a perf.data file, from files of this machine:
  *
  *	native		by build id, as the symbolize processor does; debuginfod if $DEBUGINFOD_URLS is set.
- *			Without one by path, if the file was recorded here
+ *			Without one by path, unless the file was recorded elsewhere
  *	kernel		/proc/kallsyms, if it is the running kernel; if it was started again since, where it lies now
- *	generated code	/tmp/perf-PID.map, if the file was recorded here
+ *	generated code	/tmp/perf-PID.map, likewise
  *
  * What is found nowhere stays an address.
  */

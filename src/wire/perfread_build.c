@@ -30,6 +30,7 @@ struct build {
 	struct arena arena;
 	u32 *sets;				/* by number of the key: index in the scope */
 	u32 set_cap;
+	u32 cpu_event;				/* whose periods are CPU time; past the last: none */
 };
 
 static void build_done(struct build *b)
@@ -48,6 +49,17 @@ static void build_done(struct build *b)
 	profile_free(b->profile);
 }
 
+/* The first of those that count CPU time; any others go by their names. */
+static u32 find_cpu(const struct perfread_gather *g, const struct perfread_events *events)
+{
+	u32 first = 0;
+
+	while (first < events->count && first < g->event_cap &&
+	       (!perfread_event_is_time(&events->at[first]) || !g->events[first].count))
+		first++;
+	return first;
+}
+
 static int build_init(struct build *b)
 {
 	const struct perfread_gather *g = b->gather;
@@ -61,6 +73,7 @@ static int build_init(struct build *b)
 	b->scopes = calloc(g->system->program_count, sizeof(*b->scopes));
 	if (!b->profile || !b->mappings || !b->locations || !b->stacks || !b->scopes)
 		return -ENOMEM;
+	b->cpu_event = find_cpu(g, b->events);
 	b->native = profile_add_attribute_string(b->profile, "profile.frame.type", "native");
 	b->kernel = profile_add_attribute_string(b->profile, "profile.frame.type", "kernel");
 	return profile_err(b->profile);
@@ -93,13 +106,20 @@ static u32 build_mapping(struct build *b, u32 number)
 	return profile_add_mapping(b->profile, &mapping);
 }
 
-/* Kernel code that was reported by name. */
+static bool is_named_only(const struct perfread_system *system, u32 region)
+{
+	return perfread_system_file(system, perfread_system_region(system, region)->file)->kind == PERFREAD_NAME;
+}
+
+/* The name that the file itself has for what is there. */
 static const char *symbol_of(const struct perfread_system *system, u32 region)
 {
 	const struct perfread_object *file =
 		region ? perfread_system_file(system, perfread_system_region(system, region)->file) : NULL;
 
-	return file && file->kind == PERFREAD_SYMBOL ? perfread_system_text(system, file->path) : NULL;
+	if (!file || (file->kind != PERFREAD_SYMBOL && file->kind != PERFREAD_NAME))
+		return NULL;
+	return perfread_system_text(system, file->path);
 }
 
 static u32 build_location(struct build *b, const struct perfread_frame *frame)
@@ -108,8 +128,9 @@ static u32 build_location(struct build *b, const struct perfread_frame *frame)
 	struct profile_location location = { .address = frame->address };
 	struct profile_line line = { 0 };
 	u32 type = frame->space == PERFREAD_KERNEL_SPACE ? b->kernel : b->native;
+	bool is_place = frame->region && !is_named_only(b->gather->system, frame->region);
 
-	if (frame->region) {
+	if (is_place) {
 		if (!b->mappings[frame->region])
 			b->mappings[frame->region] = build_mapping(b, frame->region);
 		location.mapping = b->mappings[frame->region];
@@ -120,7 +141,11 @@ static u32 build_location(struct build *b, const struct perfread_frame *frame)
 		location.lines = &line;
 		location.line_count = 1;
 	}
-	location.attributes = (struct indices){ &type, 1 };
+	/* What has only a name is of any kind, and where it stands means nothing. */
+	if (symbol && !is_place)
+		location.address = 0;
+	else
+		location.attributes = (struct indices){ &type, 1 };
 	return profile_add_location(b->profile, &location);
 }
 
@@ -164,7 +189,8 @@ static int build_program(struct build *b, u32 number)
 	struct keyvalue attributes[4];
 	u32 count = 0;
 
-	attributes[count++] = (struct keyvalue){ STR("process.pid"), { .kind = ANY_INT, .integer = program->pid } };
+	attributes[count++] = (struct keyvalue){ STR("process.pid"),
+						 { .kind = ANY_INT, .integer = (s32)program->pid } };
 	if (program->name)
 		attributes[count++] = text_attribute("process.executable.name",
 						     perfread_system_text(b->gather->system, program->name));
@@ -193,10 +219,10 @@ static int build_programs(struct build *b)
 	return r;
 }
 
-/* Do values of the event count its samples, of one period each, or are they its periods? */
-static bool counts_samples(const struct build *b, u32 event)
+/* Do values of the event count periods, or are they the periods? */
+static bool counts_periods(const struct build *b, u32 event)
 {
-	return perfread_event_is_time(&b->events->at[event]) && !b->gather->events[event].varies;
+	return event == b->cpu_event && !b->gather->events[event].varies;
 }
 
 static struct profile_type add_type(struct build *b, const char *type, const char *unit)
@@ -209,15 +235,23 @@ static void build_types(struct build *b, struct profile_set *set, u32 number)
 	const struct perfread_event *event = &b->events->at[number];
 	const struct perfread_event_sum *sum = &b->gather->events[number];
 	struct profile_type cpu = add_type(b, "cpu", "nanoseconds");
-	char name[PERFREAD_EVENT_NAME];
+	char name[PERFREAD_EVENT_NAME], *unit;
 
 	perfread_event_name(event, name);
-	set->period = sum->varies ? 0 : sum->period;
-	if (perfread_event_is_time(event)) {
+	if (number == b->cpu_event) {
+		set->period = sum->varies ? 0 : sum->period;
 		set->sample_type = sum->varies ? cpu : add_type(b, "samples", "count");
 		set->period_type = cpu;
-	} else {
-		set->sample_type = set->period_type = add_type(b, name, "count");
+		return;
+	}
+	/* wick writes what perf has no event for as output of a BPF program, with its unit in the name. */
+	unit = perfread_event_is_output(event) ? strrchr(name, ':') : NULL;
+	if (unit)
+		*unit++ = '\0';
+	set->sample_type = add_type(b, name, unit ? unit : perfread_event_is_time(event) ? "nanoseconds" : "count");
+	if (!sum->differs && !perfread_event_is_output(event)) {
+		set->period_type = set->sample_type;
+		set->period = sum->period;
 	}
 }
 
@@ -292,7 +326,9 @@ static int build_sample(struct build *b, u32 number)
 	const struct perfread_sample_key *key = interner_get(&g->samples, number)->at;
 	struct profile_set *set = build_set(b, key);
 	struct profile_sample *sample = set ? profile_add_sample(b->profile, set) : NULL;
-	bool counts = counts_samples(b, key->event);
+	const struct perfread_event_sum *sum = &g->events[key->event];
+	bool counts = counts_periods(b, key->event);
+	s64 divisor = counts ? sum->period : 1, value;
 
 	if (!sample)
 		return profile_err(b->profile) ? profile_err(b->profile) : -ENOMEM;
@@ -301,15 +337,17 @@ static int build_sample(struct build *b, u32 number)
 	sample->stack = b->stacks[key->stack];
 	sample->attributes = build_attributes(b, key);
 	if (g->lacks_times) {
+		value = g->sums[number].periods / divisor;
 		sample->value_count = 1;
-		sample->values = profile_copy(b->profile, counts ? &g->sums[number].count : &g->sums[number].periods,
-					      sizeof(s64));
+		sample->values = profile_copy(b->profile, &value, sizeof(value));
 		return profile_err(b->profile);
 	}
 	sample->time_count = b->first_tick[number + 1] - b->first_tick[number];
 	sample->times_unix_ns = profile_copy(b->profile, b->times + b->first_tick[number],
 					     sample->time_count * sizeof(*b->times));
-	if (!counts) {
+	for (u32 i = b->first_tick[number]; i < b->first_tick[number + 1]; i++)
+		b->periods[i] /= divisor;
+	if (!counts || sum->differs) {
 		sample->value_count = sample->time_count;
 		sample->values = profile_copy(b->profile, b->periods + b->first_tick[number],
 					      sample->value_count * sizeof(*b->periods));

@@ -148,6 +148,11 @@ bool perfread_event_is_time(const struct perfread_event *event)
 	       (event->config == PERF_COUNT_SW_CPU_CLOCK || event->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
+bool perfread_event_is_output(const struct perfread_event *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_BPF_OUTPUT;
+}
+
 void perfread_event_name(const struct perfread_event *event, char ret_name[PERFREAD_EVENT_NAME])
 {
 	static const char *const hardware[] = { "cycles", "instructions", "cache-references", "cache-misses",
@@ -271,6 +276,7 @@ static void read_numbers(struct cursor *c, const struct perfread_event *event, s
 		cursor_skip(c, 4);
 		s->has_cpu = true;
 	}
+	s->fixed_period = event->is_freq || event->period > INT64_MAX ? 0 : (s64)event->period;
 	period = event->is_freq || !event->period ? 1 : event->period;
 	if (type & PERF_SAMPLE_PERIOD)
 		period = cursor_uint(c, 8);

@@ -45,6 +45,7 @@ struct perfread_sample {
 	bool has_tid, has_time, has_cpu;
 	u64 ip, time_ns;
 	s64 period;
+	s64 fixed_period;		/* which the event was to have; 0: perf chose it */
 	struct cursor chain;		/* u64 each: addresses, and markers of what they are */
 	bool has_chain;
 	u64 regs_abi, regs_mask;	/* user registers: those of the mask, u64 each */
@@ -71,6 +72,9 @@ int perfread_events_update(struct perfread_events *events, struct cursor bytes);
 
 /* What perf calls the event, if the file does not say. */
 void perfread_event_name(const struct perfread_event *event, char ret_name[PERFREAD_EVENT_NAME]);
+
+/* Is it the output of a BPF program? */
+bool perfread_event_is_output(const struct perfread_event *event);
 
 /* Does a period of it count nanoseconds of CPU time? */
 bool perfread_event_is_time(const struct perfread_event *event);

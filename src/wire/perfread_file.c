@@ -60,6 +60,38 @@ static void read_header(struct perfread_file *r, struct cursor c)
 	}
 }
 
+static bool has_feature(const struct perfdata_header *h, u32 feature)
+{
+	return feature < PERFDATA_FEATURES && h->features[feature / 64] >> feature % 64 & 1;
+}
+
+/* Where a feature lies. False: the file does not have it. */
+static bool find_feature(const struct perfread_file *r, u32 feature, struct perfdata_section *ret_section)
+{
+	u64 before = 0;
+	struct cursor c;
+
+	if (!has_feature(&r->header, feature))
+		return false;
+	for (u32 i = 0; i < feature; i++)
+		before += has_feature(&r->header, i);
+	c = part(r, r->header.data.offset + r->header.data.bytes + before * sizeof(*ret_section), sizeof(*ret_section));
+	*ret_section = read_section(&c);
+	return !c.bad;
+}
+
+static bool has_all_features(const struct perfread_file *r)
+{
+	for (u32 i = 0; i < PERFDATA_FEATURES; i++) {
+		struct perfdata_section s;
+
+		if (has_feature(&r->header, i) &&
+		    (!find_feature(r, i, &s) || s.offset > r->bytes || s.bytes > r->bytes - s.offset))
+			return false;
+	}
+	return true;
+}
+
 int perfread_file_init(struct perfread_file *r, const void *at, size_t bytes)
 {
 	struct cursor c;
@@ -83,6 +115,7 @@ int perfread_file_init(struct perfread_file *r, const void *at, size_t bytes)
 		return -EBADMSG;
 	} else {
 		read_header(r, cursor_of(at, bytes));
+		r->is_cut |= !has_all_features(r);
 	}
 	return 0;
 }
@@ -112,24 +145,11 @@ bool perfread_file_attr(const struct perfread_file *r, u32 number, struct cursor
 	return true;
 }
 
-static bool has_feature(const struct perfdata_header *h, u32 feature)
-{
-	return feature < PERFDATA_FEATURES && h->features[feature / 64] >> feature % 64 & 1;
-}
-
 bool perfread_file_feature(const struct perfread_file *r, u32 feature, struct cursor *ret_bytes)
 {
 	struct perfdata_section section;
-	struct cursor c;
-	u64 before = 0;
 
-	if (!has_feature(&r->header, feature))
-		return false;
-	for (u32 i = 0; i < feature; i++)
-		before += has_feature(&r->header, i);
-	c = part(r, r->header.data.offset + r->header.data.bytes + before * sizeof(section), sizeof(section));
-	section = read_section(&c);
-	if (c.bad)
+	if (!find_feature(r, feature, &section))
 		return false;
 	*ret_bytes = part(r, section.offset, section.bytes);
 	return true;

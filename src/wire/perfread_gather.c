@@ -70,7 +70,7 @@ static bool is_symbol_start(const struct perfread_system *system, const struct p
 {
 	const struct perfread_region *region = map ? perfread_system_region(system, map->region) : NULL;
 
-	return region && region->offset == va && perfread_system_file(system, region->file)->kind == PERFREAD_SYMBOL;
+	return region && region->offset == va && perfread_system_file(system, region->file)->kind >= PERFREAD_SYMBOL;
 }
 
 static int push_kernel(struct perfread_gather *g, u64 va, bool is_return)
@@ -221,8 +221,9 @@ static int add_event(struct perfread_gather *g, const struct perfread_sample *sa
 		return r;
 	event = &g->events[sample->event];
 	if (!event->count++)
-		event->period = sample->period;
-	event->varies |= event->period != sample->period;
+		event->period = sample->fixed_period ? sample->fixed_period : sample->period;
+	event->differs |= sample->period != event->period;
+	event->varies |= !sample->period || !event->period || sample->period % event->period;
 	if (sample->has_time) {
 		if (!g->first_ns || sample->time_ns < g->first_ns)
 			g->first_ns = sample->time_ns;

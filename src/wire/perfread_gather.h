@@ -38,8 +38,9 @@ struct perfread_sum {
 /* What all samples of an event have. */
 struct perfread_event_sum {
 	u64 count;
-	s64 period;		/* of the first */
-	bool varies;		/* others have another */
+	s64 period;		/* as the event says, else of the first */
+	bool differs;		/* others have another ... */
+	bool varies;		/* ... that is not a multiple of it */
 };
 
 struct perfread_gather {

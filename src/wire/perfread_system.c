@@ -354,12 +354,12 @@ static int read_ksymbol(struct perfread_system *s, const struct perfread_record 
 {
 	struct cursor c = record->body;
 	struct perfread_range map = { .start_va = cursor_uint(&c, 8) };
-	struct perfread_object file = { .kind = PERFREAD_SYMBOL };
+	struct perfread_object file = { 0 };
 	u64 bytes = cursor_uint(&c, 4);
 	u32 flags;
 	int r;
 
-	cursor_skip(&c, 2);
+	file.kind = cursor_uint(&c, 2) == PERF_RECORD_KSYMBOL_TYPE_BPF ? PERFREAD_SYMBOL : PERFREAD_NAME;
 	flags = (u32)cursor_uint(&c, 2);
 	if (c.bad || flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER)
 		return 0;

@@ -27,7 +27,8 @@ enum perfread_kind {
 	PERFREAD_FILE,		/* a file of a process, "[vdso]" */
 	PERFREAD_JIT,		/* memory of a process: /tmp/perf-PID.map may tell */
 	PERFREAD_KERNEL,	/* the kernel, or a module */
-	PERFREAD_SYMBOL,	/* kernel code that was reported by name: the file is the name */
+	PERFREAD_SYMBOL,	/* a BPF program, reported by name: the file is the name */
+	PERFREAD_NAME,		/* other code that is: what wick writes for any function */
 };
 
 /* Keys of interners: no padding that is not zeroed. */
