@@ -25,6 +25,7 @@ struct go_string {
 /* Room to read into, in the kernel part of a map. */
 struct go_room {
 	struct go_string key, value;
+	volatile u64 bytes;
 	u64 text[GO_TEXT_BYTES / 8];
 };
 
@@ -76,6 +77,11 @@ static inline int go_sign_text(go_reader from, const struct go_string *string, s
 	if (bytes > GO_TEXT_BYTES)
 		return -1;
 	__builtin_memset(room->text, 0, sizeof(room->text));
+	/* Looked at where it is used: the verifier of v5.10 forgets what it knew of a number that was on the stack. */
+	room->bytes = bytes;
+	bytes = room->bytes & (2 * GO_TEXT_BYTES - 1);
+	if (bytes > GO_TEXT_BYTES)
+		return -1;
 	if (bytes && go_read(from, room->text, (u32)bytes, string->va))
 		return -1;
 	LOOP_NO_UNROLL
