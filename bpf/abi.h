@@ -161,6 +161,28 @@ struct runtime_slot {
 _Static_assert(sizeof(struct runtime_slot) == 512, "array values are rounded up to 8 bytes");
 
 /*
+ * What a language's program has copied of the objects behind a frame when it first met it: by the time the frame is
+ * to be named, the process may have freed them, or be gone. A map `kept` of such an object holds them.
+ */
+#define KEPT_PIECES      4
+#define KEPT_PIECE_BYTES 248
+#define KEPT_MAX         2048
+
+struct kept_key {
+	u32 pid, lang;
+	u64 id[2];		/* the language's own: what tells its frames apart */
+};
+
+struct kept_piece {
+	u64 va;			/* 0: none */
+	u8 bytes[KEPT_PIECE_BYTES];
+};
+
+struct kept_objects {
+	struct kept_piece piece[KEPT_PIECES];
+};
+
+/*
  * ---- Filters ------------------------------------------------------------
  */
 enum filter_kind { FILTER_NONE, FILTER_PIDS, FILTER_CGROUP };

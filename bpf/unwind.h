@@ -31,6 +31,7 @@
 _Static_assert(WORDS_MAX >= KERNEL_FRAMES_MAX + USER_WORDS_MAX, "the frames fit");
 
 #define STATE_WORDS 16
+#define MET_MAX 128		/* a power of two */
 
 /* What the unwinder of a language says of the frame it was asked about. */
 enum step {
@@ -65,6 +66,7 @@ struct unwind {
 	u32 langs_off;		/* bit n: runtime n has no program; its code is walked as native */
 	u32 stack_switches;	/* from one stack to another so far */
 	u64 user_va_mask;	/* bits of a user address; the rest of a return address is its signature (arm64) */
+	u64 met[MET_MAX];	/* frames that this CPU has met before, of any process: see unwind_meet() */
 	u64 state[STATE_WORDS];	/* the language's own, of this walk */
 	u64 slot[SLOT_WORDS];	/* the language's words of this process */
 	struct trace_record trace;
@@ -90,6 +92,17 @@ static inline int unwind_push(struct unwind *u, u64 frame)
 	u->trace.user_count++;
 	u->frame_count++;
 	return 0;
+}
+
+/* True if a frame, by a word that tells it from others, was not met lately: then its objects are worth keeping. */
+static inline int unwind_meet(struct unwind *u, u64 frame)
+{
+	u64 *met = &u->met[(frame ^ frame >> 7 ^ frame >> 20) & (MET_MAX - 1)];
+
+	if (*met == frame)
+		return 0;
+	*met = frame;
+	return 1;
 }
 
 static inline int unwind_push_pair(struct unwind *u, u64 first, u64 second)

@@ -104,11 +104,47 @@ u32 lang_file_known(void)
 	return known;
 }
 
+/* From copies. */
+static long kept_read(const struct kept_objects *kept, u64 va, void *to, size_t bytes)
+{
+	for (u32 i = 0; i < KEPT_PIECES; i++) {
+		const struct kept_piece *p = &kept->piece[i];
+		u64 offset = va - p->va;
+
+		if (!p->va || va < p->va || offset >= sizeof(p->bytes))
+			continue;
+		if (bytes > sizeof(p->bytes) - offset)
+			bytes = sizeof(p->bytes) - offset;
+		memcpy(to, p->bytes + offset, bytes);
+		return (long)bytes;
+	}
+	return -EFAULT;
+}
+
+long lang_read_part(const struct lang_process *process, u64 va, void *to, size_t bytes)
+{
+	int r;
+
+	if (process->kept)
+		return kept_read(process->kept, va, to, bytes);
+	r = lang_read(process, va, to, bytes);
+	return r < 0 ? r : (long)bytes;
+}
+
+int lang_recall(const struct lang_process *process, u32 lang, u64 id_0, u64 id_1, struct kept_objects *ret_kept)
+{
+	struct kept_key key = { .pid = process->pid, .lang = lang, .id = { id_0, id_1 } };
+
+	return process->recall ? process->recall(process->recall_arg, &key, ret_kept) : -ENOENT;
+}
+
 int lang_read(const struct lang_process *process, u64 va, void *to, size_t bytes)
 {
 	struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)va, bytes };
 	ssize_t got;
 
+	if (process->kept)
+		return kept_read(process->kept, va, to, bytes) == (long)bytes ? 0 : -EFAULT;
 	if (process->is_gone)
 		return -ESRCH;
 	got = process_vm_readv((pid_t)process->pid, &here, 1, &there, 1, 0);

@@ -14,6 +14,8 @@
 #include "exe/lang_file.h"
 #include "lang/list.h"
 
+struct kept_objects;
+struct kept_key;
 struct lang_names;
 struct maps;
 struct unwind;
@@ -26,6 +28,10 @@ struct lang_process {
 	u64 serial;			/* never that of another program */
 	const struct maps *maps;	/* its executable mappings, sorted */
 	bool is_gone;			/* its memory is no more, and its pid may be another's */
+	const struct kept_objects *kept;	/* if not NULL, memory is read from these copies instead */
+	/* Finds what the language's program has kept: 0, or -ENOENT. NULL: nothing is. */
+	int (*recall)(void *arg, const struct kept_key *key, struct kept_objects *ret_kept);
+	void *recall_arg;
 };
 
 /* Where in the process the runtime's file is. */
@@ -98,6 +104,12 @@ u32 lang_left_out(const char *tracers);
  * if the process is gone.
  */
 int lang_read(const struct lang_process *process, u64 va, void *to, size_t bytes);
+
+/* As much of it as there is from there on, of a copy that was cut: how many bytes, at least one. */
+long lang_read_part(const struct lang_process *process, u64 va, void *to, size_t bytes);
+
+/* The copies that the kernel half has kept of these objects: 0, or -ENOENT. */
+int lang_recall(const struct lang_process *process, u32 lang, u64 id_0, u64 id_1, struct kept_objects *ret_kept);
 
 /* One word; 0 where it cannot be read. */
 u64 lang_read_word(const struct lang_process *process, u64 va);

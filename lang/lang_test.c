@@ -40,3 +40,20 @@ TEST(lang_reads_memory_that_is_there)
 	self.is_gone = true;
 	EQ(lang_read(&self, (u64)(uintptr_t)&word, &to, sizeof(to)), -ESRCH);
 }
+
+TEST(lang_reads_copies_where_memory_was_kept)
+{
+	struct kept_objects kept = { .piece = { { .va = 0x1000 }, { .va = 0x2000 } } };
+	struct lang_process process = { .is_gone = true, .kept = &kept };
+	u8 to[KEPT_PIECE_BYTES + 1];
+
+	memset(kept.piece[1].bytes, 'b', sizeof(kept.piece[1].bytes));
+	EQ(lang_read(&process, 0x2008, to, 8), 0);
+	EQ(to[7], 'b');
+	EQ(lang_read_part(&process, 0x2000 + KEPT_PIECE_BYTES - 3, to, 8), 3);
+	EQ(lang_read(&process, 0x2000 + KEPT_PIECE_BYTES - 3, to, 8), -EFAULT);
+	EQ(lang_read(&process, 0x2000, to, sizeof(to)), -EFAULT);
+	EQ(lang_read_part(&process, 0x2000 + KEPT_PIECE_BYTES, to, 1), -EFAULT);
+	EQ(lang_read_part(&process, 0xfff, to, 1), -EFAULT);
+	EQ(lang_read(&process, 0, to, 1), -EFAULT);
+}

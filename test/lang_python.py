@@ -34,6 +34,7 @@ SCENARIOS = {
     "unicode_names": ("unicode_names [> größe_長さ [> größe_長さ.<locals>.<listcomp>] [> spin]]",
                       {"größe_長さ": None}),
     "evaluated": ("evaluated [* <module> [> made [> spin]]]", {"made": None}),
+    "passing": ("passing [* <module> [> made [> spin]]]", {"made": None}),
     "threads": (None, {"spin": None}),
     "subinterpreter": (None, {"sub": None}),
     "arrays": ("arrays [* element [> spin]]", {"element": None}),

@@ -44,6 +44,8 @@ static void fill_slot(const struct python_layout *l, u64 runtime_va, struct pyth
 	slot->code_line = l->code_line - slot->code_block;
 	slot->code_file = l->code_file - slot->code_block;
 	slot->code_name = l->code_name - slot->code_block;
+	slot->code_qualname = l->code_qualname;
+	slot->code_lines = l->code_lines;
 	slot->code_start = l->code_start;
 	slot->code_mask = l->frames == PYTHON_SHIMS ? ~3ull : ~0ull;
 	slot->instruction_shift = l->version < PYTHON_VERSION(10);
@@ -145,11 +147,11 @@ static u32 line_of(struct python *python, const struct lang_process *process, co
 	return python_line((u32)l->layout_version, python->lines, bytes, code->line, instruction);
 }
 
-static int resolve(void *state, const struct lang_process *process, const u64 frame[2], struct lang_names *names)
+static int name_code(struct python *python, const struct lang_process *process, const u64 frame[2],
+		     struct lang_names *names)
 {
 	u32 instruction = (u32)(frame[0] >> PYTHON_COOKIE_BITS) & PYTHON_INSTRUCTION_MASK;
 	char function[LANG_TEXT_MAX + 1], file[LANG_TEXT_MAX + 1];
-	struct python *python = state;
 	struct code code;
 	int r;
 
@@ -163,6 +165,19 @@ static int resolve(void *state, const struct lang_process *process, const u64 fr
 		file[0] = 0;
 	lang_names_line(names, function, file, line_of(python, process, &code, instruction));
 	return 0;
+}
+
+/* Of the code object as it is, or as it was when it was first met. */
+static int resolve(void *state, const struct lang_process *process, const u64 frame[2], struct lang_names *names)
+{
+	struct lang_process then = *process;
+	struct kept_objects kept;
+	int r = name_code(state, process, frame, names);
+
+	if (r == 0 || lang_recall(process, LANG_PYTHON, frame[0] & PYTHON_COOKIE_MASK, frame[1], &kept) < 0)
+		return r;
+	then.kept = &kept;
+	return name_code(state, &then, frame, names);
 }
 
 const struct lang_ops python_ops = {

@@ -34,6 +34,7 @@ struct python_slot {
 	u64 frame_previous, frame_code, frame_instruction, frame_owner;	/* owner of 3.11: is_entry */
 	u64 code_block;
 	u64 code_line, code_file, code_name;
+	u64 code_qualname, code_lines;	/* in the code object */
 	u64 code_start;		/* in the code object: its first instruction; unused for PYTHON_OBJECTS */
 	u64 code_mask;		/* a reference to a code object may have tags in its low bits */
 	u64 instruction_shift;	/* of PYTHON_OBJECTS: 1 if instructions are counted in bytes, 0 if in pairs */

@@ -5,6 +5,9 @@
  * needs, and
  *
  *	u64 walk_thread_pointer(void);
+ *	void python_keep(u64 code, u64 cookie, u64 file_va);
+ *
+ * the second of which copies the objects of a frame that is new.
  *
  * The loop calls itself where C code lies between two functions; else one run
  * of it interprets many. Which frames belong to a run is told by its C stack:
@@ -197,6 +200,8 @@ static inline int python_push(struct unwind *u, const struct python_slot *slot, 
 	cookie = python_cookie(file, name, python_half(st, slot->code_line));
 	if (unwind_push_runtime(u, LANG_PYTHON, instruction << PYTHON_COOKIE_BITS | cookie, code))
 		return STEP_END;
+	if (unwind_meet(u, code ^ cookie << FRAME_LANG_SHIFT))
+		python_keep(code, cookie, file);
 	return 0;
 }
 

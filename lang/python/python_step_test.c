@@ -64,6 +64,13 @@ static u64 walk_thread_pointer(void)
 	return THREAD_POINTER;
 }
 
+static u32 kept_count;
+
+static void python_keep(u64 code, u64 cookie, u64 file_va)
+{
+	kept_count++;
+}
+
 static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule);
 
 #include "lang/python/python_step.h"
@@ -183,6 +190,24 @@ TEST(python_step_puts_functions_between_the_c_code_that_calls_them)
 	setup(PYTHON_SHIMS);
 	put_two_runs();
 	STREQ(walked(), "12c3cc");
+}
+
+TEST(python_step_keeps_the_objects_of_frames_that_are_new)
+{
+	u64 met[MET_MAX];
+
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	kept_count = 0;
+	STREQ(walked(), "12c3cc");
+	EQ(kept_count, 3);
+	/* The same stack once more, as the next sample of this CPU. */
+	memcpy(met, u.met, sizeof(met));
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	memcpy(u.met, met, sizeof(met));
+	STREQ(walked(), "12c3cc");
+	EQ(kept_count, 3);
 }
 
 TEST(python_step_shows_a_run_without_frames_as_c)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lang/lang.h"
+#include "lang/named.h"
 #include "lang/python/python_file.h"
 #include "lang/python/python_text.h"
 #include "lang/python/python_thread.h"
@@ -231,5 +232,60 @@ TEST(python_does_not_name_code_that_is_gone)
 	put(code, 120, 0x2000);
 	EQ(python_ops.resolve(state, &process, (u64[]){ python_cookie(0x1000, 0x2000, 1), (u64)code }, NULL), -ESTALE);
 	EQ(python_ops.resolve(state, &process, (u64[]){ 0, 64 }, NULL), -EFAULT);
+	python_ops.detach(state);
+}
+
+/* What the kernel half has copied: a code object, its name, its file, and nothing of its lines. */
+static int recall(void *arg, const struct kept_key *key, struct kept_objects *ret_kept)
+{
+	struct kept_objects *kept = arg;
+
+	if (key->lang != LANG_PYTHON || key->id[1] != kept->piece[0].va)
+		return -ENOENT;
+	*ret_kept = *kept;
+	return 0;
+}
+
+static void keep_text(struct kept_piece *piece, u64 va, const char *text)
+{
+	u8 object[256];
+
+	make_text(object, text, strlen(text), 1, true);
+	piece->va = va;
+	memcpy(piece->bytes, object, sizeof(piece->bytes));
+}
+
+TEST(python_names_code_that_is_gone_by_what_was_kept_of_it)
+{
+	struct kept_objects kept = { .piece[0].va = 0x1000 };
+	struct lang_process process = { .is_gone = true, .recall = recall, .recall_arg = &kept };
+	u64 frame[2] = { python_cookie(0x3000, 0x2000, 7), 0x1000 };
+	const struct window_frame *found;
+	struct python_layout l = layout_of(12);
+	struct runtime_slot slot = { 0 };
+	struct named names;
+	void *state = NULL;
+
+	if (REG_RA == 30)
+		SKIP("not on arm64");
+	EQ(attach(PYTHON_VERSION(12), &slot, &state), 0);
+	named_init(&names);
+	memcpy(kept.piece[0].bytes + l.code_line, &(u32){ 7 }, 4);
+	put(kept.piece[0].bytes, l.code_file, 0x3000);
+	put(kept.piece[0].bytes, l.code_name, 0x2000);
+	put(kept.piece[0].bytes, l.code_qualname, 0x4000);
+	put(kept.piece[0].bytes, l.code_lines, 0x5000);
+	keep_text(&kept.piece[1], 0x4000, "Gone.method");
+	keep_text(&kept.piece[2], 0x3000, "gone.py");
+	found = named_find(&names, &python_ops, state, &process, frame, 0);
+	STREQ(found->lines[0].function, "Gone.method");
+	STREQ(found->lines[0].file, "gone.py");
+	EQ(found->lines[0].line, 7);
+	/* Another object was there when it was met. */
+	frame[0] = 0;
+	STREQ(named_find(&names, &python_ops, state, &process, frame, 0)->lines[0].function,
+	      "[cpython frame without a name]");
+	EQ(names.unnamed, 1);
+	named_done(&names);
 	python_ops.detach(state);
 }

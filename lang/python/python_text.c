@@ -73,6 +73,7 @@ int python_text_read(const struct lang_process *process, const struct python_lay
 	struct text_state state;
 	u64 length;
 	u32 bits;
+	long got;
 	int r;
 
 	if (layout->text_length > HEADER_MAX - 8 || layout->text_state > HEADER_MAX - 8)
@@ -88,10 +89,11 @@ int python_text_read(const struct lang_process *process, const struct python_lay
 		return -EBADMSG;
 	if (length > sizeof(data) / state.kind)
 		length = sizeof(data) / state.kind;
-	r = lang_read(process, va + (state.ascii ? layout->text_ascii : layout->text_other), data, length * state.kind);
-	if (r < 0)
-		return r;
-	encode_all(data, length, state.kind, ret_text);
+	got = lang_read_part(process, va + (state.ascii ? layout->text_ascii : layout->text_other), data,
+			     length * state.kind);
+	if (got < 0)
+		return (int)got;
+	encode_all(data, (size_t)got / state.kind, state.kind, ret_text);
 	return 0;
 }
 

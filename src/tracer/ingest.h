@@ -34,6 +34,8 @@ struct ingest_options {
 	const char *cache_path;
 	u32 langs;			/* bit n: language n is wanted */
 	int (*load_lang)(void *arg, u32 lang, const struct lang_ops *ops);	/* puts its program into place */
+	/* As in struct lang_process. */
+	int (*recall)(void *arg, const struct kept_key *key, struct kept_objects *ret_kept);
 	u64 user_va_mask;
 	bool command_lines;
 	struct environment_names environment;

@@ -60,6 +60,13 @@ static int installer_load_lang(void *installer, u32 lang, const struct lang_ops 
 	return in->options.load_lang(in->options.arg, lang, ops);
 }
 
+static int installer_recall(void *installer, const struct kept_key *key, struct kept_objects *ret_kept)
+{
+	struct installer *in = installer;
+
+	return in->options.recall(in->options.arg, key, ret_kept);
+}
+
 static const struct lang_file *installer_file(void *installer, u32 id)
 {
 	struct installer *in = installer;
@@ -81,6 +88,7 @@ int installer_new(const struct installer_options *options, struct installer **re
 							     .langs = options->langs,
 							     .file = installer_file,
 							     .load = installer_load_lang,
+							     .recall = installer_recall,
 							     .arg = in },
 				 &in->runtimes);
 	if (r < 0)

@@ -289,6 +289,14 @@ int loader_load_lang(struct loader *l, u32 lang, const struct lang_ops *ops)
 	return fd < 0 || bpf_map_update_elem(bpf_map__fd(l->skel->maps.walkers), &lang, &fd, BPF_ANY) ? -ENOTSUP : 0;
 }
 
+int loader_recall(const struct loader *l, const struct kept_key *key, struct kept_objects *ret_kept)
+{
+	const struct bpf_object *object = key->lang < LANG_MAX ? l->langs[key->lang] : NULL;
+	int fd = object ? bpf_object__find_map_fd_by_name(object, "kept") : -1;
+
+	return fd >= 0 && bpf_map_lookup_elem(fd, key, ret_kept) == 0 ? 0 : -ENOENT;
+}
+
 int loader_attach(struct loader *l)
 {
 	l->skel->links.forked = bpf_program__attach(l->skel->progs.forked);

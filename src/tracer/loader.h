@@ -24,6 +24,9 @@ DEFINE_CLEANUP(struct loader *, loader_free)
 /* Loads the program of a language, and puts it where walks can be handed over to it. */
 int loader_load_lang(struct loader *loader, u32 lang, const struct lang_ops *ops);
 
+/* What the program of a language has kept of a frame's objects: 0, or -ENOENT. */
+int loader_recall(const struct loader *loader, const struct kept_key *key, struct kept_objects *ret_kept);
+
 /* Attaches what is not attached to the clock: children are followed from now on. */
 int loader_attach(struct loader *loader);
 

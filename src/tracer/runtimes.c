@@ -67,7 +67,7 @@ static struct runtime *set_find(struct runtime_set *set, u32 lang)
 	return NULL;
 }
 
-static struct runtime_set *set_of(struct process *p)
+static struct runtime_set *set_of(struct runtimes *rt, struct process *p)
 {
 	if (!p->runtimes) {
 		p->runtimes = calloc(1, sizeof(*p->runtimes));
@@ -75,7 +75,9 @@ static struct runtime_set *set_of(struct process *p)
 			return NULL;
 		named_init(&p->runtimes->names);
 	}
-	p->runtimes->process = (struct lang_process){ p->pid, p->serial, p->maps, p->exited_ns != 0 };
+	p->runtimes->process = (struct lang_process){ .pid = p->pid, .serial = p->serial, .maps = p->maps,
+						      .is_gone = p->exited_ns != 0, .recall = rt->options.recall,
+						      .recall_arg = rt->options.arg };
 	return p->runtimes;
 }
 
@@ -200,7 +202,7 @@ static bool has_candidates(const struct runtimes *rt, const struct maps *maps)
 
 bool runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
 {
-	struct runtime_set *set = p->runtimes || has_candidates(rt, p->maps) ? set_of(p) : NULL;
+	struct runtime_set *set = p->runtimes || has_candidates(rt, p->maps) ? set_of(rt, p) : NULL;
 	u32 slot = p->maps->slot;
 
 	if (!set)
@@ -256,7 +258,7 @@ u32 runtimes_start(const struct process *p)
 
 const struct window_frame *runtimes_name(struct runtimes *rt, struct process *p, const u64 frame[2])
 {
-	struct runtime_set *set = p->runtimes ? set_of(p) : NULL;
+	struct runtime_set *set = p->runtimes ? set_of(rt, p) : NULL;
 	const struct window_frame *named;
 	struct runtime *r;
 	u64 asked, unnamed, evictions;

@@ -40,6 +40,8 @@ struct runtimes_options {
 	const struct lang_file *(*file)(void *arg, u32 binary_id);
 	/* Loads the program of a language, once. */
 	int (*load)(void *arg, u32 lang, const struct lang_ops *ops);
+	/* As in struct lang_process. */
+	int (*recall)(void *arg, const struct kept_key *key, struct kept_objects *ret_kept);
 	void *arg;
 };
 

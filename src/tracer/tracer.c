@@ -63,6 +63,11 @@ static int on_load_lang(void *arg, u32 lang, const struct lang_ops *ops)
 	return loader_load_lang(((struct tracer *)arg)->loader, lang, ops);
 }
 
+static int on_recall(void *arg, const struct kept_key *key, struct kept_objects *ret_kept)
+{
+	return loader_recall(((struct tracer *)arg)->loader, key, ret_kept);
+}
+
 static int tracer_open_rings(struct tracer *t)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -101,6 +106,7 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 		.process_age_min_ns = options->process_age_min_ns,
 		.langs = ~options->langs_off,
 		.load_lang = on_load_lang,
+		.recall = on_recall,
 	};
 	struct sampler_options sampler = { .frequency_hz = options->frequency_hz, .cpus = options->cpus };
 	int r = loader_open(options, &t->loader, why);

@@ -176,6 +176,14 @@ def evaluated():
     exec(code, {"spin": spin})  # -> <module>
 
 
+def passing():
+    """Code that is freed as soon as it has run, as that of modules is."""
+    while True:
+        code = compile("def made():\n    return spin(40000)\nmade()\n", "<made up>", "exec")
+        exec(code, {"spin": spin})  # -> <module>
+        del code
+
+
 def thread_0():
     while True:
         spin(2000)  # -> spin
