@@ -327,6 +327,8 @@ void connection_settle(struct connection *connection)
 	}
 	if (wants_input(connection))
 		events |= EPOLLIN;
+	else if (!connection->peer_left)
+		events |= EPOLLRDHUP;	/* somebody may work for a peer that is gone */
 	if (connection_has_output(connection))
 		events |= EPOLLOUT;
 	if (connection->handshaking && connection->want)
@@ -341,10 +343,20 @@ void connection_settle(struct connection *connection)
 		loop_timer_set(loop, &connection->timer, at_ns);
 }
 
+/* What it sent is read in its turn, after the reply; until then only this is known of the end. */
+static void note_peer_left(struct connection *connection)
+{
+	connection->peer_left = true;
+	for (struct exchange *exchange = connection->exchanges; exchange; exchange = exchange->next)
+		atomic_store(&exchange->peer_left, true);
+}
+
 static void ready(struct loop_fd *fd, u32 events)
 {
 	struct connection *connection = (struct connection *)((char *)fd - offsetof(struct connection, fd));
 
+	if (events & EPOLLRDHUP)
+		note_peer_left(connection);
 	if (events & (EPOLLERR | EPOLLHUP))
 		connection->broken = true;
 	else if (connection->handshaking)

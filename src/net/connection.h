@@ -70,6 +70,7 @@ struct connection {
 	struct buf first;			/* bytes that have not told yet */
 	struct buf out, tail;			/* to send: out, then tail */
 	size_t out_sent, tail_sent;
+	bool peer_left;			/* it sends no more, as far as was asked for */
 	struct exchange *exchanges;
 	u32 exchange_count;
 	u64 accepted_ns, read_ns, wrote_ns;	/* when the peer did, or let us do, something */

@@ -114,8 +114,10 @@ void exchange_post_reply(struct exchange *exchange)
 void exchange_detach(struct exchange *exchange)
 {
 	unlink_exchange(exchange);
-	if (exchange->dispatched && !exchange->replied)
+	if (exchange->dispatched && !exchange->replied) {
+		atomic_store(&exchange->peer_left, true);
 		return;
+	}
 	if (!exchange->replied)
 		leave_route(exchange);
 	exchange_free(exchange);
@@ -186,6 +188,11 @@ const char *exchange_path(const struct exchange *exchange)
 const char *exchange_query(const struct exchange *exchange)
 {
 	return text_at(exchange, exchange->query);
+}
+
+bool exchange_peer_left(const struct exchange *exchange)
+{
+	return atomic_load(&exchange->peer_left);
 }
 
 const char *exchange_peer(const struct exchange *exchange)

@@ -11,6 +11,7 @@
 #ifndef NET_EXCHANGE_H
 #define NET_EXCHANGE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "net/core.h"
@@ -63,6 +64,7 @@ struct exchange {
 	size_t unasked_bytes;		/* HTTP/2: taken, but the peer was not asked for as much again */
 	size_t discarded_bytes;		/* HTTP/2: what came after it was refused */
 	bool dispatched, replied, refused;
+	atomic_bool peer_left;		/* set by the loop, for who holds it */
 	bool early;			/* counted in server->early_count */
 	u64 moved_ns;			/* when the last byte of its body, or of the reply's, came or went */
 };

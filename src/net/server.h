@@ -137,6 +137,12 @@ struct buf *exchange_body(struct exchange *exchange);
  */
 int exchange_message(struct exchange *exchange, struct buf *out);
 
+/*
+ * Whether the peer has gone, or at least sends no more: who works long for a reply may as well end. Asked from time to
+ * time by who holds the exchange.
+ */
+bool exchange_peer_left(const struct exchange *exchange);
+
 struct http_header {
 	const char *name, *value;	/* names in lower case */
 };

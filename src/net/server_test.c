@@ -2,6 +2,7 @@
 #include "net/server_test.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 /* Replies with "METHOD path query message". */
 static void tell(void *arg, struct exchange *exchange)
@@ -124,6 +125,38 @@ TEST(server_answers_many_requests_that_come_at_once)
 }
 
 /* ---- Leaving --------------------------------------------------------------------------------- */
+
+TEST(server_tells_who_works_that_the_client_has_gone)
+{
+	struct kept kept = KEPT_NONE;
+	struct exchange *exchange;
+	struct listener *listener;
+	int fd, whole;
+
+	serve();
+	listener = listen_any();
+	add_route(listener, "GET", "/keep", keep, &kept);
+	for (whole = 0; whole < 2; whole++) {		/* one that only sends no more, one that has gone */
+		kept.exchange = NULL;
+		fd = dial(listener);
+		say(fd, "GET /keep HTTP/1.1\r\nhost: x\r\n\r\n");
+		exchange = wait_kept(&kept);
+		OK(!exchange_peer_left(exchange));
+		if (whole)
+			close(fd);
+		else
+			EQ(shutdown(fd, SHUT_WR), 0);
+		while (!exchange_peer_left(exchange))
+			sched_yield();
+		exchange_reply(exchange, 200, NULL, NULL, 0, NULL);
+		if (!whole)
+			CONTAINS(hear(fd, NULL), "HTTP/1.1 200 ");
+		if (!whole)
+			close(fd);
+	}
+	listener_leave(listener, &kept, monotonic_ns());
+	end();
+}
 
 TEST(server_answers_in_the_place_of_who_left)
 {
