@@ -25,6 +25,7 @@
 #include "net/server.h"
 #include "pipeline/arrivals.h"
 #include "pipeline/service.h"
+#include "pipeline/taps.h"
 
 #define WHY_MAX 4096
 /* How the thread that drains tells that it is done. */
@@ -111,7 +112,8 @@ static int start_host(struct runner *r)
 	r->host.log_fd = &r->log_fd;
 	r->host.metrics = metrics_new();
 	r->host.arrivals = arrivals_new();
-	if (!r->host.metrics || !r->host.arrivals)
+	r->host.taps = taps_new();
+	if (!r->host.metrics || !r->host.arrivals || !r->host.taps)
 		return -ENOMEM;
 	log_watch(arrivals_log, r->host.arrivals);
 	err = server_new(r->host.metrics, &r->host.server);
@@ -289,6 +291,7 @@ static void runner_done(struct runner *r)
 	metrics_free(r->host.metrics);
 	log_watch(NULL, NULL);
 	arrivals_free(r->host.arrivals);
+	taps_free(r->host.taps);
 }
 
 static int run(const void *values, int count, char **operands)

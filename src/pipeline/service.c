@@ -327,6 +327,11 @@ struct arrivals *service_arrivals(struct service *service)
 	return service->host.arrivals;
 }
 
+struct taps *service_taps(struct service *service)
+{
+	return service->host.taps;
+}
+
 struct server *service_server(struct service *service)
 {
 	return service->host.server;

@@ -20,6 +20,7 @@ struct arrivals;
 struct buf;
 struct server;
 struct service;
+struct taps;
 
 /* What outlives a reload. */
 struct service_host {
@@ -27,6 +28,7 @@ struct service_host {
 	struct server *server;		/* the io thread, its listeners, the work threads */
 	struct metrics *metrics;
 	struct arrivals *arrivals;	/* what came lately: pipeline/arrivals.h; or NULL */
+	struct taps *taps;		/* who wants profiles as they come: pipeline/taps.h; or NULL */
 	const struct component_ops *telemetry;	/* serves metrics (pipeline/telemetry.h); or NULL */
 	int *log_fd;			/* see telemetry_setup_logs(); NULL: the logger is left as it is */
 };
@@ -57,6 +59,7 @@ DEFINE_CLEANUP(struct service *, service_free)
 struct metrics *service_metrics(struct service *service);
 struct server *service_server(struct service *service);
 struct arrivals *service_arrivals(struct service *service);
+struct taps *service_taps(struct service *service);
 
 /* The extension with this id, of those that service.extensions names, or NULL; its self goes to ret_self. */
 const struct component_ops *service_extension(struct service *service, const char *id, void **ret_self);

@@ -30,9 +30,13 @@ struct profiling {
 	u64 interval_ns, first_ns, draw_interval_ns;
 	double jitter;
 	u32 draw_percent;
+	u64 (*wanted_ns)(void *arg);
+	void *wanted_arg;
+	u64 end_ns;		/* of the window that was returned last */
 
 	/* The tracer's thread. */
 	struct tracer *tracer;
+	u64 taken_ns;		/* when the last window ended */
 	pthread_t thread;
 	bool has_thread;
 	atomic_bool stop;
@@ -102,6 +106,14 @@ static u64 first_window_end(const struct profiling *p, u64 end_ns)
 	return sample_ns && sample_ns + p->first_ns < end_ns ? sample_ns + p->first_ns : end_ns;
 }
 
+/* Nor need those who want it until then only; one that ended since is on its way to them. */
+static u64 wanted_end(const struct profiling *p, u64 end_ns)
+{
+	u64 wanted = p->wanted_ns ? p->wanted_ns(p->wanted_arg) : UINT64_MAX;
+
+	return wanted < end_ns && wanted > p->taken_ns ? wanted : end_ns;
+}
+
 /* Not past the end of the window. */
 static int wait_ms(u64 until_ns)
 {
@@ -125,7 +137,7 @@ static void *profiling_run(void *arg)
 {
 	struct profiling *p = arg;
 	u64 status_ns = 0, window_ns = window_end(p, monotonic_ns()), draw_ns = draw_interval(p, monotonic_ns());
-	bool is_first = true;
+	bool is_first = true, late;
 	int r = 0;
 
 	(void)prctl(PR_SET_NAME, "wick: tracer");
@@ -134,7 +146,7 @@ static void *profiling_run(void *arg)
 	while (r == 0 && !atomic_load(&p->stop)) {
 		u64 now;
 
-		r = tracer_poll(p->tracer, wait_ms(window_ns));
+		r = tracer_poll(p->tracer, wait_ms(wanted_end(p, window_ns)));
 		now = monotonic_ns();
 		if (now - status_ns > STATUS_NS) {
 			status_ns = now;
@@ -144,9 +156,11 @@ static void *profiling_run(void *arg)
 			draw_ns = draw_interval(p, now);
 		if (is_first)
 			window_ns = first_window_end(p, window_ns);
-		if (now >= window_ns) {
-			/* From when it should have ended, unless that is long ago. */
-			window_ns = window_end(p, now - window_ns < p->interval_ns ? window_ns : now);
+		if (now >= wanted_end(p, window_ns)) {
+			/* From when it should have ended, unless that is long ago, or it ends before its time. */
+			late = now >= window_ns && now - window_ns < p->interval_ns;
+			window_ns = window_end(p, late ? window_ns : now);
+			p->taken_ns = now;
 			profiling_push(p, tracer_take_window(p->tracer));
 			is_first = false;
 		}
@@ -209,6 +223,8 @@ static int profiling_init(struct profiling *p, const struct profiling_options *o
 	p->first_ns = options->first_ms * 1000000ull;
 	p->draw_interval_ns = options->draw_interval_ms * 1000000ull;
 	p->draw_percent = options->draw_percent;
+	p->wanted_ns = options->wanted_ns;
+	p->wanted_arg = options->wanted_arg;
 	p->build.frequency_hz = options->tracer.frequency_hz;
 	p->build.without_marks = options->without_marks;
 	p->build.self_pids[0] = getpid();
@@ -293,8 +309,14 @@ int profiling_next(struct profiling *p, int timeout_ms, struct profile **ret_pro
 
 	if (r != 1)
 		return r;
+	p->end_ns = window->end_ns;
 	r = profile_build(window, p->symbolizer, &p->build, ret_profile);
 	return r < 0 ? r : 1;
+}
+
+u64 profiling_end_ns(const struct profiling *p)
+{
+	return p->end_ns;
 }
 
 size_t profiling_counters(struct profiling *p, struct counter_value *ret_values, size_t count_max)

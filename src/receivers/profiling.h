@@ -33,6 +33,9 @@ struct profiling_options {
 	 */
 	u32 draw_interval_ms, draw_percent;
 	bool without_marks;	/* see profile/build.h */
+	/* Optional: when a window is to end at the latest, CLOCK_MONOTONIC. The tracer's thread asks often. */
+	u64 (*wanted_ns)(void *arg);
+	void *wanted_arg;
 };
 
 /* Sampling has begun when this returns. On failure `why` gets a sentence. */
@@ -45,6 +48,9 @@ DEFINE_CLEANUP(struct profiling *, profiling_free)
  * sampling was stopped and there is nothing left; -errno.
  */
 int profiling_next(struct profiling *profiling, int timeout_ms, struct profile **ret_profile);
+
+/* When the window that it returned last ended, CLOCK_MONOTONIC. */
+u64 profiling_end_ns(const struct profiling *profiling);
 
 /* Ends sampling. The window that was open closes; profiling_next() still returns it. */
 void profiling_stop(struct profiling *profiling);

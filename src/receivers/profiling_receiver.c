@@ -18,6 +18,7 @@
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
 #include "pipeline/service.h"
+#include "pipeline/taps.h"
 #include "profile/profile.h"
 #include "receivers/machine.h"
 #include "receivers/profiling.h"
@@ -143,6 +144,7 @@ static void *receiver_run(void *arg)
 		result = profiling_next(r->profiling, WAIT_MS, &profile);
 		if (result == 1) {
 			receiver_note_machine(r);
+			taps_offer(service_taps(r->setup->service), profile, profiling_end_ns(r->profiling));
 			receiver_send(r, profile);
 		}
 		if (result == -ENOMEM || result == -E2BIG)
@@ -150,6 +152,7 @@ static void *receiver_run(void *arg)
 		else if (result < 0)
 			break;
 	}
+	taps_leave(service_taps(r->setup->service));
 	if (result != -ENODATA) {
 		log_error(r->setup->id, "sampling has ended: %s", strerror(-result));
 		component_report(r->setup->status, HEALTH_PERMANENT, "sampling has ended");
@@ -175,7 +178,12 @@ static void receiver_metrics(void *self, struct metrics_out *out)
 
 /* ---- Start and stop ------------------------------------------------------------------ */
 
-static struct profiling_options profiling_options_of(const struct profiling_config *o)
+static u64 wanted_ns(void *taps)
+{
+	return taps_wanted_ns(taps);
+}
+
+static struct profiling_options profiling_options_of(const struct profiling_config *o, struct taps *taps)
 {
 	s64 scale = o->map_scale_factor < SCALE_MAX ? o->map_scale_factor : SCALE_MAX;
 
@@ -202,6 +210,8 @@ static struct profiling_options profiling_options_of(const struct profiling_conf
 		.draw_interval_ms = (u32)(o->probabilistic_interval_ns / 1000000),
 		.draw_percent = (u32)o->probabilistic_threshold,
 		.without_marks = !o->send_error_frames,
+		.wanted_ns = wanted_ns,
+		.wanted_arg = taps,
 	};
 }
 
@@ -213,15 +223,18 @@ static int start_thread(struct receiver *r)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	taps_join(service_taps(r->setup->service), (u32)r->options->samples_per_second);
 	result = pthread_create(&r->thread, NULL, receiver_run, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	r->has_thread = result == 0;
+	if (!r->has_thread)
+		taps_leave(service_taps(r->setup->service));
 	return -result;
 }
 
 static int begin(struct receiver *r, struct buf *why)
 {
-	struct profiling_options options = profiling_options_of(r->options);
+	struct profiling_options options = profiling_options_of(r->options, service_taps(r->setup->service));
 	int result;
 
 	/* Without it unwind tables are compiled anew each time; that is all. */

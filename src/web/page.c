@@ -15,6 +15,7 @@
 #include "web/assets.h"
 #include "web/events.h"
 #include "web/guard.h"
+#include "web/live_profile.h"
 #include "web/page_store.h"
 #include "web/upload.h"
 #include "wire/compression.h"
@@ -38,6 +39,7 @@ struct page {
 	struct guard guard;
 	struct events *events;
 	struct page_store store;
+	struct live_profile *live;
 };
 
 static const struct options defaults = {
@@ -324,6 +326,30 @@ static void serve_events(void *arg, struct exchange *exchange)
 		refuse(exchange, 503, "too many pages wait for events: ask for the generation instead");
 }
 
+/* ---- Profiles of now -------------------------------------------------------------------------- */
+
+static void serve_live(struct page *page, struct exchange *exchange,
+		       void (*serve)(struct live_profile *live, struct exchange *exchange))
+{
+	int status;
+	const char *why = guard_refuses(&page->guard, exchange, &status);
+
+	if (why)
+		refuse(exchange, status, why);
+	else
+		serve(page->live, exchange);
+}
+
+static void serve_profile(void *arg, struct exchange *exchange)
+{
+	serve_live(arg, exchange, live_profile_serve);
+}
+
+static void serve_profiles(void *arg, struct exchange *exchange)
+{
+	serve_live(arg, exchange, live_profile_index);
+}
+
 /* ---- The component -------------------------------------------------------------------------- */
 
 static void check(const void *arg, struct config_place place, const char *path, struct config_errors *errors)
@@ -353,9 +379,11 @@ static void page_stop(void *self, u64 deadline_ns)
 	struct page *page = self;
 
 	events_stop(page->events);
+	live_profile_stop(page->live);
 	http_endpoint_close(&page->endpoint, deadline_ns);
 	events_free(TAKE(page->events));
 	page_store_close(&page->store);
+	live_profile_free(TAKE(page->live));
 }
 
 static bool is_loopback(const char *endpoint)
@@ -373,6 +401,12 @@ static int add_routes(struct page *page, struct buf *why)
 	if (r == 0)
 		r = http_endpoint_route_body(&page->endpoint, "POST", API "symbols", UPLOAD_BYTES_MAX, serve_upload,
 					     why);
+	if (r == 0)
+		r = http_endpoint_route(&page->endpoint, "GET", LIVE_PROFILE_PATH "profile", serve_profile, why);
+	if (r == 0)
+		r = http_endpoint_route(&page->endpoint, "GET", LIVE_PROFILE_PATH, serve_profiles, why);
+	if (r == 0)
+		r = http_endpoint_route(&page->endpoint, "GET", "/debug/pprof", serve_profiles, why);
 	for (size_t i = 0; r == 0 && (asset = asset_at(i)); i++)
 		r = http_endpoint_route(&page->endpoint, "GET", asset->path, serve_file, why);
 	return r;
@@ -385,6 +419,9 @@ static int page_start(void *self, struct buf *why)
 	struct events_ops ops = { current_generation, reply_events, page };
 	int r = page_store_open(&page->store, &options->store, why);
 
+	page->live = live_profile_new(service_taps(page->service));
+	if (r == 0 && !page->live)
+		r = -ENOMEM;
 	if (r == 0)
 		r = events_new(&ops, &page->events);
 	if (r == 0)
