@@ -71,7 +71,10 @@ static void add_setting(struct buf *url, const char *name, const char *value)
 	add_encoded(url, value);
 }
 
-/* As it was given, with a path and the start of a query, which the database is the first of. */
+/*
+ * As it was given, with a path and the start of a query. A server waits until all is done before it answers, so that
+ * what goes wrong late is an error and no broken answer.
+ */
 static void make_url(const struct clickhouse_options *options, struct buf *url)
 {
 	const char *query = strchr(options->url, '?');
@@ -81,8 +84,9 @@ static void make_url(const struct clickhouse_options *options, struct buf *url)
 	const struct config_pairs *settings = options->settings;
 
 	buf_add(url, options->url, bytes);
-	buf_addf(url, "%s?database=", has_path ? "" : "/");
-	add_encoded(url, options->database && *options->database ? options->database : "default");
+	buf_addf(url, "%s?wait_end_of_query=1", has_path ? "" : "/");
+	if (options->database && *options->database)
+		add_setting(url, "database", options->database);
 	if (query && query[1])
 		buf_addf(url, "&%s", query + 1);
 	for (u32 i = 0; settings && i < settings->count; i++)
@@ -276,13 +280,10 @@ static void got(void *arg, const struct clickhouse_reply *reply)
 
 static int ask(struct clickhouse *server, const char *sql, struct tuples *tuples, struct buf *why)
 {
-	/* Waits until all of it is there, so that what goes wrong late is an error and no broken answer. */
-	static const struct config_pair settings[] = {
-		{ "default_format", "RowBinaryWithNamesAndTypes" }, { "wait_end_of_query", "1" },
-	};
+	static const struct config_pair format = { "default_format", "RowBinaryWithNamesAndTypes" };
 	struct asking asking = { .tuples = tuples, .why = why };
 	int r = clickhouse_begin(server, &(struct clickhouse_call){
-		.sql = sql, .settings = settings, .setting_count = 2,
+		.sql = sql, .settings = &format, .setting_count = 1,
 		.answer_max = tuples ? tuples->body.max : RUN_ANSWER_BYTES, .done = got, .arg = &asking,
 	}, NULL);
 

@@ -63,8 +63,8 @@ TEST(clickhouse_asks_and_inserts)
 	buf_done(&why);
 	clickhouse_free(server);
 	peer_stop(&peer);
-	OK(strstr(peer.seen[0], "POST /?database=a%20b&async=1&max_threads=2&default_format=RowBinaryWithNamesAndTypes&"
-				"wait_end_of_query=1 HTTP/1.1\r\n"));
+	OK(strstr(peer.seen[0], "POST /?wait_end_of_query=1&database=a%20b&async=1&max_threads=2&"
+				"default_format=RowBinaryWithNamesAndTypes HTTP/1.1\r\n"));
 	OK(strstr(peer.seen[0], "\r\nx-clickhouse-user: u\r\nx-clickhouse-key: p w\r\n"));
 	OK(strstr(peer.seen[0], "\r\n\r\nSELECT 7 AS n"));
 	OK(strstr(peer.seen[1], "&insert_deduplication_token=a%26b&query=INSERT%20INTO%20t%20FORMAT%20Native HTTP"));
@@ -97,7 +97,7 @@ TEST(clickhouse_answers_are_bounded_and_checked)
 	}
 	clickhouse_free(server);
 	peer_stop(&peer);
-	OK(strstr(peer.seen[0], "POST /x/?database=default&default_format="));
+	OK(strstr(peer.seen[0], "POST /x/?wait_end_of_query=1&default_format="));
 }
 
 TEST(clickhouse_urls_are_checked)

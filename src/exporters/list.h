@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every exporter. No include guard: it is included with EXPORTER() defined. */
+EXPORTER(clickhouse)
 EXPORTER(customprofilesexporter)
 EXPORTER(datadog)
 EXPORTER(debug)

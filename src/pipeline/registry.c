@@ -52,7 +52,6 @@ const char *component_advice(enum component_kind kind, const char *type)
 		{ COMPONENT_PROCESSOR, "k8sattributes", NO_NAMES },
 		{ COMPONENT_PROCESSOR, "queue_batch", "use batch, or sending_queue::batch of the exporter" },
 		{ COMPONENT_PROCESSOR, "queuebatch", "use batch, or sending_queue::batch of the exporter" },
-		{ COMPONENT_EXPORTER, "clickhouse", SEND_ON },
 		{ COMPONENT_EXPORTER, "coralogix", SEND_ON },
 		{ COMPONENT_EXPORTER, "elasticsearch", SEND_ON },
 		{ COMPONENT_EXPORTER, "httprest", SEND_ON },

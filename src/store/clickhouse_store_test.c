@@ -70,7 +70,7 @@ TEST(clickhouse_store_answers_and_says_why_it_cannot)
 			       "asked for");
 	store_close(store);
 	peer_stop(&peer);
-	OK(strstr(peer.seen[0], "POST /?database=fleet&a=secret&"));
+	OK(strstr(peer.seen[0], "POST /?wait_end_of_query=1&database=fleet&a=secret&"));
 	OK(strstr(peer.seen[0], "\r\n\r\nSELECT toString(ProcessName) AS Label"));
 }
 

@@ -15,7 +15,7 @@ flock 9
 if [ ! -f "$venv/complete" ]; then
 	rm -rf "$venv"
 	python3 -m venv "$venv" >&2
-	timeout 300 "$venv/bin/pip" install -q --disable-pip-version-check -r "$list" >&2
+	timeout 600 "$venv/bin/pip" install -q --disable-pip-version-check -r "$list" >&2
 	touch "$venv/complete"
 fi
 echo "$venv/bin/python"
