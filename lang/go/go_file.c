@@ -15,6 +15,7 @@
 #include "lang/go/pclntab.h"
 
 #define CODE_MAX 256		/* bytes of a function that are looked at */
+#define MINOR_FRAMELESS 20	/* the last version whose systemstack() has no frame */
 
 enum { SYSTEMSTACK, MCALL, MORESTACK, SET_LABELS, WANTED_COUNT };
 
@@ -129,6 +130,12 @@ static bool find_layout(const struct exe *exe, const struct code code[WANTED_COU
 	return true;
 }
 
+static void add_mark(struct lang_file *file, const struct code *code)
+{
+	if (code->bytes)
+		file->marks[file->mark_count++] = (struct lang_mark){ code->start_ea, code->end_ea };
+}
+
 static int recognise(const struct exe *exe, struct lang_file *ret_file)
 {
 	struct code code[WANTED_COUNT] = { 0 };
@@ -145,10 +152,11 @@ static int recognise(const struct exe *exe, struct lang_file *ret_file)
 			return -ENODATA;
 		facts.mcall_start_ea = code[MCALL].start_ea;
 		facts.mcall_end_ea = code[MCALL].end_ea;
-		for (u32 w = MCALL; w <= MORESTACK; w++)
-			if (code[w].bytes)
-				ret_file->marks[ret_file->mark_count++] =
-					(struct lang_mark){ code[w].start_ea, code[w].end_ea };
+		/* Later ones have a frame, and are followed by it. */
+		if (facts.minor <= MINOR_FRAMELESS)
+			add_mark(ret_file, &code[SYSTEMSTACK]);
+		add_mark(ret_file, &code[MCALL]);
+		add_mark(ret_file, &code[MORESTACK]);
 	}
 	_Static_assert(sizeof(facts) <= sizeof(ret_file->facts), "fits");
 	memcpy(ret_file->facts, &facts, sizeof(facts));

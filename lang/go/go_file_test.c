@@ -121,6 +121,11 @@ TEST(go_files_of_other_versions)
 	EQ(facts_of(&file).labels, 0);
 	EQ(recognise("go1.18", constant, &options, &file), -ENODATA);
 	EQ(recognise("unknown", constant, &options, &file), -ENODATA);
+	memcpy(code + SYSTEMSTACK + 0x30, (u8[]){ 0x48, 0x3b, 0x83, 0xc0, 0, 0, 0 }, 7);
+	EQ(recognise("go1.20.14", constant, &options, &file), 0);
+	EQ(facts_of(&file).kind, GO_MAP);
+	EQ(file.mark_count, 3);
+	memset(code + SYSTEMSTACK + 0x30, 0, 7);
 	/* Nothing sets labels. */
 	memset(code + SET_LABELS, 0, sizeof(has_labels));
 	EQ(recognise("go1.26.8", constant, &options, &file), 0);

@@ -67,16 +67,23 @@ static inline void go_push_labels(struct unwind *u)
 }
 
 /*
- * mcall() and morestack() have gone over to the thread's stack. While the thread still runs for the goroutine, that
- * is where it was left: in g.sched. What mcall() has called has the goroutine as its argument, in a slot on the stack;
- * by the time the thread runs for another there is no way back to the one that called.
+ * Functions that have gone over to the thread's stack. While the thread still runs for the goroutine, that is where it
+ * was left: in g.sched.
+ *
+ *	mcall		What it has called has the goroutine as its argument, in a slot on the stack; by the time the
+ *			thread runs for another there is no way back to the one that called.
+ *	morestack	Goes on with the function that wants more stack.
+ *	systemstack	Of 1.19 and 1.20, which has no frame: sp is where it returns to, pc is made up. Only of the
+ *			first change of stack is g.sched sure to tell.
  */
 static inline int go_step(struct unwind *u, const struct unwind_rule *rule)
 {
 	const struct go_slot *slot = (const void *)u->slot;
 	u64 va = u->regs.pc - u->is_return, curg, argument, bp, sched[2];
 
-	if (!rule || rule->kind != RULE_END || !u->is_return || REG_RA == 30)
+	if (!rule || !u->is_return || REG_RA == 30)
+		return STEP_NATIVE;
+	if (rule->kind != RULE_END && (rule->kind != RULE_SWITCH || u->stack_switches))
 		return STEP_NATIVE;
 	curg = go_current(u, slot);
 	if (!curg)
@@ -85,7 +92,14 @@ static inline int go_step(struct unwind *u, const struct unwind_rule *rule)
 	    (go_word(u, u->regs.reg[REG_SP], &argument) || argument != curg))
 		return STEP_NATIVE;
 	if (read_user(u, sched, sizeof(sched), curg + GO_G_SCHED) || go_word(u, curg + slot->sched_bp, &bp) ||
-	    !sched[0] || !sched[1] || u->stack_switches >= STACK_SWITCHES_MAX)
+	    !sched[0] || u->stack_switches >= STACK_SWITCHES_MAX)
+		return STEP_NATIVE;
+	if (rule->kind == RULE_SWITCH) {
+		if (go_word(u, sched[0], &sched[1]))
+			return STEP_NATIVE;
+		sched[0] += sizeof(u64);
+	}
+	if (!sched[1])
 		return STEP_NATIVE;
 	u->stack_switches++;
 	u->is_guess = 0;

@@ -139,6 +139,19 @@ TEST(go_step_goes_back_to_the_goroutine)
 	}
 }
 
+TEST(go_step_goes_back_from_systemstack_without_a_frame)
+{
+	enter(MORESTACK);
+	put(STACK + 0x800, 0x404000);
+	EQ(step(RULE_SWITCH), STEP_CALLER);
+	EQ(u.regs.pc, 0x404000);
+	EQ(u.regs.reg[REG_SP], STACK + 0x808);
+	EQ(u.regs.reg[REG_FP], STACK + 0x880);
+	enter(MORESTACK);
+	u.stack_switches = 1;
+	EQ(step(RULE_SWITCH), STEP_NATIVE);
+}
+
 TEST(go_step_stays_where_there_is_no_goroutine_to_go_to)
 {
 	enter(MORESTACK);
