@@ -101,10 +101,12 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
 
 class Fake:
-    """An Agent or an intake. script(n): what the n-th request gets: a status, or (status, seconds to wait before)."""
+    """An Agent or an intake. script(n): what the n-th request gets: a status, or (status, seconds to wait before). Requests are
+    read when somebody looks at them, lest one who is in a hurry take this for a slow one."""
 
     def __init__(self, script=lambda n: 200, folder=None):
-        self.script, self.uploads, self.broken, self.count, self.lock = script, [], [], 0, threading.Lock()
+        self.script, self.count, self.lock = script, 0, threading.Lock()
+        self.taken, self.read, self.broken = [], [], []
         self.port = harness.free_port()
         self.server = Server(("127.0.0.1", self.port), Handler)
         self.server.owner = self
@@ -118,20 +120,25 @@ class Fake:
         with self.lock:
             self.count += 1
             answer = self.script(self.count)
-        status, delay = answer if isinstance(answer, tuple) else (answer, 0)
+            status, delay = answer if isinstance(answer, tuple) else (answer, 0)
+            self.taken += [(handler.path, dict(handler.headers.items()), raw)] if status < 300 else []
         if delay:
             time.sleep(delay)
-        try:
-            upload = Upload(handler.path, dict(handler.headers.items()), raw)
-            with self.lock:
-                self.uploads += [upload] if status < 300 else []
-        except Exception as error:      # whatever a parser throws at broken bytes
-            self.broken.append(repr(error))
         with contextlib.suppress(OSError):
             handler.send_response(status)
             handler.send_header("content-length", "3")
             handler.end_headers()
             handler.wfile.write(b"{}\n")
+
+    @property
+    def uploads(self):
+        with self.lock:
+            while self.taken:
+                try:
+                    self.read.append(Upload(*self.taken.pop(0)))
+                except Exception as error:      # whatever a parser throws at broken bytes
+                    self.broken.append(repr(error))
+            return list(self.read)
 
     @property
     def url(self):
@@ -242,13 +249,14 @@ def judge(name, uploads):
 # ---- Running ----------------------------------------------------------------------------
 
 @contextlib.contextmanager
-def running(options, environment=None):
+def running(options, environment=None, extensions=None):
     """wick with the exporter, and a function that sends it a request."""
     port = harness.free_port()
     exporter = {"interval": "200ms", "retry_on_failure": {"initial_interval": "100ms", "max_interval": "200ms"}, **options}
     config = {"receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}"}}}},
-              "exporters": {"datadog": exporter},
-              "service": {"pipelines": {"profiles": {"receivers": ["otlp"], "exporters": ["datadog"]}}}}
+              "exporters": {"datadog": exporter}, "extensions": extensions or {},
+              "service": {"extensions": list(extensions or {}),
+                          "pipelines": {"profiles": {"receivers": ["otlp"], "exporters": ["datadog"]}}}}
     with variables(environment or {}), harness.Wick(config, [port]) as wick:
         client = harness.HttpClient(port)
         yield wick, client.send
@@ -484,17 +492,16 @@ def away():
     """Nobody there, somebody who does not answer, somebody slow: nothing is lost once he is back."""
     for mode in ("away", "mute"):
         with Fake() as agent, backend.Proxy(agent.port, mode) as proxy, \
-                running({"endpoint": f"http://127.0.0.1:{proxy.port}", "timeout": "500ms"}) as (wick, send):
+                running({"endpoint": f"http://127.0.0.1:{proxy.port}", "timeout": "4s"}) as (wick, send):
             send_all(send)
-            harness.wait_for(lambda: wick.metric("wick_exporter_retries") >= 2, 10)
+            harness.wait_for(lambda: wick.metric("wick_exporter_retries") >= 1, 10)
             proxy.set("pass")
             arrives(lambda: agent.uploads)
             judge(f"agent {mode} for a while", agent.uploads)
             TAP.check(f"agent {mode} for a while: nothing failed", wick.metric(FAILED) == 0)
-    with Fake(lambda n: (200, 1) if n == 1 else 200) as agent, \
-            running({"endpoint": agent.url, "timeout": "500ms"}) as (wick, send):
+    with Fake(lambda n: (200, 60) if n == 1 else 200) as agent, running({"endpoint": agent.url, "timeout": "2s"}) as (wick, send):
         send(small("shop"))
-        TAP.check("a slow agent is asked again", harness.wait_for(lambda: wick.metric(SENT) == 3, 10) and agent.count == 2,
+        TAP.check("a slow agent is asked again", harness.wait_for(lambda: wick.metric(SENT) == 3, 20) and agent.count > 1,
                   f"{agent.count} requests")
 
 
@@ -511,6 +518,39 @@ def gone():
         status = wick.stop()
         TAP.check("agent gone: it stops within its time, and says what is lost", status == 0 and
                   "dropped 3 samples: wick stops" in wick.said() and time.monotonic() - started < 25, wick.said()[-300:])
+
+
+def survives():
+    """A reload and, with a queue on disk, kill -9: what waits is sent by who comes next."""
+    with Fake() as agent, running({"endpoint": agent.url, "interval": "1h"}) as (wick, send):
+        send(small("shop"))
+        wick.signal(signal.SIGHUP)
+        TAP.check("a reload sends what an interval has", harness.wait_for(lambda: total(agent.uploads) == 3, 20), wick.said()[-300:])
+        TAP.check("after it, profiles are taken", send(small("shop")) == 200 and wick.stop() == 0 and total(agent.uploads) == 6)
+    with Fake() as agent, backend.Proxy(agent.port, "away") as proxy, tempfile.TemporaryDirectory() as folder, \
+            running({"endpoint": f"http://127.0.0.1:{proxy.port}", "sending_queue": {"storage": "file_storage"}},
+                    extensions={"file_storage": {"directory": folder}}) as (wick, send):
+        send(small("shop"))
+        send(small("cart"))
+        harness.wait_for(lambda: wick.metric("wick_exporter_retries") >= 2, 10)
+        wick.kill()
+        proxy.set("pass")
+        wick.start()
+        TAP.check("kill -9 costs nothing that is on disk", harness.wait_for(lambda: total(agent.uploads) == 6, 20) and
+                  {u.tag("service") for u in agent.uploads} == {"shop", "cart"}, wick.said()[-300:])
+
+
+def large():
+    """What is more than an interval may hold is sent before its end: memory is bounded, nothing is lost."""
+    count, samples = 24, 4000
+    with Fake() as agent, running({"endpoint": agent.url, "interval": "1h"}) as (wick, send):
+        before = wick.memory("VmRSS")
+        good = all(send(forged.small(f"b{i}", samples)) == 200 for i in range(count))
+        early = harness.wait_for(lambda: agent.count > 0, 20)
+        peak = wick.memory("VmHWM") - before
+        TAP.check("large: it does not wait for the end", good and early, f"{agent.count} uploads")
+        TAP.check("large: memory", peak < (600 if harness.SANITIZED else 150) << 20, f"{peak >> 20} MiB more")
+        TAP.check("large: nothing is lost", wick.stop() == 0 and total(agent.uploads) == count * samples, str(total(agent.uploads)))
 
 
 # ---- This machine -----------------------------------------------------------------------
@@ -551,5 +591,7 @@ if __name__ == "__main__":
     again()
     away()
     gone()
+    survives()
+    large()
     flags()
     TAP.end()
