@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "cmd/perf_names.h"
+#include "cmd/perf_unwind.h"
 #include "exe/reader.h"
 #include "processors/binary_finder.h"
 #include "profile/profile.h"
@@ -19,18 +20,20 @@
 
 static const char *const roots[] = { "/" };
 
-/* What names come from. */
+/* What names and callers come from. */
 struct helpers {
 	struct reader *reader;
 	struct symbolizer *symbolizer;
 	struct binary_finder *finder;
 	struct finder_options finder_options;
+	struct perf_unwind *unwind;
 	char own_ids[PATH_BYTES], cache[PATH_BYTES];
 	const char *debug_directories[2];
 };
 
 static void helpers_done(struct helpers *h)
 {
+	perf_unwind_free(h->unwind);
 	symbolizer_free(h->symbolizer);
 	binary_finder_free(h->finder);
 	reader_free(h->reader);
@@ -61,12 +64,16 @@ static int helpers_start(struct helpers *h)
 	find_directories(h);
 	names.cache_path = h->cache[0] ? h->cache : NULL;
 	h->finder_options.roots = (struct config_texts){ 1, roots };
+	h->finder_options.keeps_programs = true;
 	h->finder_options.debuginfod_urls = urls ? urls : "";
 	h->finder_options.cache_path = names.cache_path;
 	r = reader_start(&h->reader);
 	if (r == 0)
 		r = symbolizer_new(&names, h->reader, &h->symbolizer);
-	return r == 0 ? binary_finder_new(&h->finder_options, h->reader, &h->finder) : r;
+	if (r == 0)
+		r = binary_finder_new(&h->finder_options, h->reader, &h->finder);
+	h->unwind = r == 0 ? perf_unwind_new(h->reader) : NULL;
+	return r == 0 && !h->unwind ? -ENOMEM : r;
 }
 
 /* ---- What is missing ------------------------------------------------------- */
@@ -111,15 +118,16 @@ static void note_names(const struct perfread_about *a, const struct perf_names_s
 
 int perf_file_read(const struct buf *bytes, u64 written_unix_ns, struct buf *notes, struct profile **ret_profile)
 {
-	struct perfread_options options = { .written_unix_ns = written_unix_ns };
+	struct perfread_options options = { .written_unix_ns = written_unix_ns, .unwind = perf_unwind_stack };
 	_cleanup_(profile_freep) struct profile *profile = NULL;
 	_cleanup_(helpers_done) struct helpers helpers = { 0 };
 	struct perf_names_stats names = { .kernel_problem = "" };
 	struct perfread_about about = { 0 };
-	int r = perfread(bytes->data, bytes->len, &options, &about, &profile);
+	int r = helpers_start(&helpers);
 
+	options.arg = helpers.unwind;
 	if (r == 0)
-		r = helpers_start(&helpers);
+		r = perfread(bytes->data, bytes->len, &options, &about, &profile);
 	if (r == 0)
 		r = perf_names_add(profile, &about, helpers.finder, helpers.symbolizer, &names);
 	if (r < 0)

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -18,10 +16,10 @@
 #include "base/interner.h"
 #include "proc/binary.h"
 #include "proc/maps.h"
+#include "proc/vdso.h"
 
 #define KEYS_MAX (1u << 18)
 #define KEYS_BYTES_MAX (64u << 20)
-#define VDSO_BYTES_MAX (64u << 10)
 
 /* What a file is known by. Padded with zeroes, so that it can be compared as bytes. */
 struct binary_key {
@@ -239,19 +237,11 @@ static int open_foreign_root(u32 pid)
 /* All processes have the same vDSO: a copy of ours serves. */
 static int open_vdso(struct binaries *b, struct exe_info *ret_info)
 {
-	const char *at = (const char *)getauxval(AT_SYSINFO_EHDR);
-	_cleanup_(closep) int fd = -1;
-	size_t bytes = 0, page = (size_t)getpagesize();
+	_cleanup_(closep) int fd = vdso_open();
 	int r, taken;
 
-	if (!at)
-		return -ENOENT;
-	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0)
-		return -errno;
-	/* write() ends with EFAULT where the mapping does. */
-	while (bytes < VDSO_BYTES_MAX && write(fd, at + bytes, page) == (ssize_t)page)
-		bytes += page;
+		return fd;
 	r = reader_identify(b->reader, fd, ret_info);
 	if (r < 0)
 		return r;

@@ -15,6 +15,7 @@
 #include "base/interner.h"
 #include "exe/reader.h"
 #include "proc/binary.h"
+#include "proc/vdso.h"
 #include "profile/any.h"
 #include "symbol/debugfile.h"
 #include "symbol/debuginfod.h"
@@ -22,6 +23,7 @@
 #define INDEX_BYTES_MAX ((size_t)16 << 20)
 #define INDEX_DEPTH_MAX 6
 #define MAPS_LINES_MAX 4096
+#define VDSO_NAME "[vdso]"
 
 /* What a file is known by; padded with zeroes, so that it can be compared as bytes. */
 struct key {
@@ -308,14 +310,14 @@ static struct binary *try_directories(struct binary_finder *f, const struct find
 
 static struct binary *try_debug_directories(struct binary_finder *f, const struct finder_want *want, const char *hex)
 {
-	static const char *const suffixes[] = { "", ".debug" };
+	static const char *const suffixes[] = { "", ".debug", "/elf" };	/* the last one is perf's way */
 	char path[1024];
 
-	for (u32 i = 0; want->build_id_bytes > 1 && i < 2 * f->options->debug_directories.count; i++) {
+	for (u32 i = 0; want->build_id_bytes > 1 && i < 3 * f->options->debug_directories.count; i++) {
 		struct binary *found;
 
-		(void)snprintf(path, sizeof(path), "%s/%.2s/%s%s", f->options->debug_directories.at[i / 2], hex,
-			       hex + 2, suffixes[i % 2]);
+		(void)snprintf(path, sizeof(path), "%s/%.2s/%s%s", f->options->debug_directories.at[i / 3], hex,
+			       hex + 2, suffixes[i % 3]);
 		found = try_path(f, want, f->host_fd, path);
 		if (found)
 			return found;
@@ -378,6 +380,8 @@ static struct binary *with_symbols(struct binary_finder *f, const struct finder_
 {
 	struct binary *debug;
 
+	if (found && f->options->keeps_programs)
+		return found;
 	if (found && (found->info.has_symtab || found->info.has_debug_info || found->info.has_lang_tables))
 		return found;
 	debug = try_ids(f, want);
@@ -403,8 +407,12 @@ static struct binary *find_by_id(struct binary_finder *f, const struct finder_wa
 static void find(struct binary_finder *f, const struct finder_want *want, struct entry *entry)
 {
 	bool later = false;
-	struct binary *found = has_id(want) ? find_by_id(f, want, &later) : try_roots(f, want, want->name);
+	struct binary *found;
 
+	if (str_equal(want->name, STR(VDSO_NAME)))
+		found = take_file(f, want, vdso_open(), VDSO_NAME);
+	else
+		found = has_id(want) ? find_by_id(f, want, &later) : try_roots(f, want, want->name);
 	entry->binary = found;
 	entry->retry_ns = monotonic_ns() + (later ? FINDER_RETRY_NS : FINDER_MISS_NS);
 	f->stats.found += found != NULL;
@@ -431,7 +439,7 @@ static u32 number_of(struct binary_finder *f, const struct finder_want *want, bo
 	}
 	if (has_id(want))
 		return interner_add(&f->keys, &key, sizeof(key), ret_new);
-	if (!want->trusts_path || !want->name.len || want->name.at[0] != '/')
+	if (!want->trusts_path || !want->name.len)
 		return INTERNER_NONE;
 	return interner_add(&f->keys, want->name.at, want->name.len, ret_new);
 }

@@ -4,6 +4,7 @@
  * OpenTelemetry's hash where there is none. A name only says where to look;
  * what is found counts if its id is the one that was asked for, or if it has none and the path is to be trusted:
  *
+ *	the vDSO, if this kernel has the same
  *	in the files that run here, if the process ids of the profile are of this machine
  *	below the roots, by the path that the profile has
  *	in the listed directories, by the last part of the name
@@ -35,6 +36,7 @@ struct finder_options {
 	struct config_texts roots, directories, debug_directories;
 	const char *files_by_id;		/* a directory of files that are named by their id, or NULL */
 	bool processes;
+	bool keeps_programs;			/* a stripped one, too: its debug file is where the symbolizer looks */
 	const char *debuginfod_urls, *cache_path;	/* separated by blanks; "": none */
 };
 

@@ -34,6 +34,7 @@ struct chunk {
 };
 
 struct tables {
+	bool is_private;		/* no kernel half reads them */
 	int procs_fd, chunks_fd;
 	struct unwind_rule *rules;
 	struct page_entry *pages;
@@ -49,22 +50,37 @@ struct tables {
 	struct tables_stats stats;
 };
 
-/* The map of a chunk, mapped: a file descriptor, or -errno. */
-static int chunk_init(struct chunk *chunk)
+/* Memory of a map, or without one (-1) of our own; NULL if there is none. */
+static void *map_memory(int fd, size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+/* The map of a chunk, mapped; its file descriptor, or -1 if only we read it. */
+static int chunk_init(struct chunk *chunk, bool is_private, int *ret_fd)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rows", sizeof(u32), sizeof(struct rows_chunk), 1, &options), r;
+	_cleanup_(closep) int fd = -1;
+	int r;
 
-	if (fd < 0)
+	if (!is_private) {
+		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rows", sizeof(u32), sizeof(struct rows_chunk), 1, &options);
+		if (fd < 0)
+			return -errno;
+	}
+	chunk->memory = map_memory(fd, sizeof(struct rows_chunk));
+	if (!chunk->memory)
 		return -errno;
-	chunk->memory = mmap(NULL, sizeof(struct rows_chunk), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	r = chunk->memory == MAP_FAILED ? -errno : ranges_init(&chunk->rows, CHUNK_ROWS);
-	if (r == 0)
-		return fd;
-	if (chunk->memory != MAP_FAILED)
+	r = ranges_init(&chunk->rows, CHUNK_ROWS);
+	if (r < 0) {
 		munmap(chunk->memory, sizeof(struct rows_chunk));
-	close(fd);
-	return r;
+		return r;
+	}
+	*ret_fd = fd;
+	fd = -1;
+	return 0;
 }
 
 static void chunk_done(struct chunk *chunk)
@@ -73,11 +89,14 @@ static void chunk_done(struct chunk *chunk)
 	ranges_done(&chunk->rows);
 }
 
-static void *tables_mmap(struct bpf_map *map, size_t bytes)
+/* The memory of all but the chunks. */
+static int tables_map_memory(struct tables *t, struct native_bpf *skel)
 {
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-
-	return at == MAP_FAILED ? NULL : at;
+	t->rules = map_memory(skel ? bpf_map__fd(skel->maps.rules) : -1, RULES_MAX * sizeof(*t->rules));
+	t->pages = map_memory(skel ? bpf_map__fd(skel->maps.pages) : -1, PAGES_MAX * sizeof(*t->pages));
+	t->maptab = map_memory(skel ? bpf_map__fd(skel->maps.maptab) : -1, MAPTAB_MAX * sizeof(*t->maptab));
+	t->slots = map_memory(skel ? bpf_map__fd(skel->maps.slots) : -1, SLOTS_MAX * sizeof(*t->slots));
+	return t->rules && t->pages && t->maptab && t->slots ? 0 : -errno;
 }
 
 static int tables_init(struct tables *t, struct native_bpf *skel, u32 rows_max_bytes)
@@ -85,17 +104,15 @@ static int tables_init(struct tables *t, struct native_bpf *skel, u32 rows_max_b
 	static const struct unwind_rule none = { .kind = RULE_NONE };
 	int r;
 
-	t->procs_fd = bpf_map__fd(skel->maps.procs);
-	t->chunks_fd = bpf_map__fd(skel->maps.chunks);
+	t->is_private = !skel;
+	t->procs_fd = skel ? bpf_map__fd(skel->maps.procs) : -1;
+	t->chunks_fd = skel ? bpf_map__fd(skel->maps.chunks) : -1;
 	t->chunk_max = rows_max_bytes / sizeof(struct rows_chunk);
 	if (t->chunk_max > CHUNKS_MAX)
 		t->chunk_max = CHUNKS_MAX;
-	t->rules = tables_mmap(skel->maps.rules, RULES_MAX * sizeof(*t->rules));
-	t->pages = tables_mmap(skel->maps.pages, PAGES_MAX * sizeof(*t->pages));
-	t->maptab = tables_mmap(skel->maps.maptab, MAPTAB_MAX * sizeof(*t->maptab));
-	t->slots = tables_mmap(skel->maps.slots, SLOTS_MAX * sizeof(*t->slots));
-	if (!t->rules || !t->pages || !t->maptab || !t->slots)
-		return -errno;
+	r = tables_map_memory(t, skel);
+	if (r < 0)
+		return r;
 	arena_init(&t->rule_arena, RULES_MAX * sizeof(struct unwind_rule));
 	interner_init(&t->rule_ids, &t->rule_arena, RULES_MAX);
 	if (interner_add(&t->rule_ids, &none, sizeof(none), NULL) == INTERNER_NONE)
@@ -140,6 +157,8 @@ static int tables_place(struct tables *t, u32 *numbers, int *fds, u32 count)
 {
 	u32 placed = count;
 
+	if (t->is_private)
+		return 0;
 	if (count > 1 && !bpf_map_update_batch(t->chunks_fd, numbers, fds, &placed, NULL))
 		return 0;
 	for (u32 i = 0; i < count; i++)
@@ -158,14 +177,14 @@ static int tables_add_chunks(struct tables *t, u32 count)
 		return -ENOSPC;
 	for (; made < count; made++) {
 		numbers[made] = t->chunk_count + made;
-		r = fds[made] = chunk_init(&t->chunks[numbers[made]]);
+		r = chunk_init(&t->chunks[numbers[made]], t->is_private, &fds[made]);
 		if (r < 0)
 			break;
 	}
 	if (r >= 0)
 		r = tables_place(t, numbers, fds, made);
 	for (u32 i = 0; i < made; i++) {
-		close(fds[i]);
+		closep(&fds[i]);
 		if (r < 0)
 			chunk_done(&t->chunks[numbers[i]]);
 	}

@@ -36,6 +36,7 @@ struct tables_rows {
 	u32 first_number;	/* page number of the first */
 };
 
+/* skel NULL: in memory of our own, for stacks that no kernel half unwinds; then nothing is published. */
 int tables_new(struct native_bpf *skel, u32 rows_max_bytes, struct tables **ret_tables);
 void tables_free(struct tables *tables);
 DEFINE_CLEANUP(struct tables *, tables_free)

@@ -127,6 +127,6 @@ int perfread_ranges_put(struct perfread_ranges **maps_at, struct perfread_ranges
 	if (r < 0)
 		return r;
 	budget->held += maps->count - before;
-	budget->changes++;
+	maps->change = ++budget->changes;
 	return 0;
 }

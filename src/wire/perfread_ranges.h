@@ -26,6 +26,7 @@ struct perfread_ranges {
 	struct perfread_range *at;	/* ascending */
 	u32 count, cap;
 	u32 refs;
+	u64 change;			/* number of the last one; of no other space */
 };
 
 struct perfread_ranges_budget {

@@ -120,6 +120,13 @@ struct perfread_process *perfread_system_process(struct perfread_system *s, u32 
 	return p->maps ? p : NULL;
 }
 
+const struct perfread_ranges *perfread_system_maps(const struct perfread_system *s, u32 pid)
+{
+	u32 number = interner_find(&s->pids, &pid, sizeof(pid));
+
+	return number != INTERNER_NONE && number < s->process_cap ? s->processes[number].maps : NULL;
+}
+
 u32 perfread_system_program(struct perfread_system *s, u32 pid)
 {
 	struct perfread_process *p = perfread_system_process(s, pid);

@@ -81,6 +81,9 @@ int perfread_system_build_ids(struct perfread_system *system, struct cursor byte
 /* The process, made if it is new. NULL without memory, or past the maximum. */
 struct perfread_process *perfread_system_process(struct perfread_system *system, u32 pid);
 
+/* What is mapped in a process; NULL: nothing is known. Borrowed until the next record. */
+const struct perfread_ranges *perfread_system_maps(const struct perfread_system *system, u32 pid);
+
 /* The program that a process runs. 0 without memory, or past the maximum. */
 u32 perfread_system_program(struct perfread_system *system, u32 pid);
 

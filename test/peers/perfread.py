@@ -128,7 +128,18 @@ class Wick:
                 self.stacks[pid, tuple(self.frames(sample.get("stackIndex", 0)))] += len(times)
 
 
-def compare(tap, name, path, directory, only_pid=None):
+def perf_stopped(theirs, ours, total):
+    """Whether what differs are a few stacks that perf has unwound in part (it stops in clone3, for one)."""
+    rest = ours.copy()
+    for (pid, stack), count in theirs.items():
+        longer = next((key for key in rest if key[0] == pid and key[1][:len(stack)] == stack and rest[key] >= count), None)
+        if not longer:
+            return False
+        rest[longer] -= count
+    return not +rest and sum(theirs.values()) <= 0.05 * total
+
+
+def compare(tap, name, path, directory, only_pid=None, unwound=False):
     perf, wick = Perf(path), Wick(path, directory)
     if not tap.check(f"{name}: wick reads it", wick.run.returncode == 0 and sum(perf.counts.values()) > 0,
                      wick.run.stderr.strip()):
@@ -145,7 +156,8 @@ def compare(tap, name, path, directory, only_pid=None):
     if only_pid:
         theirs = collections.Counter({k: v for k, v in theirs.items() if k[0] == only_pid})
         ours = collections.Counter({k: v for k, v in ours.items() if k[0] == only_pid})
-    same = tap.check(f"{name}: all {sum(theirs.values())} stacks, {len(theirs)} of them distinct", theirs == ours)
+    same = tap.check(f"{name}: all {sum(theirs.values())} stacks, {len(theirs)} of them distinct",
+                     theirs == ours or (unwound and perf_stopped(theirs - ours, ours - theirs, sum(theirs.values()))))
     for (_, stack), count in theirs.most_common(3):
         tap.note(f"{count} {';'.join(reversed(stack))}")
     if not same:
@@ -171,6 +183,9 @@ WAYS = (
     ("packed", ["-F", "997", "-g", "-z"], "v-fp"),
     ("to a pipe", ["-F", "997", "-g", "-o", "-"], "v-fp"),
     ("build ids in mappings", ["-F", "997", "-g", "--buildid-mmap"], "v-syscalls"),
+    ("copied stacks", ["-F", "997", "--call-graph", "dwarf"], "v-omitfp"),
+    ("copied stacks of threads, packed", ["-F", "997", "-z", "--call-graph", "dwarf,4096"], "v-threads"),
+    ("the vDSO", ["-F", "997", "-g"], "v-vdso"),
     ("threads", ["-F", "997", "-g"], "v-threads"),
     ("forks", ["-F", "997", "-g"], "v-fork"),
     ("without sample ids", ["-F", "997", "-g", "--no-buffering", "--no-bpf-event", "-k", "CLOCK_MONOTONIC"], "v-fp"),
@@ -194,13 +209,18 @@ def whole_machine(tap, directory):
 def other_binary(tap, directory):
     """A program that was replaced since has another build id: its symbols are not those of what ran."""
     program, path = os.path.join(directory, "program"), os.path.join(directory, "old.data")
-    shutil.copy(os.path.join(VICTIMS, "v-fp"), program)
-    record(path, ["-F", "199", "-g", "--no-buildid-cache"], [program, SECONDS])
-    shutil.copy(os.path.join(VICTIMS, "v-calls-fp"), program)
-    report = subprocess.run([WICK, "report", "--json", path], capture_output=True, text=True, check=False)
-    names = [row["name"] for row in json.loads(report.stdout)["rows"]]
-    tap.check("functions of a program that was replaced stay addresses",
-              any(n.startswith("program+0x") for n in names) and not any("tiny" in n or "leaf" in n for n in names), names[:4])
+    for home, what, good in (
+            ("nobody", "stay addresses",
+             lambda names: any(n.startswith("program+0x") for n in names) and not any("tiny" in n or "leaf" in n for n in names)),
+            ("", "are named from perf's cache of files",
+             lambda names: "leaf_a" in names and not any(n.startswith("program+0x") for n in names))):
+        shutil.copy(os.path.join(VICTIMS, "v-fp"), program)
+        record(path, ["-F", "199", "-g"], [program, SECONDS])
+        shutil.copy(os.path.join(VICTIMS, "v-calls-fp"), program)
+        report = subprocess.run([WICK, "report", "--json", path], capture_output=True, text=True, check=False,
+                                env={**os.environ, "HOME": os.path.join(directory, home)})
+        names = [row["name"] for row in json.loads(report.stdout)["rows"]]
+        tap.check(f"functions of a program that was replaced {what}", good(names), names[:4])
 
 
 def cut(tap, directory):
@@ -220,12 +240,12 @@ def main():
         tap.skip("perfread", "perf is not installed")
         tap.end()
     with tempfile.TemporaryDirectory(prefix="wick-perfread-") as directory:
-        os.environ["HOME"] = directory  # perf keeps copies of files below it, and would find a replaced one there
+        os.environ["HOME"] = directory  # perf keeps copies of files below it
         for name, options, program in WAYS:
             path = os.path.join(directory, "perf.data")
             good, why = record(path, options, victim(program))
             if good:
-                compare(tap, name, path, directory)
+                compare(tap, name, path, directory, unwound="--call-graph" in options)
             else:
                 tap.skip(name, f"perf record does not: {why.strip().splitlines()[:1]}")
         whole_machine(tap, directory)
