@@ -145,7 +145,8 @@ test-all:
 	$(Q)test/run.sh --all $(TEST)
 
 test-runtimes: all
-	$(Q)tools/deps.sh test
+	$(Q)tools/deps.sh test runtimes
+	$(Q)test/real_programs.py
 	$(Q)for language in $(patsubst test/lang_%.py,%,$(wildcard test/lang_*.py)); do \
 		test/languages.py $$language --all || exit 1; done
 

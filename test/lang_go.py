@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 from common import ROOT, Recording
-from runtime_profile import Stacks, Victim, record_beside
+from runtime_profile import Stacks, Victim, check_real, record_beside
 
 KIND = "go"
 VICTIMS = os.path.join(ROOT, "test", "victims", "go")
@@ -19,7 +19,6 @@ VERSION = "installed"
 VERSIONS = ["1.19", "1.20.14", "1.21.13", "1.22.12", "1.23.12", "1.24.13", "1.25.14", "1.26.8", "1.27.3"]
 SAMPLES, FULL_SAMPLES = 800, 5500
 EXACT = 0.99
-REAL = 0.97
 SHARE_POINTS = 3
 JUDGE_POINTS = 5
 JUDGE_HZ, JUDGE_SAMPLES = 250, 1500
@@ -269,30 +268,10 @@ def run_mode(tap, version, go, mode, full):
             check_judge(tap, f"{name} {scenario}", go, path, scenario, max(samples, JUDGE_SAMPLES), folder)
 
 
-def is_named(frame):
-    return frame.name and "+0x" not in frame.name and not frame.name.startswith("[")
-
-
 def check_build(tap, name, go, packages, folder):
-    """A real program: Go builds its own library. Samples of user mode are whole, and all of their frames have names."""
+    """A real program: Go builds its own library."""
     environment = ["GOTOOLCHAIN=local", "GOFLAGS=-buildvcs=false", "GOCACHE=" + os.path.join(folder, "cache")]
-    recording = Recording([], command=["env", *environment, go, "build", *packages], timeout=1800).wait()
-    if not tap.check(f"{name}: recorded", recording.status == 0, recording.said()[-300:] if recording.status else ""):
-        return
-    stacks, good, bad = Stacks(recording.profile(), None), 0, collections.Counter()
-    for sample in stacks.profile.samples:
-        frames = [f for i in sample.locations for f in stacks.frames(i)]
-        if any(f.kind == "kernel" for f in frames):
-            continue
-        end = sample.attributes.get("wick.stack.end")
-        if frames and not end and all(map(is_named, frames)):
-            good += sample.count
-        else:
-            bad[f"{end} {frames[0].name if frames else ''}"] += sample.count
-    total = good + sum(bad.values())
-    tap.check(f"{name}: whole and named", total > 500 and good / total >= REAL, f"{good} of {total}")
-    for text, count in bad.most_common(3):
-        tap.note(f"{count} {text}")
+    check_real(tap, name, ["env", *environment, go, "build", *packages])
 
 
 def find_go(version):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of languages share: a running victim, `wick record` beside it, and its stacks with types and lines."""
+import collections
 import os
 import re
 import signal
@@ -7,6 +8,8 @@ import subprocess
 import time
 
 from common import RATE_HZ, Recording
+
+REAL = 0.97     # of a real program's samples in user mode
 
 
 class Frame:
@@ -137,3 +140,36 @@ def record_beside(victim, samples, kind, during=None, settle_ns=0):
     if recording.status != 0:
         return recording, None
     return recording, Stacks(recording.profile(), victim.pid, kind, settle_ns)
+
+
+def is_named(frame):
+    return frame.name and "+0x" not in frame.name and not frame.name.startswith("[")
+
+
+def check_real(tap, name, command, cwd=None):
+    """Runs a real program: of its samples in user mode, REAL are whole, and all of their frames have names."""
+    here = os.getcwd()
+    os.chdir(cwd or here)
+    try:
+        recording = Recording([], command=command, timeout=1800).wait()
+    finally:
+        os.chdir(here)
+    if not tap.check(f"{name}: recorded", recording.status == 0, recording.said()[-300:] if recording.status else ""):
+        return
+    stacks, good, bad = Stacks(recording.profile(), None), 0, collections.Counter()
+    for sample in stacks.profile.samples:
+        frames = [f for i in sample.locations for f in stacks.frames(i)]
+        if any(f.kind == "kernel" for f in frames):
+            continue
+        end = sample.attributes.get("wick.stack.end")
+        unnamed = [f for f in frames if not is_named(f)]
+        if frames and not end and not unnamed:
+            good += sample.count
+        else:
+            shown = (unnamed or frames or [None])[0]
+            bad[f"{sample.executable} {end} {shown.name if shown else ''}"] += sample.count
+    total = good + sum(bad.values())
+    tap.check(f"{name}: whole and named", total > 500 and good / total >= REAL,
+              f"{100 * good / max(1, total):.2f} % of {total}")
+    for text, count in bad.most_common(3):
+        tap.note(f"{count} {text}")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what the named purposes need: deps.sh build|test|kernels|bench|all ...
+# Installs what the named purposes need: deps.sh build|test|kernels|runtimes|bench|all ...
 # PACKAGE/COMMAND is satisfied by the command, wherever it comes from.
 # As root on Debian by apt; elsewhere it says what is missing. Silent when nothing is.
 set -eu
@@ -10,6 +10,7 @@ zlib1g-dev libzstd-dev libxxhash-dev libjansson-dev libcurl4-openssl-dev
 libssl-dev libnghttp2-dev libyaml-dev libsqlite3-dev libpcre2-dev libseccomp-dev linux-libc-dev'
 test='curl openssl openjdk-17-jdk-headless/javac g++ gdb linux-perf binutils elfutils debuginfod musl-tools python3 python3-venv procps strace tmux mandoc rustc/rustc golang-go/go lld nodejs/node npm/npm chromium/chromium'
 kernels='qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross busybox-static cpio xz-utils zstd'
+runtimes='maven/mvn'
 bench='golang-go/go linux-perf bpftrace python3 nodejs'
 all=''
 
