@@ -156,6 +156,8 @@ static void check(const void *arg, struct config_place place, const char *path, 
 		if (datadog_tags_add(&tags, o->tags.at[i]))
 			config_error(errors, place, path, "tags: %s is no tag; give key:value", o->tags.at[i]);
 	}
+	if (buf_err(&tags) == -E2BIG)
+		config_error(errors, place, path, "tags: they are longer than %u bytes", TAGS_BYTES_MAX);
 	tls_client_check(&o->tls, place, path, errors);
 	sender_check(&o->sender, place, path, errors);
 }
@@ -288,7 +290,7 @@ static void make_runtime_id(char *out, size_t room)
 		       random[0] & 0xfff, (random[1] >> 48 & 0x3fff) | 0x8000, random[1] & 0xffffffffffff);
 }
 
-static int make_names(struct exporter *exporter)
+static int make_names(struct exporter *exporter, struct buf *why)
 {
 	const struct options *o = exporter->options;
 	u32 left_out = 0;
@@ -299,6 +301,8 @@ static int make_names(struct exporter *exporter)
 		left_out += datadog_tags_add(&exporter->tags, o->tags.at[i]);
 	left_out += datadog_tags_add(&exporter->tags, given_or("", "DD_TAGS"));
 	buf_add(&exporter->tags, "", 1);
+	if (buf_err(&exporter->tags) == -E2BIG)
+		buf_addf(why, "tags and DD_TAGS are longer than %u bytes; give fewer", TAGS_BYTES_MAX);
 	if (buf_err(&exporter->tags) < 0)
 		return buf_err(&exporter->tags);
 	if (left_out)
@@ -357,7 +361,7 @@ static int exporter_create(const struct component_setup *setup, const void *opti
 	make_counters(exporter, service_metrics(setup->service));
 	r = find_target(o, &exporter->target, why);
 	if (r == 0)
-		r = make_names(exporter);
+		r = make_names(exporter, why);
 	if (r == 0)
 		r = interval_new(&(struct interval_options){ (u64)o->interval_ns, interval_bytes(), take_interval, lose,
 							     exporter }, &exporter->interval);
