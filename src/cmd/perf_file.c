@@ -107,9 +107,11 @@ static void note_losses(const struct perfread_about *a, struct buf *notes)
 
 static void note_names(const struct perfread_about *a, const struct perf_names_stats *s, struct buf *notes)
 {
-	if (s->is_other_kernel)
-		buf_addf(notes, "kernel functions have no names: the file is of another kernel%s%s than the one that "
-			 "runs here\n", *a->release ? ", " : "", a->release);
+	if (s->is_other_kernel && *a->release)
+		buf_addf(notes, "kernel functions have no names: the file is of another kernel, %s, than the one that "
+			 "runs here\n", a->release);
+	else if (s->is_other_kernel)
+		buf_addf(notes, "kernel functions have no names: the file does not say of which kernel it is\n");
 	else if (*s->kernel_problem)
 		buf_addf(notes, "%s\n", s->kernel_problem);
 }

@@ -234,6 +234,37 @@ def cut(tap, directory):
               "not whole" in report.stderr, report.stderr.strip().replace("\n", "; "))
 
 
+def from_standard_input(tap, directory):
+    path = os.path.join(directory, "piped.data")
+    record(path, ["-F", "997", "-g", "-o", "-"], victim("v-fp"))
+    with open(path, "rb") as file:
+        piped = subprocess.run([WICK, "report", "--json", "-"], stdin=file, capture_output=True, text=True, check=False)
+    read = subprocess.run([WICK, "report", "--json", path], capture_output=True, text=True, check=False)
+    tap.check("standard input gives what the file does", read.returncode == 0 and json.loads(piped.stdout)["rows"] ==
+              json.loads(read.stdout)["rows"])
+
+
+def refused(tap, directory):
+    path = os.path.join(directory, "other.data")
+    with open(path, "wb") as file:
+        file.write(b"2ELIFREP" + bytes(96))
+    report = subprocess.run([WICK, "report", path], capture_output=True, text=True, check=False)
+    tap.check("the other order of bytes is refused with a sentence",
+              report.returncode == 1 and "order of bytes" in report.stderr, report.stderr.strip())
+
+
+def written_by_wick(tap, directory):
+    """What wick has written as perf.data, of which most functions have only a name there."""
+    source, path = os.path.join(directory, "source.folded"), os.path.join(directory, "wick.data")
+    with open(source, "w", encoding="ascii") as file:
+        file.write("app;main;parse;read 7\napp;main;draw 3\napp;main 1\n")
+    subprocess.run([WICK, "convert", "--from=folded", source, path], check=True)
+    reports = [subprocess.run([WICK, "report", "--json", f"--from={form}", p], capture_output=True, text=True, check=True)
+               for form, p in (("folded", source), ("perfdata", path))]
+    seen = [{(row["name"], row["self"], row["total"]) for row in json.loads(r.stdout)["rows"]} for r in reports]
+    tap.check("what wick has written comes back by name and weight", seen[0] == seen[1] and len(seen[0]) == 5, seen[1])
+
+
 def main():
     tap = Tap()
     if not shutil.which("perf"):
@@ -251,6 +282,9 @@ def main():
         whole_machine(tap, directory)
         other_binary(tap, directory)
         cut(tap, directory)
+        from_standard_input(tap, directory)
+        refused(tap, directory)
+        written_by_wick(tap, directory)
     tap.end()
 
 
