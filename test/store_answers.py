@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the page's API answers, against a count of the samples that were sent in. Prints TAP.
 
-store_answers.py [SEED]: sends profiles of made-up hosts by OTLP/HTTP, then asks for random selections: ranges, filters,
-groups. Every function's total must be exactly what counting the sent samples one by one gives.
+store_answers.py [--clickhouse] [SEED]: sends profiles of made-up hosts by OTLP/HTTP, then asks for random selections:
+ranges, filters, groups. Every function's total must be exactly what counting the sent samples one by one gives.
+
+With --clickhouse they are kept by a ClickHouse server, which two wicks write to; a third one has the page. It must give
+the same answers, and say what is wrong while the server is away.
 """
+import argparse
 import collections
 import json
 import os
@@ -22,9 +26,7 @@ import urllib.request
 WICK = os.environ.get("WICK", "build/wick")
 SELECTIONS = 20
 WINDOWS = 60
-RECEIVE = {"receivers": {"otlp": {"protocols": {"http": {}}}}, "exporters": {"store": {}}, "extensions": {"page": {}},
-           "service": {"extensions": ["page"], "telemetry": {"metrics": {"level": "none"}},
-                       "pipelines": {"profiles": {"receivers": ["otlp"], "exporters": ["store"]}}}}
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def attribute(key, value):
@@ -221,7 +223,8 @@ def check_arrivals(base, windows):
 
 def check_series(base, samples, first_ns, last_ns):
     """A host that sends only profiles has the CPUs of its samples, and no memory."""
-    series = ask(base, "series", host="a", rows=50, **{"from": first_ns / 1e9, "to": last_ns / 1e9})
+    # An hour more: roll-ups before the first block are spread over their whole period.
+    series = ask(base, "series", host="a", rows=50, **{"from": first_ns / 1e9 - 3600, "to": last_ns / 1e9})
     mean = [e - s for s, e in zip(series["start"], series["end"])]
     total = sum(busy * seconds for busy, seconds in zip(series["busy"], mean))
     want = sum(s["host"] == "a" for s in samples)
@@ -230,11 +233,34 @@ def check_series(base, samples, first_ns, last_ns):
                  {line["name"] for line in series["by_cpu"]} == {"web", "db", "cron"}, total, want)
 
 
-def wait_for(base, count, first_ns, last_ns):
-    """Until all that was sent is in the store; the queue is not waited for otherwise."""
+def compare_heat(base, samples, first_ns):
+    """Samples by second and a tenth of it, and by process in a chart of whole minutes, which roll-ups have too."""
+    from_s, seconds = (first_ns // 10**9 + 1800) // 60 * 60, 3600
+    query = {"from": from_s, "to": from_s + seconds}
+    cells = collections.Counter((s["time"] // 10**9 - from_s) * 10 + s["time"] % 10**9 // 10**8 for s in samples
+                                if from_s <= s["time"] // 10**9 < from_s + seconds)
+    heat = ask(base, "heat", rows=10, **query)
+    good = {i: n for i, n in enumerate(heat["cells"]) if n} == dict(cells) and heat["max"] == max(cells.values())
+    want = collections.defaultdict(lambda: [0] * 60)
+    for s in samples:
+        if from_s <= s["time"] // 10**9 < from_s + seconds:
+            want[s["process"]][(s["time"] // 10**9 - from_s) // 60] += 1 / 60
+    lines = {line["name"]: line["values"] for line in ask(base, "chart", by="process", buckets=60, **query)["lines"]}
+    good &= lines.keys() == want.keys() and all(same(lines[name], want[name]) for name in want)
+    few = ask(base, "chart", by="process", buckets=60, lines=2, **query)["lines"]
+    good &= few[1]["name"] == "(other)" and same(few[0]["values"], want[few[0]["name"]])
+    good &= same(map(sum, zip(*(line["values"] for line in few))), map(sum, zip(*want.values())))
+    return check("draws heat maps and charts", good, heat["max"], lines, dict(want), few)
+
+
+def same(got, want):
+    return all(abs(a - b) < 1e-6 for a, b in zip(got, want))
+
+
+def eventually(holds):
     for _ in range(200):
         try:
-            if ask(base, "top", **{"from": first_ns / 1e9 - 60, "to": last_ns / 1e9 + 60})["total"] == count:
+            if holds():
                 return True
         except OSError:
             pass
@@ -242,49 +268,150 @@ def wait_for(base, count, first_ns, last_ns):
     return False
 
 
-def main():
-    rng = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
+def wait_for(base, count, first_ns, last_ns):
+    """Until all that was sent is in the store; the queue is not waited for otherwise."""
+    return eventually(lambda: ask(base, "top", **{"from": first_ns / 1e9 - 60, "to": last_ns / 1e9 + 60})["total"] == count)
+
+
+def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    base = f"http://127.0.0.1:{port}"
-    ok = True
-    with tempfile.TemporaryDirectory() as work:
-        config = json.loads(json.dumps(RECEIVE))
-        config["receivers"]["otlp"]["protocols"]["http"]["endpoint"] = f"127.0.0.1:{port}"
-        config["exporters"]["store"]["path"] = os.path.join(work, "store")
-        config["extensions"]["page"]["endpoint"] = f"127.0.0.1:{port}"
-        path = os.path.join(work, "config.yaml")
+        return s.getsockname()[1]
+
+
+class Wick:
+    """One that takes profiles for an exporter, and has a page."""
+
+    def __init__(self, work, exporter, exporter_options, page_options):
+        self.port = free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        address = f"127.0.0.1:{self.port}"
+        config = {"receivers": {"otlp": {"protocols": {"http": {"endpoint": address}}}},
+                  "exporters": {exporter: exporter_options}, "extensions": {"page": {"endpoint": address} | page_options},
+                  "service": {"extensions": ["page"], "telemetry": {"metrics": {"level": "none"}},
+                              "pipelines": {"profiles": {"receivers": ["otlp"], "exporters": [exporter]}}}}
+        path = os.path.join(work, f"{self.port}.yaml")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(config, file)
-        # Two hours ago: minutes, ten minutes and an hour of it are rolled up while the test runs.
-        last_ns = (int(time.time()) - 60) * 10**9
-        first_ns = last_ns - 2 * 3600 * 10**9
-        windows = [Window(rng, rng.choice("ab"), rng.randrange(first_ns, last_ns - 5 * 10**9)) for _ in range(WINDOWS)]
-        samples = [s for w in windows for s in w.samples]
-        wick = subprocess.Popen([WICK, "--config", path], stderr=subprocess.PIPE)
-        try:
-            for _ in range(100):
-                try:
-                    ask(base, "status")
-                    break
-                except OSError:
-                    time.sleep(0.1)
-            for window in windows:
-                send(base, window)
-            ok &= check("all that was sent is there", wait_for(base, len(samples), first_ns, last_ns))
-            for _ in range(SELECTIONS):
-                ok &= compare(base, rng, samples, first_ns, last_ns)
-                ok &= compare_narrowed(base, rng, samples, first_ns, last_ns)
-            for _ in range(5):
-                ok &= compare_traces(base, rng, samples, first_ns, last_ns)
-            ok &= check_arrivals(base, windows)
-            ok &= check_series(base, samples, first_ns, last_ns)
-            levels = {level["name"]: level["blocks"] for level in ask(base, "status")["levels"]}
-            ok &= check("minutes and hours were rolled up", levels["1 m"] > 0 and levels["1 h"] > 0, levels)
-        finally:
-            wick.send_signal(signal.SIGTERM)
-            ok &= check("it ends well", wick.wait(30) == 0)
+        self.process = subprocess.Popen([WICK, "--config", path], stderr=subprocess.PIPE)
+        for line in self.process.stderr:
+            if b"Everything is ready" in line:
+                break
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return check("it ends well", self.process.wait(30) == 0)
+
+
+class ClickHouse:
+    """The real engine behind HTTP, as a process of its own."""
+
+    def __init__(self, python, folder):
+        self.python, self.folder, self.port = python, folder, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen([self.python, os.path.join(HERE, "peers/clickhouse_server.py"), str(self.port),
+                                         self.folder], stdout=subprocess.PIPE)
+        self.process.stdout.readline()
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def failure(base, name):
+    """The status and the sentence of an answer that fails."""
+    try:
+        ask(base, name)
+        return 200, ""
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)["error"]
+
+
+def compare_all(base, rng, samples, first_ns, last_ns):
+    ok = check("all that was sent is there", wait_for(base, len(samples), first_ns, last_ns))
+    for _ in range(SELECTIONS):
+        ok &= compare(base, rng, samples, first_ns, last_ns)
+        ok &= compare_narrowed(base, rng, samples, first_ns, last_ns)
+    for _ in range(5):
+        ok &= compare_traces(base, rng, samples, first_ns, last_ns)
+    ok &= compare_heat(base, samples, first_ns)
+    return ok & check_series(base, samples, first_ns, last_ns)
+
+
+def check_local(work, rng, windows, first_ns, last_ns):
+    wick = Wick(work, "store", {"path": os.path.join(work, "store")}, {})
+    ok = False
+    try:
+        for window in windows:
+            send(wick.base, window)
+        ok = compare_all(wick.base, rng, [s for w in windows for s in w.samples], first_ns, last_ns)
+        ok &= check_arrivals(wick.base, windows)
+        levels = {level["name"]: level["blocks"] for level in ask(wick.base, "status")["levels"]}
+        ok &= check("minutes and hours were rolled up", levels["1 m"] > 0 and levels["1 h"] > 0, levels)
+    finally:
+        ok &= wick.stop()
+    return ok
+
+
+def check_away(wick, server):
+    """The server goes, and comes back: wick stays, says so, and answers again."""
+    before = ask(wick.base, "generation")["generation"]
+    server.stop()
+    status, sentence = failure(wick.base, "flame")
+    ok = check("a server that is away is a sentence", status == 503 and f"ClickHouse at {server.url}: " in sentence, sentence)
+    ok &= check("pages hear of it", eventually(lambda: ask(wick.base, "generation")["generation"] > before))
+    server.start()
+    return ok & check("it answers again", eventually(lambda: failure(wick.base, "flame")[0] == 200))
+
+
+def check_clickhouse(python, work, rng, windows, first_ns, last_ns):
+    server = ClickHouse(python, os.path.join(work, "clickhouse"))
+    options = {"clickhouse": {"endpoint": server.url, "database": "fleet"}}
+    shows = Wick(work, "nop", {}, options)
+    writers = [Wick(work, "clickhouse", options["clickhouse"], options) for _ in range(2)]
+    ok = False
+    try:
+        status, sentence = failure(shows.base, "flame")
+        ok = check("tables that are not there yet are a sentence", status == 503 and "no profiles of wick" in sentence,
+                   sentence)
+        for i, window in enumerate(windows):
+            send(writers[i % 2].base, window)
+        ok &= compare_all(shows.base, rng, [s for w in windows for s in w.samples], first_ns, last_ns)
+        status = ask(shows.base, "status")
+        ok &= check("it says what there is", status["backend"] == "clickhouse" and status["bytes"] > 1000 and
+                    status["levels"][0]["rows"] == sum(len(w.samples) for w in windows), status)
+        ok &= check_away(shows, server)
+    finally:
+        for wick in writers + [shows]:
+            ok &= wick.stop()
+        server.stop()
+    return ok
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--clickhouse", action="store_true")
+    options.add_argument("seed", nargs="?", type=int, default=1)
+    options = options.parse_args()
+    rng = random.Random(options.seed)
+    if options.clickhouse:
+        venv = subprocess.run([os.path.join(HERE, "peers/venv.sh"), "clickhouse"], stdout=subprocess.PIPE, text=True,
+                              check=False)
+        if venv.returncode:
+            print("ok - clickhouse # SKIP the engine, chdb of PyPI, cannot be installed here")
+            return
+    # Two hours ago: minutes, ten minutes and an hour of it are rolled up while the test runs.
+    last_ns = (int(time.time()) - 60) * 10**9
+    first_ns = last_ns - 2 * 3600 * 10**9
+    windows = [Window(rng, rng.choice("ab"), rng.randrange(first_ns, last_ns - 5 * 10**9)) for _ in range(WINDOWS)]
+    with tempfile.TemporaryDirectory() as work:
+        if options.clickhouse:
+            ok = check_clickhouse(venv.stdout.strip(), work, rng, windows, first_ns, last_ns)
+        else:
+            ok = check_local(work, rng, windows, first_ns, last_ns)
     sys.exit(not ok)
 
 

@@ -15,18 +15,29 @@ export function element(name, attributes = {}, ...children) {
 
 const moment = seconds => seconds ? new Date(seconds * 1000).toLocaleString() : "nothing yet";
 
+const card = (title, value, ...more) => element("div", { class: "card" }, title, element("b", {}, value), ...more);
+
+const localCards = status => [
+  card("Store", bytes(status.bytes), `of at most ${bytes(status.bytes_max)}`),
+  card("Distinct stacks (trie nodes)", status.nodes.toLocaleString(), `${status.frames.toLocaleString()} functions, ` +
+    `${status.series.toLocaleString()} series, ${status.epochs} dictionaries`),
+  card("Blocks that could not be read", String(status.blocks_broken)),
+  card("Samples with an impossible time", String(status.times_wrong), "kept under that of their arrival"),
+  ...status.levels.map(level => card(`Reaches back: ${level.name}`, moment(level.first),
+    `${level.blocks.toLocaleString()} blocks, ${bytes(level.bytes)}`))];
+
+// A server has no roll-ups, no late names, and keeps what it keeps for as long as its tables say.
+const clickhouseCards = ({ bytes: size, nodes, levels: [samples] }) => [
+  card("ClickHouse", size ? bytes(size) : "of unknown size", size ? `in ${samples.blocks.toLocaleString()} parts of samples` :
+    "this user may not look at system.parts"),
+  card("Samples", samples.rows.toLocaleString(), nodes ? `${nodes.toLocaleString()} rows of stacks, each stack once a day` : ""),
+  card("Reaches back", moment(samples.first), "every sample, without roll-ups"),
+  card("Names that come late", "none", "profiles bring theirs along; uploads are for a store of this machine")];
+
 export function statusView(status, hosts) {
-  const card = (title, value, ...more) => element("div", { class: "card" }, title, element("b", {}, value), ...more);
-  return element("div", { class: "status" },
-    card("wick", status.version),
-    card("Store", bytes(status.bytes), `of at most ${bytes(status.bytes_max)}`),
-    card("Distinct stacks (trie nodes)", status.nodes.toLocaleString(), `${status.frames.toLocaleString()} functions, ` +
-      `${status.series.toLocaleString()} series, ${status.epochs} dictionaries`),
-    card("Hosts", String(hosts.length), hosts.slice(0, 20).map(([name]) => name).join(", ")),
-    card("Blocks that could not be read", String(status.blocks_broken)),
-    card("Samples with an impossible time", String(status.times_wrong), "kept under that of their arrival"),
-    ...status.levels.map(level => card(`Reaches back: ${level.name}`, moment(level.first),
-      `${level.blocks.toLocaleString()} blocks, ${bytes(level.bytes)}`)));
+  const [first, ...rest] = status.backend === "clickhouse" ? clickhouseCards(status) : localCards(status);
+  return element("div", { class: "status" }, card("wick", status.version), first,
+    card("Hosts", String(hosts.length), hosts.slice(0, 20).map(([name]) => name).join(", ")), ...rest);
 }
 
 // What a store without anything in it says.

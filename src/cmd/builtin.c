@@ -78,7 +78,7 @@ static bool split_address(const char *address, char host[256], char port[8])
 
 bool builtin_given(const struct builtin_options *options)
 {
-	return options->listen || options->store_path || options->retention;
+	return options->listen || options->store_path || options->retention || options->clickhouse;
 }
 
 /* In quotes, as JSON has them. */
@@ -96,31 +96,61 @@ static void put_endpoint(struct buf *yaml, const char *before, const char *liste
 	put_quoted(yaml, listen);
 }
 
+static void put_store(const struct builtin_options *options, const struct retention *retention, struct buf *yaml)
+{
+	put_endpoint(yaml, "\nexporters:\n  store:\n    path: ",
+		     options->store_path ? options->store_path : "/var/lib/wick");
+	buf_addf(yaml, "\n    max_age: %lluh\n    max_size_mib: %llu\n", retention->hours ? retention->hours : 7 * 24,
+		 retention->mib ? retention->mib : 1024);
+}
+
+static void put_clickhouse(const struct builtin_options *options, const struct retention *retention, struct buf *yaml)
+{
+	put_endpoint(yaml, "\nexporters:\n  clickhouse:\n    endpoint: ", options->clickhouse);
+	buf_addf(yaml, "\n    ttl: %lluh\n", retention->hours);
+}
+
+static int refuse(char error[OPTIONS_ERROR_MAX], const char *sentence)
+{
+	snprintf(error, OPTIONS_ERROR_MAX, "%s", sentence);
+	return -EINVAL;
+}
+
+static int check(const struct builtin_options *options, struct retention *retention, char error[OPTIONS_ERROR_MAX])
+{
+	if (options->retention && !parse_retention(options->retention, retention))
+		return refuse(error, "--store.retention is to be an age, a size or both, as in 7d,2GB");
+	if (options->clickhouse && options->store_path)
+		return refuse(error, "--store.clickhouse and --store.path: profiles are kept in one place");
+	if (options->clickhouse && retention->mib)
+		return refuse(error, "--store.retention: ClickHouse knows no size, only an age, as in 7d");
+	return 0;
+}
+
 int builtin_write(const struct builtin_options *options, struct buf *yaml, char error[OPTIONS_ERROR_MAX])
 {
 	const char *listen = options->listen ? options->listen : LISTEN;
-	struct retention retention = { 7 * 24, 1024 };
+	struct retention retention = { 0 };
 	char host[256], port[8];
+	int r;
 
-	if (!split_address(listen, host, port)) {
-		snprintf(error, OPTIONS_ERROR_MAX, "--listen is to be an address with a port, as in localhost:11000");
-		return -EINVAL;
-	}
-	if (options->retention && !parse_retention(options->retention, &retention)) {
-		snprintf(error, OPTIONS_ERROR_MAX, "--store.retention is to be an age, a size or both, as in 7d,2GB");
-		return -EINVAL;
-	}
+	if (!split_address(listen, host, port))
+		return refuse(error, "--listen is to be an address with a port, as in localhost:11000");
+	r = check(options, &retention, error);
+	if (r < 0)
+		return r;
 	buf_addf(yaml, "receivers:\n  profiling:\n    reporter_interval: 1s\n  otlp:\n    protocols:\n");
 	put_endpoint(yaml, "      grpc:\n        endpoint: ", listen);
 	put_endpoint(yaml, "\n      http:\n        endpoint: ", listen);
-	put_endpoint(yaml, "\nexporters:\n  store:\n    path: ",
-		     options->store_path ? options->store_path : "/var/lib/wick");
-	buf_addf(yaml, "\n    max_age: %lluh\n    max_size_mib: %llu\n", retention.hours, retention.mib);
+	(options->clickhouse ? put_clickhouse : put_store)(options, &retention, yaml);
 	put_endpoint(yaml, "extensions:\n  page:\n    endpoint: ", listen);
+	if (options->clickhouse)
+		put_endpoint(yaml, "\n    clickhouse:\n      endpoint: ", options->clickhouse);
 	buf_addf(yaml, "\nservice:\n  extensions: [page]\n  telemetry:\n    metrics:\n      readers:\n"
 		       "        - pull:\n            exporter:\n              prometheus:\n");
 	put_endpoint(yaml, "                host: ", host);
 	buf_addf(yaml, "\n                port: %s\n", port);
-	buf_addf(yaml, "  pipelines:\n    profiles:\n      receivers: [profiling, otlp]\n      exporters: [store]\n");
+	buf_addf(yaml, "  pipelines:\n    profiles:\n      receivers: [profiling, otlp]\n      exporters: [%s]\n",
+		 options->clickhouse ? "clickhouse" : "store");
 	return buf_err(yaml);
 }

@@ -14,7 +14,7 @@
 struct buf;
 
 struct builtin_options {
-	const char *listen, *store_path, *retention;	/* NULL: the defaults */
+	const char *listen, *store_path, *retention, *clickhouse;	/* NULL: the defaults */
 };
 
 /* Entries of a command's table. */
@@ -24,7 +24,9 @@ struct builtin_options {
 	{ "store.path", 0, OPTION_TEXT, offsetof(type, member.store_path), "DIRECTORY", NULL, 0, 0, NULL, \
 	  "where profiles are kept; /var/lib/wick unless given" }, \
 	{ "store.retention", 0, OPTION_TEXT, offsetof(type, member.retention), "AGE,SIZE", NULL, 0, 0, NULL, \
-	  "how long, and how much, as in 7d,2GB" }
+	  "how long, and how much, as in 7d,2GB" }, \
+	{ "store.clickhouse", 0, OPTION_TEXT, offsetof(type, member.clickhouse), "URL", NULL, 0, 0, NULL, \
+	  "keep them in a ClickHouse server instead, as in http://localhost:8123" }
 
 bool builtin_given(const struct builtin_options *options);
 

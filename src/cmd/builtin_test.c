@@ -28,6 +28,25 @@ TEST(builtin_configuration_is_a_good_one)
 	config_errors_done(&errors);
 }
 
+TEST(builtin_configuration_with_clickhouse_writes_to_it_and_shows_it)
+{
+	struct config_options options = { .builtin = { .clickhouse = "http://ch:8123", .retention = "30d" } };
+	const struct config_node *exporters, *page;
+	struct config_errors errors;
+	struct config *config = NULL;
+
+	config_errors_init(&errors);
+	EQ(config_options_load(&options, &config, &errors), 0);
+	exporters = config_get(config->root, "exporters");
+	page = config_get(config_get(config->root, "extensions"), "page");
+	OK(!config_get(exporters, "store"));
+	STREQ(config_get(config_get(exporters, "clickhouse"), "endpoint")->text, "http://ch:8123");
+	STREQ(config_get(config_get(exporters, "clickhouse"), "ttl")->text, "720h");
+	STREQ(config_get(config_get(page, "clickhouse"), "endpoint")->text, "http://ch:8123");
+	config_free(config);
+	config_errors_done(&errors);
+}
+
 TEST(builtin_options_that_make_no_sense_are_refused)
 {
 	static const struct builtin_options bad[] = {
@@ -35,13 +54,16 @@ TEST(builtin_options_that_make_no_sense_are_refused)
 		{ .retention = "" },	   { .retention = "7" },	{ .retention = "7y" },
 		{ .retention = "-7d" },	   { .retention = "0d" },	{ .retention = "7d,2GB,x" },
 		{ .retention = "99999999999d" },
+		{ .clickhouse = "http://ch:8123", .store_path = "/a" },
+		{ .clickhouse = "http://ch:8123", .retention = "7d,2GB" },
 	};
 	char error[OPTIONS_ERROR_MAX];
 	struct buf yaml;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		EQ(write_it(&bad[i], &yaml, error), -EINVAL);
-		OK(strstr(error, bad[i].listen ? "--listen" : "--store.retention"));
+		OK(strstr(error, bad[i].listen ? "--listen" :
+				 bad[i].store_path ? "--store.path" : "--store.retention"));
 		buf_done(&yaml);
 	}
 }

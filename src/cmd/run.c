@@ -327,6 +327,7 @@ const struct command command_run = {
 		 "Without a configuration this machine is profiled, and shown at http://localhost:11000.\n",
 	.examples = "  sudo wick\n"
 		    "  sudo wick --store.retention=30d,10GB\n"
+		    "  sudo wick --store.clickhouse=http://localhost:8123\n"
 		    "  wick --config=agent.yaml\n"
 		    "  wick --config=agent.yaml --set=service.telemetry.logs.level=debug\n"
 		    "  wick run --config=file:base.yaml --config=yaml:exporters::debug::verbosity:detailed\n",

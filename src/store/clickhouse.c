@@ -55,14 +55,19 @@ static struct clickhouse_store *clickhouse_store(struct store *base)
 
 /* ---- Asking ------------------------------------------------------------------------------- */
 
-/* One that nobody else uses. */
+/* A connection that nobody else uses. Who asks must not wait for a server that is known to be away: -EHOSTDOWN. */
 static int take_server(struct clickhouse_store *store, struct clickhouse **ret_server, struct buf *why)
 {
+	bool is_away;
+
 	*ret_server = NULL;
 	pthread_mutex_lock(&store->lock);
-	if (store->idle_count)
+	is_away = store->is_away;
+	if (store->idle_count && !is_away)
 		*ret_server = store->idle[--store->idle_count];
 	pthread_mutex_unlock(&store->lock);
+	if (is_away)
+		return -EHOSTDOWN;
 	return *ret_server ? 0 : clickhouse_new(&store->options, ret_server, why);
 }
 
@@ -78,7 +83,7 @@ static void give_back(struct clickhouse_store *store, struct clickhouse *server)
 static void note_failure(struct clickhouse_store *store, int r, const char *why)
 {
 	static const char missing[] = "there are no profiles of wick in this database; the exporter clickhouse makes "
-				      "their tables when it starts";
+				      "their tables with the first it writes";
 	const char *url = store->options.url;
 
 	pthread_mutex_lock(&store->lock);
@@ -92,7 +97,8 @@ static int judge(struct clickhouse_store *store, int r, const char *why)
 {
 	if (r == 0 || r == -E2BIG || r == -ENOMEM)
 		return r;
-	note_failure(store, r, why);
+	if (r != -EHOSTDOWN)
+		note_failure(store, r, why);
 	return -EIO;
 }
 
@@ -326,6 +332,7 @@ static u64 get_generation(struct store *base)
 	pthread_mutex_lock(&store->lock);
 	if (!is_wanted(store)) {
 		atomic_fetch_add(&store->generation, 1);
+		store->is_away = false;
 		pthread_cond_signal(&store->changed);
 	}
 	store->wanted_ns = monotonic_ns();

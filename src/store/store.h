@@ -191,7 +191,7 @@ struct store_stats {
 int store_stats(struct store *store, struct store_stats *ret_stats);
 u64 store_generation(struct store *store);
 
-/* What to say of the last answer that failed; adds nothing if its -errno says it all. */
+/* What to say of the last answer that was -EIO; adds nothing if that says it all. */
 void store_explain(struct store *store, struct buf *why);
 
 #endif

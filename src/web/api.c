@@ -550,7 +550,8 @@ void api_error(struct api_answer *answer, int status, const char *sentence)
 static void answer_failure(struct call *c, int r)
 {
 	c->why->len = 0;
-	store_explain(c->store, c->why);
+	if (r == -EIO)
+		store_explain(c->store, c->why);
 	api_error(c->answer, c->why->len ? 503 : 500, c->why->len ? c->why->data : strerror(-r));
 }
 
