@@ -218,6 +218,32 @@ TEST(go_lines_expand_inlined_calls)
 	forge_done(&f);
 }
 
+/* What was inlined may have the first of all names; zeroes are no trees. */
+TEST(go_trees_may_begin_with_the_first_name)
+{
+	static const struct forge_go_function inlining[] = {
+		{ "main.a", 0x000, .pcsp = FRAME, .tree = 1, .inline_index = "\x02\x20" },
+		{ "main.b", 0x400, .pcsp = FRAME, .tree = 17, .inline_index = "\x02\x20" },
+		{ "main.c", 0x800, .pcsp = FRAME, .tree = 33, .inline_index = "\x02\x20" },
+	};
+	static const u32 trees[12] = { [1] = 1, [5] = 1 + sizeof("main.a"), [9] = 0 }, zeroes[12];
+	struct forge_go_options options = { .funcdata = trees, .funcdata_bytes = sizeof(trees) };
+
+	for (u32 i = 0; i < 2; i++) {
+		_cleanup_(exe_freep) struct exe *exe = NULL;
+		struct pclntab table;
+		struct forge f;
+
+		options.funcdata = i ? zeroes : trees;
+		forge_go(&f, inlining, 3, &options);
+		forge_go_finish(&f, &options);
+		EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
+		EQ(pclntab_open(exe, &table), 0);
+		EQ(table.gofunc_ea, i ? 0 : FORGE_GO_FUNCDATA);
+		forge_done(&f);
+	}
+}
+
 TEST(go_tables_are_found_however_the_file_was_linked)
 {
 	static const struct forge_go_options options[] = {

@@ -144,12 +144,15 @@ static bool check_text(struct pclntab *table)
 	       exe_executable(table->exe, table->end_ea - 1);
 }
 
-/* True if inline trees read from there make sense: in a few functions that have one. */
+/*
+ * True if inline trees read from there make sense: in a few functions that have one. The first of all names may be that
+ * of what was inlined; but zeroes that are no tree look so, too.
+ */
 static bool check_gofunc(struct pclntab *table, u64 gofunc_ea)
 {
 	struct go_function function;
 	struct go_inlined inlined;
-	u32 seen = 0;
+	u32 seen = 0, first = 0;
 
 	table->gofunc_ea = gofunc_ea;
 	for (u32 i = 0; i < table->function_count && seen < 16; i++) {
@@ -157,11 +160,12 @@ static bool check_gofunc(struct pclntab *table, u64 gofunc_ea)
 		    !function.inline_index)
 			continue;
 		seen++;
-		if (!pclntab_inlined(table, &function, 0, &inlined) || !inlined.name ||
-		    inlined.name >= table->names.bytes || table->names.at[inlined.name - 1])
+		if (!pclntab_inlined(table, &function, 0, &inlined) || inlined.name >= table->names.bytes ||
+		    (inlined.name && table->names.at[inlined.name - 1]))
 			return false;
+		first += !inlined.name;
 	}
-	return seen;
+	return seen > 2 * first;
 }
 
 int pclntab_open(const struct exe *exe, struct pclntab *ret_table)
