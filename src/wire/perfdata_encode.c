@@ -30,6 +30,7 @@ _Static_assert(sizeof(struct perf_event_attr) >= PERFDATA_ATTR_BYTES, "the kerne
 #define SYMBOL_BYTES 16u
 #define NAME_BYTES_MAX 4096u
 #define COMM_BYTES_MAX 255u
+#define PROCESS_NAME UINT32_MAX
 #define PAIRS_BYTES_MAX ((size_t)1 << 30)
 #define MAPPED_READ_EXECUTE 5	/* PROT_READ | PROT_EXEC */
 #define MAPPED_PRIVATE 2	/* MAP_PRIVATE */
@@ -47,6 +48,7 @@ struct thread {
 	u32 pid, tid;
 	bool is_told;		/* its name is in the file */
 	bool is_renamed;	/* another row has the same numbers: the name is told anew each time */
+	bool is_alone;		/* its process's first thread has no samples, that would tell the process's name */
 };
 
 /* The stack of a sample, leaf first, with a marker wherever it changes between kernel and user. */
@@ -70,12 +72,13 @@ struct encoder {
 	u32 units[SAMPLE_TYPES_MAX];		/* strings */
 	struct frames frames;
 	struct perfdata_maps maps;
-	struct rowtable rows;			/* threads */
-	struct owner_finder *owners;
+	struct rowtable rows, process_rows;	/* threads; processes */
+	struct owner_finder *owners, *processes;
 	struct thread *threads;			/* by row */
-	bool *is_told;				/* symbols, by frame */
+	u32 *symbols;				/* by frame: the number of its symbol in the file, from 1 on */
+	u32 symbol_count;
 	struct arena arena;
-	struct interner pairs;			/* process and mapping, that are in the file */
+	struct interner pairs;			/* process and mapping, or PROCESS_NAME, that are in the file */
 	u64 first_ns, last_ns, sample_type;
 	u32 cpu_count, truncated, unknown;
 	struct chain chain;
@@ -89,11 +92,13 @@ static void encoder_free(struct encoder *e)
 	frames_done(&e->frames);
 	perfdata_maps_done(&e->maps);
 	rowtable_done(&e->rows);
+	rowtable_done(&e->process_rows);
 	owner_finder_free(e->owners);
+	owner_finder_free(e->processes);
 	interner_done(&e->pairs);
 	arena_done(&e->arena);
 	free(e->threads);
-	free(e->is_told);
+	free(e->symbols);
 	free(e);
 }
 DEFINE_CLEANUP(struct encoder *, encoder_free)
@@ -166,31 +171,59 @@ static void put_trailer(struct encoder *e, const struct thread *thread, u64 time
 	buf_add(e->out, &id, sizeof(id));
 }
 
-static void put_comm(struct encoder *e, u32 row, u64 time_ns)
+static void put_comm(struct encoder *e, const struct thread *thread, u32 tid, struct str name, u64 time_ns)
+{
+	size_t start = begin_record(e, PERF_RECORD_COMM, 0);
+
+	buf_add(e->out, &(u32[]){ thread->pid, tid }, 8);
+	(void)put_name(e->out, name, COMM_BYTES_MAX);
+	put_trailer(e, thread, time_ns);
+	end_record(e, start);
+}
+
+static void put_thread(struct encoder *e, u32 row, u64 time_ns)
 {
 	struct thread *thread = &e->threads[row];
-	size_t start;
 
 	if (thread->is_told && !thread->is_renamed)
 		return;
 	thread->is_told = true;
-	start = begin_record(e, PERF_RECORD_COMM, 0);
-	buf_add(e->out, &(u32[]){ thread->pid, thread->tid }, 8);
-	(void)put_name(e->out, e->rows.rows[row].name, COMM_BYTES_MAX);
-	put_trailer(e, thread, thread->is_renamed ? time_ns : 0);
-	end_record(e, start);
+	put_comm(e, thread, thread->tid, e->rows.rows[row].name, thread->is_renamed ? time_ns : 0);
+}
+
+static int put_process(struct encoder *e, const struct thread *thread, const struct profile_sample *sample)
+{
+	u32 row = thread->is_alone && !thread->is_told ? owner_finder_row(e->processes, sample) : ROWTABLE_NONE;
+	bool is_new;
+
+	if (!thread->is_alone || thread->is_told)
+		return 0;
+	if (row == ROWTABLE_NONE ||
+	    interner_add(&e->pairs, &(u32[]){ thread->pid, PROCESS_NAME }, 8, &is_new) == INTERNER_NONE)
+		return -ENOMEM;
+	if (is_new)
+		put_comm(e, thread, thread->pid, e->process_rows.rows[row].name, 0);
+	return 0;
+}
+
+/* The address that stands for a frame. */
+static u64 symbol_address(const struct encoder *e, u32 frame)
+{
+	return SYMBOLS_START + (u64)(e->symbols[frame] - 1) * SYMBOL_BYTES;
 }
 
 static void put_symbol(struct encoder *e, u32 frame)
 {
-	u64 address = SYMBOLS_START + (u64)frame * SYMBOL_BYTES;
-	struct { u64 address; u32 bytes; u16 type, flags; } body = { address, SYMBOL_BYTES,
-								     PERF_RECORD_KSYMBOL_TYPE_OOL, 0 };
+	bool is_kernel = frame_is_kernel(&e->frames.at[frame]);
+	struct { u64 address; u32 bytes; u16 type, flags; } body = {
+		0, SYMBOL_BYTES, is_kernel ? PERF_RECORD_KSYMBOL_TYPE_OOL : PERF_RECORD_KSYMBOL_TYPE_UNKNOWN, 0
+	};
 	size_t start;
 
-	if (e->is_told[frame])
+	if (e->symbols[frame])
 		return;
-	e->is_told[frame] = true;
+	e->symbols[frame] = ++e->symbol_count;
+	body.address = symbol_address(e, frame);
 	start = begin_record(e, PERF_RECORD_KSYMBOL, PERF_RECORD_MISC_KERNEL);
 	buf_add(e->out, &body, sizeof(body));
 	e->stats.names_cut += put_name(e->out, e->frames.at[frame].name, NAME_BYTES_MAX);
@@ -244,7 +277,7 @@ static void push(struct chain *chain, u64 context, u64 address)
 static void push_symbol(struct encoder *e, u32 frame)
 {
 	put_symbol(e, frame);
-	push(&e->chain, (u64)PERF_CONTEXT_KERNEL, SYMBOLS_START + (u64)frame * SYMBOL_BYTES);
+	push(&e->chain, (u64)PERF_CONTEXT_KERNEL, symbol_address(e, frame));
 }
 
 /* Room for one more, and for what ends a chain without room. */
@@ -313,13 +346,8 @@ static void put_sample(struct encoder *e, const struct perfdata_described *event
 	struct { u64 id, ip; u32 pid, tid; u64 time_ns; } head = { event->id, e->chain.ip, thread->pid, thread->tid,
 								   w->time_ns };
 	u64 cpu = w->cpu, nr = e->chain.count;
-	size_t start;
+	size_t start = begin_record(e, PERF_RECORD_SAMPLE, e->chain.misc);
 
-	if (w->weight <= 0) {
-		e->stats.weightless++;
-		return;
-	}
-	start = begin_record(e, PERF_RECORD_SAMPLE, e->chain.misc);
 	buf_add(e->out, &head, sizeof(head));
 	if (e->sample_type & PERF_SAMPLE_CPU)
 		buf_add(e->out, &cpu, sizeof(cpu));
@@ -345,27 +373,48 @@ static bool is_ticks(const struct encoder *e, const struct profile_set *set)
 	       str_equal(e->p->strings.at[set->period_type.unit], STR("nanoseconds"));
 }
 
+static s64 weight_at(const struct profile_sample *sample, u32 time, s64 period)
+{
+	return saturating_multiply(sample->time_count ? profile_sample_value_at(sample, time)
+						      : profile_sample_value(sample), period);
+}
+
+/* How many samples it becomes. Those that weigh nothing or less are none, but one value may stand for many times. */
+static u32 count_samples(const struct profile_sample *sample, u32 *ret_weightless)
+{
+	u32 times = sample->time_count ? sample->time_count : 1, count = 0;
+
+	for (u32 i = 0; i < times; i++)
+		count += weight_at(sample, i, 1) > 0;
+	*ret_weightless = !count || sample->value_count > 1 ? times - count : 0;
+	return count;
+}
+
 static int put_samples(struct encoder *e, const struct profile_set *set, const struct perfdata_described *event,
 		       const struct profile_sample *sample)
 {
-	u32 row = owner_finder_row(e->owners, sample);
+	u32 row, times = sample->time_count ? sample->time_count : 1, weightless;
+	u32 count = count_samples(sample, &weightless);
 	s64 period = is_ticks(e, set) ? set->period : 1;
-	struct weighed w = { .time_ns = set->time_unix_ns, .cpu = cpu_of(e, sample),
-			     .weight = saturating_multiply(profile_sample_value(sample), period) };
-	int r = row == ROWTABLE_NONE ? -ENOMEM : make_chain(e, &e->threads[row], sample->stack);
+	struct weighed w = { .cpu = cpu_of(e, sample) };
+	int r;
 
+	e->stats.weightless += weightless;
+	if (!count)
+		return 0;
+	row = owner_finder_row(e->owners, sample);
+	r = row == ROWTABLE_NONE ? -ENOMEM : make_chain(e, &e->threads[row], sample->stack);
+	if (r == 0)
+		r = put_process(e, &e->threads[row], sample);
 	if (r < 0)
 		return r;
-	if (!sample->time_count) {
-		put_comm(e, row, w.time_ns);
+	for (u32 i = 0; i < times; i++) {
+		w.time_ns = sample->time_count ? sample->times_unix_ns[i] : set->time_unix_ns;
+		w.weight = weight_at(sample, i, period);
+		if (w.weight <= 0)
+			continue;
+		put_thread(e, row, w.time_ns);
 		put_sample(e, event, &e->threads[row], &w);
-	}
-	for (u32 i = 0; i < sample->time_count; i++) {
-		w.time_ns = sample->times_unix_ns[i];
-		w.weight = saturating_multiply(profile_sample_value_at(sample, i), period);
-		put_comm(e, row, w.time_ns);
-		if (w.weight || sample->value_count != 1)
-			put_sample(e, event, &e->threads[row], &w);
 		if (e->out->len > FLUSH_BYTES)
 			flush(e);
 	}
@@ -444,8 +493,10 @@ static int note_set(struct encoder *e, const struct profile_set *set)
 {
 	for (u32 i = 0; i < set->sample_count; i++) {
 		const struct profile_sample *sample = &set->samples[i];
-		u32 cpu = cpu_of(e, sample);
+		u32 cpu = cpu_of(e, sample), weightless;
 
+		if (!count_samples(sample, &weightless))
+			continue;
 		if (cpu != ~0u && cpu >= e->cpu_count)
 			e->cpu_count = cpu + 1;
 		if (!sample->time_count)
@@ -482,6 +533,7 @@ static int each_set(struct encoder *e, int (*visit)(struct encoder *e, const str
 		const struct profile_resource *resource = &e->p->resources.at[i];
 
 		owner_finder_resource(e->owners, resource);
+		owner_finder_resource(e->processes, resource);
 		for (u32 s = 0; s < resource->scope_count; s++)
 			for (u32 k = 0; k < resource->scopes[s].set_count && r == 0; k++)
 				r = visit(e, &resource->scopes[s].sets[k]);
@@ -514,6 +566,11 @@ static int number_threads(struct encoder *e)
 			first[number] = i;
 		else if (number != INTERNER_NONE)
 			thread->is_renamed = e->threads[first[number]].is_renamed = true;
+	}
+	for (u32 i = 0; i < e->rows.count; i++) {
+		struct thread *thread = &e->threads[i];
+
+		thread->is_alone = interner_find(&numbers, &(u32[]){ thread->pid, thread->pid }, 8) == INTERNER_NONE;
 	}
 	interner_done(&numbers);
 	return arena_err(&e->arena);
@@ -589,10 +646,11 @@ static int prepare(struct encoder *e)
 	if (r < 0)
 		return r;
 	e->owners = owner_finder_new(e->p, SUMMARY_THREAD, &e->rows);
+	e->processes = owner_finder_new(e->p, SUMMARY_PROCESS, &e->process_rows);
 	e->truncated = frames_process(&e->frames, STR("[truncated]"));
 	e->unknown = frames_process(&e->frames, STR("[unknown]"));
-	e->is_told = calloc((size_t)e->frames.count + 1, sizeof(*e->is_told));
-	if (!e->owners || !e->is_told || e->truncated == FRAMES_NONE || e->unknown == FRAMES_NONE)
+	e->symbols = calloc((size_t)e->frames.count + 1, sizeof(*e->symbols));
+	if (!e->owners || !e->processes || !e->symbols || e->truncated == FRAMES_NONE || e->unknown == FRAMES_NONE)
 		return -ENOMEM;
 	r = perfdata_maps_init(&e->maps, e->p, e->options->embed_names);
 	if (r == 0)
@@ -621,6 +679,7 @@ static int write_to(const struct profile *profile, const struct perfdata_options
 	arena_init(&e->arena, PAIRS_BYTES_MAX);
 	interner_init(&e->pairs, &e->arena, PROFILE_TABLE_MAX);
 	rowtable_init(&e->rows);
+	rowtable_init(&e->process_rows);
 	r = prepare(e);
 	if (r == 0)
 		r = put_file(e);

@@ -13,6 +13,8 @@
 #include "profile/dump_test.h"
 #include "profile/profile.h"
 #include "test.h"
+#include "wire/folded.h"
+#include "wire/format.h"
 #include "wire/perfdata.h"
 #include "wire/pprof.h"
 
@@ -319,7 +321,7 @@ TEST(perfdata_tells_a_name_that_changes_before_each_sample)
 	set_thread(p, s, 11, "new", 0);
 	set_times(p, s, (u64[]){ 2000 }, 1);
 	write_and_list(p, NULL, &l, NULL);
-	STREQ(l.text.data, "symbol f\n"
+	STREQ(l.text.data, "symbol f\ncomm 10/10 sh at 0\n"
 			   "comm 10/11 old at 1000\nsample 1 10/11 cpu 0 at 1000 weighs 1000: f\n"
 			   "comm 10/11 old at 3000\nsample 1 10/11 cpu 0 at 3000 weighs 1000: f\n"
 			   "comm 10/11 new at 2000\nsample 1 10/11 cpu 0 at 2000 weighs 1000: f\n");
@@ -492,6 +494,47 @@ TEST(perfdata_is_well_formed_whatever_the_profile)
 
 		write_and_list(p, NULL, &l, &stats);
 	}
+}
+
+/* All that perf.data holds comes back: names and kinds of frames, processes, threads, CPUs, times, weights. */
+TEST(perfdata_reads_back_what_it_wrote)
+{
+	const struct format_ops *format = format_by_name("perfdata");
+	_cleanup_(profile_freep) struct profile *p = profile_new(), *back = NULL;
+	_cleanup_(buf_done) struct buf b, text, text_back;
+	struct profile_set *set = add_process(p);
+	u32 kernel = profile_add_attribute_string(p, "profile.frame.type", "kernel"), stack[3];
+	struct profile_line line = { .function = profile_add_function(p, &(struct profile_function){
+		.name = profile_add_cstring(p, "do_syscall_64") }) };
+	const struct profile_sample *s;
+
+	stack[0] = profile_add_location(p, &(struct profile_location){ .line_count = 1, .lines = &line,
+								       .attributes = { &kernel, 1 } });
+	stack[1] = add_location(p, 0, 0, NAMES("inlined", "f"));
+	stack[2] = add_location(p, 0, 0, NAMES("<module>"));
+	for (u32 i = 1; i <= 3; i++) {
+		struct profile_sample *sample = add_sample(p, set, stack + 3 - i, i, 2);
+
+		set_thread(p, sample, 11, "worker", 3);
+		set_times(p, sample, (u64[]){ 7000 * i, 6000 * i }, 2);
+	}
+	buf_init(&b, BYTES_MAX);
+	buf_init(&text, BYTES_MAX);
+	buf_init(&text_back, BYTES_MAX);
+	EQ(perfdata_encode(p, &b), 0);
+	EQ(format->decode(b.data, b.len, &back), 0);
+	EQ(folded_encode(p, &text), 0);
+	EQ(folded_encode(back, &text_back), 0);
+	buf_add(&text, "", 1);
+	buf_add(&text_back, "", 1);
+	STREQ(text_back.data, text.data);
+	OK(strstr(text.data, "sh;<module>;f;inlined;do_syscall_64_[k] 2\n"));
+	s = &back->resources.at[0].scopes[0].sets[0].samples[0];
+	EQ(back->resources.at[0].scopes[0].sets[0].period, 1000);
+	EQ(s->time_count, 2);
+	EQ(s->times_unix_ns[0] + s->times_unix_ns[1], 13000);
+	EQ(profile_attribute_find(back, s->attributes, "cpu.logical_number")->integer, 3);
+	EQ(profile_attribute_find(back, s->attributes, "thread.id")->integer, 11);
 }
 
 TEST(perfdata_is_the_same_in_a_file)

@@ -106,9 +106,9 @@ static u32 build_mapping(struct build *b, u32 number)
 	return profile_add_mapping(b->profile, &mapping);
 }
 
-static bool is_named_only(const struct perfread_system *system, u32 region)
+static u32 kind_of(const struct perfread_system *system, u32 region)
 {
-	return perfread_system_file(system, perfread_system_region(system, region)->file)->kind == PERFREAD_NAME;
+	return perfread_system_file(system, perfread_system_region(system, region)->file)->kind;
 }
 
 /* The name that the file itself has for what is there. */
@@ -117,7 +117,7 @@ static const char *symbol_of(const struct perfread_system *system, u32 region)
 	const struct perfread_object *file =
 		region ? perfread_system_file(system, perfread_system_region(system, region)->file) : NULL;
 
-	if (!file || (file->kind != PERFREAD_SYMBOL && file->kind != PERFREAD_NAME))
+	if (!file || file->kind < PERFREAD_SYMBOL)
 		return NULL;
 	return perfread_system_text(system, file->path);
 }
@@ -128,7 +128,8 @@ static u32 build_location(struct build *b, const struct perfread_frame *frame)
 	struct profile_location location = { .address = frame->address };
 	struct profile_line line = { 0 };
 	u32 type = frame->space == PERFREAD_KERNEL_SPACE ? b->kernel : b->native;
-	bool is_place = frame->region && !is_named_only(b->gather->system, frame->region);
+	u32 kind = frame->region ? kind_of(b->gather->system, frame->region) : PERFREAD_NAME;
+	bool is_place = kind <= PERFREAD_SYMBOL;
 
 	if (is_place) {
 		if (!b->mappings[frame->region])
@@ -141,10 +142,10 @@ static u32 build_location(struct build *b, const struct perfread_frame *frame)
 		location.lines = &line;
 		location.line_count = 1;
 	}
-	/* What has only a name is of any kind, and where it stands means nothing. */
+	/* Where a name alone stands means nothing. */
 	if (symbol && !is_place)
 		location.address = 0;
-	else
+	if (!symbol || kind != PERFREAD_NAME)
 		location.attributes = (struct indices){ &type, 1 };
 	return profile_add_location(b->profile, &location);
 }

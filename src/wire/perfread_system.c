@@ -363,10 +363,12 @@ static int read_ksymbol(struct perfread_system *s, const struct perfread_record 
 	struct perfread_range map = { .start_va = cursor_uint(&c, 8) };
 	struct perfread_object file = { 0 };
 	u64 bytes = cursor_uint(&c, 4);
-	u32 flags;
+	u32 type, flags;
 	int r;
 
-	file.kind = cursor_uint(&c, 2) == PERF_RECORD_KSYMBOL_TYPE_BPF ? PERFREAD_SYMBOL : PERFREAD_NAME;
+	type = (u32)cursor_uint(&c, 2);
+	file.kind = type == PERF_RECORD_KSYMBOL_TYPE_BPF ? PERFREAD_SYMBOL :
+		    type == PERF_RECORD_KSYMBOL_TYPE_OOL ? PERFREAD_KERNEL_NAME : PERFREAD_NAME;
 	flags = (u32)cursor_uint(&c, 2);
 	if (c.bad || flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER)
 		return 0;

@@ -28,7 +28,8 @@ enum perfread_kind {
 	PERFREAD_JIT,		/* memory of a process: /tmp/perf-PID.map may tell */
 	PERFREAD_KERNEL,	/* the kernel, or a module */
 	PERFREAD_SYMBOL,	/* a BPF program, reported by name: the file is the name */
-	PERFREAD_NAME,		/* other code that is: what wick writes for any function */
+	PERFREAD_KERNEL_NAME,	/* other code of the kernel that is */
+	PERFREAD_NAME,		/* what wick writes so for any other function */
 };
 
 /* Keys of interners: no padding that is not zeroed. */
