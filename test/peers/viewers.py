@@ -7,6 +7,8 @@ viewers.py speedscope OTLP SAVED      what speedscope saved after it had loaded 
 viewers.py firefox OTLP FILE          by the rules of the Firefox Profiler's format
 viewers.py perfetto OTLP FILE         read by Perfetto's published proto
 viewers.py pprof OTLP RAW             what `pprof -raw` printed
+viewers.py perf OTLP SCRIPT           what `perf script -F comm,pid,tid,cpu,time,period,event,ip,sym` printed
+viewers.py perf-top OTLP REPORT       what `perf report --stdio --no-children --sort sym -g none` printed
 viewers.py shares OTLP FOUND          what searches in SVG and HTML found, as viewers.mjs printed it
 """
 import collections
@@ -209,6 +211,35 @@ def pprof(path):
     return stacks
 
 
+def perf(path):
+    """Blocks: a line for the sample, a line for each frame, innermost first, an empty line."""
+    head = re.compile(r"^(?P<comm>.*?) +(?P<pid>\d+)/(?P<tid>\d+) +(?:\[\S+\] +)?\d+\.\d{6}: +(?P<period>\d+) +(?P<event>\S+): *$")
+    stacks, period, frames = collections.Counter(), None, []
+    with open(path, encoding="utf-8") as file:
+        for line in list(file) + ["\n"]:
+            if found := head.match(line):
+                period, frames = int(found["period"]), []
+            elif found := re.match(r"^\t *([0-9a-f]+) (.*)$", line):
+                frames.append(found[2])
+            else:
+                assert not line.strip(), line
+                if period:
+                    stacks[tuple(reversed(frames))] += period
+                period = None
+    return stacks
+
+
+def perf_top(source, path):
+    """The functions that perf report shows first are those with most time of their own."""
+    with open(path, encoding="utf-8") as file:
+        rows = [found for line in file if (found := re.match(r"^ +(\d+\.\d\d)%  \[.\] (.*?) *$", line))]
+    got = sorted(((row[2], float(row[1])) for row in rows), key=lambda item: (-item[1], item[0]))
+    want = [(name, 100 * weight / source.total()) for name, weight in top(source.without_process())]
+    print(got[:10], want)
+    return len(want) >= 3 and all(any(name == other and abs(share - percent) < 0.02 for other, percent in got[:20])
+                                  for name, share in want[:5])
+
+
 def shares(source, term, path):
     """Searches find the share that the source has; SVG leaves out what is too narrow to be seen."""
     with open(path, encoding="utf-8") as file:
@@ -228,6 +259,8 @@ def main():
     if sys.argv[1] == "term":
         print(term)
         return 0
+    if sys.argv[1] == "perf-top":
+        return 0 if perf_top(source, sys.argv[3]) else 1
     if sys.argv[1] == "shares":
         return 0 if shares(source, term, sys.argv[3]) else 1
     reader, stacks, factor = {
@@ -235,6 +268,7 @@ def main():
         "firefox": (firefox, source.with_process, 1),
         "perfetto": (perfetto, source.with_process, 1),
         "pprof": (pprof, source.without_process, 1),
+        "perf": (perf, source.without_process, source.period or 1),
     }[sys.argv[1]]
     return 0 if same(stacks(), reader(sys.argv[3]), factor) else 1
 
