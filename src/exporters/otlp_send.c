@@ -156,7 +156,8 @@ static void add_headers(const struct otlp_send *self, struct http_request *reque
 	if (options->more_header.name)
 		http_request_add_header(request, options->more_header.name, options->more_header.value);
 	/* The layout of the profiles that we send; without it receivers take it to be this one too. */
-	http_request_add_header(request, "otlp-profiles-development-version", "1");
+	if (!options->content_type)
+		http_request_add_header(request, "otlp-profiles-development-version", "1");
 	if (encoding)
 		http_request_add_header(request, options->grpc ? "grpc-encoding" : "content-encoding", encoding);
 	if (!options->grpc) {

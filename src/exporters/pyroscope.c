@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The exporter pyroscope: Grafana Pyroscope, by OTLP. */
+/* The exporter pyroscope: Grafana Pyroscope, by OTLP or in its own way. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +8,18 @@
 #include "base/buf.h"
 #include "exporters/otlp_endpoint.h"
 #include "exporters/otlp_send.h"
+#include "exporters/pyroscope_push.h"
 #include "exporters/pyroscope_send.h"
 #include "pipeline/component.h"
 
 #define URL_BYTES_MAX 8192
 
-enum protocol { OTLP_HTTP, OTLP_GRPC };
-static const char *const protocols[] = { "otlp_http", "otlp_grpc", NULL };
+enum protocol { OTLP_HTTP, OTLP_GRPC, PUSH };
+static const char *const protocols[] = { "otlp_http", "otlp_grpc", "push", NULL };
 static const char *const paths[] = {
 	[OTLP_HTTP] = "/v1development/profiles",
 	[OTLP_GRPC] = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
+	[PUSH] = PYROSCOPE_PUSH_PATH,
 };
 
 static const char *const services[] = { "unknown", "executable", "container", NULL };
@@ -44,7 +46,7 @@ static const struct config_field fields[] = {
 	{ "endpoint", CONFIG_TEXT, FIELD(struct options, endpoint),
 	  .help = "http://host:port or https://host:port of Pyroscope; for gRPC too" },
 	{ "protocol", CONFIG_CHOICE, FIELD(struct options, protocol), .choices = protocols,
-	  .help = "otlp_http or otlp_grpc" },
+	  .help = "otlp_http, otlp_grpc, or push: its own protocol, with pprof" },
 	{ "tenant", CONFIG_TEXT, FIELD(struct options, tenant), .help = "the X-Scope-OrgID of each request" },
 	{ "service_name", CONFIG_CHOICE, FIELD(struct options, service_name), .choices = services,
 	  .help = "what stands for a service.name that is missing: unknown (unknown_service:PROGRAM), executable (its "
@@ -111,14 +113,17 @@ static int make_url(const struct options *options, struct buf *url)
 static int make_out(struct pyroscope *self, const struct component_setup *setup, const struct options *options,
 		    const char *url, struct buf *why)
 {
+	bool is_push = options->protocol == PUSH;
+
 	return otlp_send_new(setup, &(struct otlp_send_options){
 		.sender = &options->sender,
 		.client = { .tls = &options->tls, .unix_socket = "", .proxy_url = options->proxy_url },
 		.url = url, .grpc = options->protocol == OTLP_GRPC, .has_tls = !strncasecmp(url, "https:", 6),
-		.compression = OTLP_GZIP, .headers = &options->headers, .authenticator = options->auth.authenticator,
-		.authority = "",
+		.compression = is_push ? OTLP_NONE : OTLP_GZIP, .headers = &options->headers,
+		.authenticator = options->auth.authenticator, .authority = "",
 		.more_header = { *options->tenant ? "x-scope-orgid" : NULL, options->tenant },
-		.hooks = &pyroscope_otlp_hooks, .hooks_arg = &self->send,
+		.content_type = is_push ? PYROSCOPE_PUSH_TYPE : NULL,
+		.hooks = is_push ? &pyroscope_push_hooks : &pyroscope_otlp_hooks, .hooks_arg = &self->send,
 	}, &self->out, why);
 }
 
@@ -166,7 +171,7 @@ static void stop(void *self, u64 deadline_ns)
 
 const struct component_ops exporter_pyroscope = {
 	.type = "pyroscope",
-	.help = "Grafana Pyroscope, by OTLP",
+	.help = "Grafana Pyroscope, by OTLP or its own push",
 	.fields = fields,
 	.options_bytes = sizeof(struct options),
 	.defaults = &defaults,

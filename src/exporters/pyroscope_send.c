@@ -17,7 +17,6 @@
 #include "profile/profile.h"
 #include "wire/rpc_status.h"
 
-#define ANSWER_BYTES_MAX (1u << 20)
 #define REFUSALS_MAX 64u		/* in a row: it refuses everything, and pieces would only be more of the same */
 #define WHOLE_NS (60 * SECOND_NS)
 #define TELL_EACH_NS (60 * SECOND_NS)
@@ -330,5 +329,5 @@ bool pyroscope_settle(void *arg, struct send *send, const struct client_answer *
 }
 
 const struct otlp_send_hooks pyroscope_otlp_hooks = {
-	.prepare = pyroscope_prepare, .settle = pyroscope_settle, .answer_max = ANSWER_BYTES_MAX,
+	.prepare = pyroscope_prepare, .settle = pyroscope_settle, .answer_max = PYROSCOPE_ANSWER_BYTES_MAX,
 };

@@ -18,6 +18,8 @@
 
 struct metric;
 
+#define PYROSCOPE_ANSWER_BYTES_MAX (1u << 20)
+
 struct pyroscope_send {
 	const char *id;
 	const struct pyroscope_shape_options *options;

@@ -293,6 +293,11 @@ bool pyroscope_is_late(const struct profile *profile, const struct pyroscope_sha
 	return false;
 }
 
+const struct profile_set *pyroscope_first_series(const struct profile *profile)
+{
+	return next_series(&(struct walk){ .profile = profile });
+}
+
 u32 pyroscope_series_count(const struct profile *profile)
 {
 	struct walk walk = { .profile = profile };

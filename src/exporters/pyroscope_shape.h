@@ -45,6 +45,9 @@ bool pyroscope_is_late(const struct profile *profile, const struct pyroscope_sha
 /* Of those with samples; in the order of the profile, as Pyroscope numbers them. */
 u32 pyroscope_series_count(const struct profile *profile);
 
+/* The first of them, NULL if there is none. */
+const struct profile_set *pyroscope_first_series(const struct profile *profile);
+
 /* The series whose bit is set in picked (bit i % 8 of byte i / 8), in the same order. */
 int pyroscope_pick(const struct profile *from, const u8 *picked, struct profile **ret_profile);
 

@@ -108,7 +108,8 @@ int rpc_failure_parse_json(const void *at, size_t bytes, struct rpc_failure *ret
 	json_pull_init(&j, at, bytes);
 	json_pull_object(&j);
 	while (json_pull_member(&j, &key)) {
-		if (str_equal(key, STR("code"))) {
+		/* Connect has names for codes, such as "invalid_argument". */
+		if (str_equal(key, STR("code")) && j.at < j.end && *j.at != '"') {
 			failure.code = json_pull_s64(&j);
 		} else if (str_equal(key, STR("message"))) {
 			text = json_pull_string(&j);

@@ -25,7 +25,7 @@ struct rpc_failure {
 /* -EBADMSG: no such message. */
 int rpc_failure_parse(const void *at, size_t bytes, struct rpc_failure *ret_failure);
 
-/* {"code": 3, "message": "..."}; other members are left alone. */
+/* {"code": 3, "message": "..."}; other members are left alone, and a code that is a text (Connect's). */
 int rpc_failure_parse_json(const void *at, size_t bytes, struct rpc_failure *ret_failure);
 
 /* As it stands in the trailer: base64 without padding, or with. */

@@ -100,6 +100,9 @@ TEST(rpc_failure_reads_json)
 	EQ(parse_json("{\"code\":3,\"message\":\"bad\",\"x\":[]}", &failure), 0);
 	EQ(failure.code, 3);
 	STREQ(failure.message, "bad");
+	EQ(parse_json("{\"code\": \"invalid_argument\", \"message\":\"worse\"}", &failure), 0);
+	EQ(failure.code, 0);
+	STREQ(failure.message, "worse");
 	EQ(parse_json("[]", &failure), -EBADMSG);
 	EQ(parse_json("{\"message\":1}", &failure), -EBADMSG);
 	EQ(parse_json("", &failure), -EBADMSG);

@@ -4,6 +4,7 @@ checks each by itself, keeps those that are good and answers with one status for
 import collections
 import dataclasses
 import gzip
+import json
 import re
 import time
 
@@ -19,6 +20,7 @@ SAMPLES_MAX = 16000
 PROFILE_BYTES_MAX = 2_000_000       # the burst of its rate limit: a larger one is never let in
 VALUE_BYTES_MAX = 2048
 OWN_LABELS = {"__delta__": "false", "__otel__": "true"}
+PUSH = "/push.v1.PusherService/Push"
 LABEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
@@ -149,6 +151,134 @@ def convert(data):
     return found
 
 
+# ---- Its own push: pprof ---------------------------------------------------------------------
+
+def fields(raw):
+    """(number, value) of each field of a protobuf message: bytes, or a number."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            value |= (raw[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if raw[at - 1] < 128:
+                return value
+
+    while at < len(raw):
+        tag = varint()
+        if tag & 7 == 0:
+            yield tag >> 3, varint()
+        elif tag & 7 == 2:
+            size = varint()
+            yield tag >> 3, raw[at:at + size]
+            at += size
+        else:
+            raise ValueError(f"wire type {tag & 7}")
+
+
+def numbers(value):
+    """A packed list of varints, as signed numbers."""
+    if isinstance(value, int):
+        return [value]
+    found, now, shift = [], 0, 0
+    for byte in value:
+        now, shift = now | (byte & 127) << shift, shift + 7
+        if byte < 128:
+            found.append(now - (1 << 64) if now >> 63 else now)
+            now, shift = 0, 0
+    return found
+
+
+class Pprof:
+    def __init__(self, raw):
+        self.strings, self.functions, self.locations, self.mappings, self.samples = [], {}, {}, set(), []
+        self.types, self.period_type, self.period, self.time_ns = [], (0, 0), 0, 0
+        for number, value in fields(raw):
+            if number == 1:
+                self.types.append(self.pair(value))
+            elif number == 2:
+                self.samples.append(list(fields(value)))
+            elif number == 3:
+                self.mappings.add(dict(fields(value))[1])
+            elif number == 4:
+                self.add_location(value)
+            elif number == 5:
+                row = dict(fields(value))
+                self.functions[row[1]] = row.get(2, 0)
+            elif number == 6:
+                self.strings.append(value.decode())
+            elif number == 9:
+                self.time_ns = value
+            elif number == 11:
+                self.period_type = self.pair(value)
+            elif number == 12:
+                self.period = value
+        if not self.strings or self.strings[0] or not self.types:
+            raise ValueError("no sample types, or a string table without its first entry")
+
+    @staticmethod
+    def pair(value):
+        row = dict(fields(value))
+        return row.get(1, 0), row.get(2, 0)
+
+    def add_location(self, value):
+        row = list(fields(value))
+        lines = [dict(fields(line)).get(1, 0) for number, line in row if number == 4]
+        self.locations[dict(row)[1]] = lines
+        if not dict(row)[1]:
+            raise invalid("location id is 0")
+
+    def stack(self, ids):
+        found = []
+        for location in ids:
+            names = [self.strings[self.functions[f]] for f in self.locations[location]]
+            found += [name for name in names if name] or [""]
+        return tuple(found)
+
+    def read(self, sample):
+        """(stack, values, labels)."""
+        ids, values, labels = [], [], {}
+        for number, value in sample:
+            if number == 1:
+                ids += numbers(value)
+            elif number == 2:
+                values += numbers(value)
+            elif number == 3:
+                row = dict(fields(value))
+                labels[self.strings[row[1]]] = self.strings[row[2]] if 2 in row else str(row.get(3, 0))
+        if len(values) != len(self.types):
+            raise invalid("sample value length mismatch")
+        return self.stack(ids), values, labels
+
+
+def convert_push(raw):
+    """All series of a PushRequest. A pprof of several values is several series; the last one is what is compared here."""
+    found = []
+    for _, series in fields(raw):
+        labels, profiles = {}, []
+        for number, value in fields(series):
+            if number == 1:
+                row = dict(fields(value))
+                labels[row[1].decode()] = row[2].decode()
+            elif number == 2:
+                row = dict(fields(value))
+                if not re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", row[2].decode()):
+                    raise invalid("the ID is not a UUID")
+                profiles.append(row[1])
+        labels.setdefault("service_name", "unknown_service")
+        for packed in profiles:
+            plain_bytes = gzip.decompress(packed)
+            profile = Pprof(plain_bytes)
+            rows = [profile.read(sample) for sample in profile.samples]
+            text = profile.strings
+            kind = ":".join([labels.get("__name__", ""), *(text[i] for i in (*profile.types[-1], *profile.period_type))])
+            found.append(Series(labels, kind, profile.time_ns, [(stack, values[-1], own) for stack, values, own in rows],
+                                len(plain_bytes), sum("" in stack for stack, _, _ in rows)))
+    return found
+
+
 # ---- What each series must be --------------------------------------------------------------
 
 def check_labels(labels):
@@ -270,6 +400,9 @@ class Handler(backend.HttpHandler):
         self.reply(error)
 
     def check(self, request):
+        if self.path == PUSH:
+            good = request.headers.get("content-type") == "application/proto" and not request.encoding
+            return None if good else Refused(415, "INTERNAL", "Unsupported Content-Type")
         if self.path != harness.PATH:
             return Refused(404, "UNIMPLEMENTED", "not found")
         if request.headers.get("content-type") not in ("application/x-protobuf", "application/protobuf"):
@@ -278,16 +411,21 @@ class Handler(backend.HttpHandler):
             return invalid("Failed to parse protobuf request")
         return None
 
-    @staticmethod
-    def convert(request):
+    def convert(self, request):
+        if self.path == PUSH:
+            return convert_push(request.raw)
         if request.encoding == "gzip":
             request.raw = gzip.decompress(request.raw)
         return convert(canonical.parse(request.raw))
 
     def reply(self, error):
         body = f"{error}\n".encode() if error else b""
+        kind = "text/plain; charset=utf-8" if error else "application/x-protobuf"
+        if self.path == PUSH:       # Connect's errors are JSON; conversions are part of checking
+            body = json.dumps({"code": error.code.lower(), "message": str(error)}).encode() if error else b""
+            kind = "application/json" if error else "application/proto"
         self.send_response(error.http if error else 200)
-        self.send_header("content-type", "text/plain; charset=utf-8" if error else "application/x-protobuf")
+        self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
