@@ -160,6 +160,18 @@ TEST(format_refuses_what_it_does_not_know)
 	leave_folder();
 }
 
+TEST(format_tells_text_of_any_letters_from_a_binary_one)
+{
+	for (char letter = 'a'; letter <= 'z'; letter++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "%cain;draw 3\n%cpx 1\n", letter, letter);
+		for (size_t i = 0; formats[i]; i++)
+			if (formats[i]->sniff)
+				EQ(formats[i]->sniff(text, strlen(text)), !strcmp(formats[i]->name, "folded"));
+	}
+}
+
 TEST(format_that_is_only_written_is_not_read)
 {
 	_cleanup_(profile_freep) struct profile *p = profile_random(3, 0);

@@ -35,7 +35,15 @@ bool pprof_is_resource(const char *attribute, size_t len)
 	return false;
 }
 
-/* See otlp_sniff(): sample_type consists of numbers, and fields of any number up to 15 may occur. */
+/* Messages and strings have the first numbers and 11, numbers the rest; comments (13) may be packed. */
+static bool pprof_may_have(const struct pb_field *f)
+{
+	if (f->number <= 6 || f->number == 11)
+		return f->wire == PB_LEN;
+	return f->number <= 15 && (f->wire == PB_VARINT || (f->number == 13 && f->wire == PB_LEN));
+}
+
+/* See otlp_sniff(). Text of some letters could be fields of numbers, but not of messages. */
 static bool pprof_sniff(const void *at, size_t bytes)
 {
 	struct pb r = pb_from(at, bytes), inner;
@@ -43,14 +51,14 @@ static bool pprof_sniff(const void *at, size_t bytes)
 	bool any = false;
 
 	while (pb_next(&r, &f)) {
-		if (f.number > 15 || (f.number <= 6 && f.wire != PB_LEN))
+		if (!pprof_may_have(&f))
 			return false;
 		inner = f.body;
-		if (f.number == 1 && f.wire == PB_LEN)
+		if (f.number == 1)
 			while (pb_next(&inner, &g))
 				if (g.wire != PB_VARINT)
 					return false;
-		any = true;
+		any |= f.number <= 6;
 	}
 	return any;
 }
