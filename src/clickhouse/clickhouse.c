@@ -10,7 +10,6 @@
 #include "clickhouse/exception.h"
 
 #define URL_BYTES_MAX (64u << 10)
-#define RUN_ANSWER_BYTES (64u << 10)
 
 struct clickhouse_request {
 	struct clickhouse_request *next, **link;
@@ -269,22 +268,23 @@ static void got(void *arg, const struct clickhouse_reply *reply)
 	asking->result = errors[reply->outcome];
 	if (reply->outcome != CLICKHOUSE_DONE) {
 		buf_addf(asking->why, "%s", reply->reason);
-	} else if (asking->tuples && reply->answer->too_large) {
+	} else if (reply->answer->too_large) {
 		buf_addf(asking->why, "the answer is longer than %zu bytes", asking->tuples->body.max);
 		asking->result = -E2BIG;
-	} else if (asking->tuples) {
+	} else {
 		buf_add(&asking->tuples->body, reply->answer->body.data, reply->answer->body.len);
 		asking->result = buf_err(&asking->tuples->body);
 	}
 }
 
-static int ask(struct clickhouse *server, const char *sql, struct tuples *tuples, struct buf *why)
+int clickhouse_query(struct clickhouse *server, const char *sql, const char *types, struct tuples *tuples,
+		     struct buf *why)
 {
 	static const struct config_pair format = { "default_format", "RowBinaryWithNamesAndTypes" };
 	struct asking asking = { .tuples = tuples, .why = why };
 	int r = clickhouse_begin(server, &(struct clickhouse_call){
-		.sql = sql, .settings = &format, .setting_count = 1,
-		.answer_max = tuples ? tuples->body.max : RUN_ANSWER_BYTES, .done = got, .arg = &asking,
+		.sql = sql, .settings = &format, .setting_count = 1, .answer_max = tuples->body.max, .done = got,
+		.arg = &asking,
 	}, NULL);
 
 	if (r < 0) {
@@ -293,25 +293,12 @@ static int ask(struct clickhouse *server, const char *sql, struct tuples *tuples
 	}
 	while (!asking.done)
 		clickhouse_wait(server, -1);
-	return asking.result;
-}
-
-int clickhouse_query(struct clickhouse *server, const char *sql, const char *types, struct tuples *tuples,
-		     struct buf *why)
-{
-	int r = ask(server, sql, tuples, why);
-
-	if (r < 0)
-		return r;
+	if (asking.result < 0)
+		return asking.result;
 	r = tuples_begin(tuples, types);
 	if (r < 0)
 		buf_addf(why, "the answer cannot be read, or is of other types than asked for");
 	return r;
-}
-
-int clickhouse_run(struct clickhouse *server, const char *sql, struct buf *why)
-{
-	return ask(server, sql, NULL, why);
 }
 
 /* ---- Life ----------------------------------------------------------------------------------- */

@@ -79,7 +79,4 @@ void clickhouse_wake(struct clickhouse *server);			/* from any thread */
 int clickhouse_query(struct clickhouse *server, const char *sql, const char *types, struct tuples *tuples,
 		     struct buf *why);
 
-/* A statement that answers nothing, waiting. The same errors. */
-int clickhouse_run(struct clickhouse *server, const char *sql, struct buf *why);
-
 #endif

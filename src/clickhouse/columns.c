@@ -13,7 +13,7 @@
 #define COLUMNS_MAX 32
 #define KEYS_MAX (1u << 24)
 
-/* What a type is made of: numbers of a width, or strings; of a Map its values. */
+/* What a type is made of: numbers of a width, or strings. */
 static const struct shape {
 	u8 width;		/* 0: strings */
 	bool has_label;		/* strings, or the keys of a Map, are LowCardinality */
@@ -27,7 +27,7 @@ static const struct shape {
 	[CLICKHOUSE_I32S] = { 4, false, true, false },	   [CLICKHOUSE_U32S] = { 4, false, true, false },
 	[CLICKHOUSE_U64S] = { 8, false, true, false },	   [CLICKHOUSE_I64S] = { 8, false, true, false },
 	[CLICKHOUSE_TEXTS] = { 0, false, true, false },	   [CLICKHOUSE_LABELS] = { 0, true, true, false },
-	[CLICKHOUSE_MAP] = { 0, true, true, true },	   [CLICKHOUSE_NUMBERS] = { 8, true, true, true },
+	[CLICKHOUSE_MAP] = { 0, true, true, true },
 };
 
 struct column {
@@ -164,7 +164,7 @@ void columns_number(struct columns *columns, u32 column, u64 value)
 {
 	struct column *c = &columns->at[column];
 
-	assert(c->shape->width && !c->shape->is_map);
+	assert(c->shape->width);
 	buf_add(&c->values, &value, c->shape->width);	/* little-endian, as all machines that we run on */
 	c->count++;
 }
@@ -205,19 +205,9 @@ void columns_pair(struct columns *columns, u32 column, struct str key, const str
 	struct column *c = &columns->at[column];
 	struct str text = text_of(columns, value);
 
-	assert(c->shape->is_map && !c->shape->width);
+	assert(c->shape->is_map);
 	add_label(columns, c, key);
 	add_string(&c->values, text.at, text.len);
-	c->count++;
-}
-
-void columns_number_pair(struct columns *columns, u32 column, struct str key, u64 value)
-{
-	struct column *c = &columns->at[column];
-
-	assert(c->shape->is_map && c->shape->width);
-	add_label(columns, c, key);
-	buf_add(&c->values, &value, c->shape->width);
 	c->count++;
 }
 

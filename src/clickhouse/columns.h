@@ -38,7 +38,6 @@ void columns_text(struct columns *columns, u32 column, struct str text);
 
 /* A pair of a Map: values as the Collector writes them, text as it is, lists and maps as JSON. */
 void columns_pair(struct columns *columns, u32 column, struct str key, const struct any *value);
-void columns_number_pair(struct columns *columns, u32 column, struct str key, u64 value);
 
 /* The Array or Map of this row is complete. */
 void columns_end(struct columns *columns, u32 column);

@@ -24,7 +24,6 @@ static const struct {
 #define X(id, name, type) { name, CLICKHOUSE_##type },
 static const struct clickhouse_column samples_columns[] = { SAMPLES_COLUMNS(X) };
 static const struct clickhouse_column stacks_columns[] = { STACKS_COLUMNS(X) };
-static const struct clickhouse_column series_columns[] = { SERIES_COLUMNS(X) };
 static const struct clickhouse_column otel_columns[] = { OTEL_COLUMNS(X) };
 #undef X
 
@@ -51,10 +50,6 @@ static const struct table {
 		"wick_stacks", stacks_columns, COUNT(stacks_columns),
 		",\n    INDEX idx_functions Functions TYPE bloom_filter(0.01) GRANULARITY 1", true,
 		"Day", "StackHash", "toDateTime(Day, 'UTC') + toIntervalDay(1)",
-	},
-	[CLICKHOUSE_SERIES] = {
-		"wick_series", series_columns, COUNT(series_columns), "", true,
-		"toDate(Start)", "(HostName, Start)", "toDateTime(Start)",
 	},
 #define ATTRIBUTE(name)								\
 	",\n    `__otel_materialized_" name "` LowCardinality(String) MATERIALIZED ResourceAttributes['" name "'] " \

@@ -4,7 +4,6 @@
  *
  *	layout wick	wick_samples	a row for each time that a sample was taken at, with its labels
  *			wick_stacks	each distinct stack once a day, by the hash of its frames
- *			wick_series	what a machine did in a stretch of time (store/series_row.h)
  *	layout otel	otel_profiles	as the OpenTelemetry Collector writes it: a row for each sample, with its stack
  *
  * Stacks are kept by day: for every sample of a day (UTC) its stack is in wick_stacks under that Day. So both go
@@ -26,7 +25,6 @@ enum clickhouse_layout { CLICKHOUSE_WICK, CLICKHOUSE_OTEL };
 enum clickhouse_table {
 	CLICKHOUSE_SAMPLES,
 	CLICKHOUSE_STACKS,
-	CLICKHOUSE_SERIES,
 	CLICKHOUSE_OTEL_PROFILES,
 	CLICKHOUSE_TABLES,
 };
@@ -49,8 +47,7 @@ enum clickhouse_table {
 	X(I64S, "Array(Int64)", "ZSTD(1)")					\
 	X(TEXTS, "Array(String)", "ZSTD(1)")					\
 	X(LABELS, "Array(LowCardinality(String))", "ZSTD(1)")			\
-	X(MAP, "Map(LowCardinality(String), String)", "ZSTD(1)")		\
-	X(NUMBERS, "Map(LowCardinality(String), UInt64)", "ZSTD(1)")
+	X(MAP, "Map(LowCardinality(String), String)", "ZSTD(1)")
 
 enum clickhouse_type {
 #define X(id, sql, codec) CLICKHOUSE_##id,
@@ -96,18 +93,6 @@ enum clickhouse_type {
 	X(FRAME_TYPES, "FrameTypes", LABELS)					\
 	X(INLINE_DEPTHS, "InlineDepths", U8S)
 
-#define SERIES_COLUMNS(X)							\
-	X(HOST, "HostName", LABEL)						\
-	X(START, "Start", UTC_TIME)						\
-	X(END, "End", UTC_TIME)							\
-	X(NUMBERS, "Numbers", NUMBERS)		/* by name; units as in store/series_row.h */	\
-	X(CPU_PIDS, "CpuPids", U32S)		/* of the processes that had most of it, the first one first */	\
-	X(CPU_NAMES, "CpuNames", TEXTS)						\
-	X(CPU_AMOUNTS, "CpuAmounts", U64S)	/* thousandths of a CPU */	\
-	X(MEMORY_PIDS, "MemoryPids", U32S)					\
-	X(MEMORY_NAMES, "MemoryNames", TEXTS)					\
-	X(MEMORY_AMOUNTS, "MemoryAmounts", U64S)	/* bytes */
-
 #define OTEL_COLUMNS(X)								\
 	X(TIMESTAMP, "Timestamp", TIME)						\
 	X(PROFILE_ID, "ProfileId", TEXT)					\
@@ -139,10 +124,6 @@ enum samples_column { SAMPLES_COLUMNS(X) SAMPLES_COLUMN_COUNT };
 #undef X
 #define X(id, name, type) STACKS_##id,
 enum stacks_column { STACKS_COLUMNS(X) STACKS_COLUMN_COUNT };
-#undef X
-/* SERIES_ alone is the prefix of store/series_row.h. */
-#define X(id, name, type) SERIES_COLUMN_##id,
-enum series_column { SERIES_COLUMNS(X) SERIES_COLUMN_COUNT };
 #undef X
 #define X(id, name, type) OTEL_##id,
 enum otel_column { OTEL_COLUMNS(X) OTEL_COLUMN_COUNT };

@@ -48,28 +48,15 @@ TEST(clickhouse_tables_on_a_cluster_are_replicated)
 		.engine_params = "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'",
 	};
 	const char *stacks = text_of(clickhouse_create_table, &schema, CLICKHOUSE_STACKS);
-	const char *series = text_of(clickhouse_create_table, &schema, CLICKHOUSE_SERIES);
+	const char *samples = text_of(clickhouse_create_table, &schema, CLICKHOUSE_SAMPLES);
 	struct buf out;
 
 	OK(strstr(stacks, "`fleet`.`wick_stacks` ON CLUSTER '{cluster}' (\n"));
 	OK(strstr(stacks, ") ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', "
 			  "'{replica}')\nPARTITION BY Day\nORDER BY StackHash\n"
 			  "SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1\n"));
-	STREQ(series,
-	      "CREATE TABLE IF NOT EXISTS `fleet`.`wick_series` ON CLUSTER '{cluster}' (\n"
-	      "    HostName LowCardinality(String) CODEC(ZSTD(1)),\n"
-	      "    Start DateTime64(9, 'UTC') CODEC(Delta, ZSTD(1)),\n"
-	      "    End DateTime64(9, 'UTC') CODEC(Delta, ZSTD(1)),\n"
-	      "    Numbers Map(LowCardinality(String), UInt64) CODEC(ZSTD(1)),\n"
-	      "    CpuPids Array(UInt32) CODEC(ZSTD(1)),\n"
-	      "    CpuNames Array(String) CODEC(ZSTD(1)),\n"
-	      "    CpuAmounts Array(UInt64) CODEC(ZSTD(1)),\n"
-	      "    MemoryPids Array(UInt32) CODEC(ZSTD(1)),\n"
-	      "    MemoryNames Array(String) CODEC(ZSTD(1)),\n"
-	      "    MemoryAmounts Array(UInt64) CODEC(ZSTD(1))\n"
-	      ") ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')\n"
-	      "PARTITION BY toDate(Start)\nORDER BY (HostName, Start)\n"
-	      "SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1\n");
+	OK(strstr(samples, ") ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', "
+			   "'{replica}')\nPARTITION BY toDate(Timestamp)\n"));
 	OK(!clickhouse_engine_problem(&schema, CLICKHOUSE_WICK));
 
 	buf_init(&out, 1024);

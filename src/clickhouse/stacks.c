@@ -37,7 +37,8 @@ void stacks_done(struct stacks *stacks)
 	*stacks = (struct stacks){ 0 };
 }
 
-struct str stacks_build_id(const struct profile *profile, const struct profile_mapping *mapping)
+/* As text, whatever kind it is of, or "". */
+static struct str build_id_of(const struct profile *profile, const struct profile_mapping *mapping)
 {
 	static const char *const keys[] = { "process.executable.build_id.gnu", "process.executable.build_id.go",
 					    "process.executable.build_id.htlhash" };
@@ -72,7 +73,7 @@ static struct frame describe(const struct profile *p, const struct profile_locat
 	const struct profile_mapping *mapping = &p->mappings.at[location->mapping];
 	struct frame frame = {
 		.mapping = p->strings.at[mapping->filename],
-		.build_id = stacks_build_id(p, mapping),
+		.build_id = build_id_of(p, mapping),
 		.type = any_text(profile_attribute_find(p, location->attributes, "profile.frame.type")),
 	};
 

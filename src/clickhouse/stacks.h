@@ -29,7 +29,4 @@ struct str stacks_leaf_type(const struct stacks *stacks, u32 stack);
 /* Adds a row of wick_stacks; the day counts from 1970 on. */
 void stacks_add_row(struct stacks *stacks, u32 stack, u32 day, struct columns *columns);
 
-/* The build id of a mapping as text, whatever kind it is of, or "". */
-struct str stacks_build_id(const struct profile *profile, const struct profile_mapping *mapping);
-
 #endif
