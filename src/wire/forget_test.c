@@ -668,3 +668,60 @@ struct profile *forget_folded(const struct profile *profile)
 	}
 	return copier_end(&c);
 }
+
+/* ---- perf.data ----------------------------------------------------------------- */
+
+/* Control characters become question marks, as they would draw on perf's terminal. */
+static u32 perfdata_location(struct copier *c, u32 index)
+{
+	const struct profile_location *from = &c->from->locations.at[index];
+	struct profile_line *lines = profile_alloc(c->to, from->line_count * sizeof(*lines));
+	struct profile_location l = { .address = from->address, .lines = lines, .line_count = from->line_count };
+
+	l.mapping = otlp_mapping(c, from->mapping);
+	for (u32 i = 0; i < l.line_count; i++) {
+		const struct profile_function *f = &c->from->functions.at[from->lines[i].function];
+		struct str name = keep_text(c, c->from->strings.at[f->name]);
+
+		for (u32 k = 0; k < name.len; k++)
+			if ((unsigned char)name.at[k] < 0x20 || name.at[k] == 0x7f)
+				((char *)name.at)[k] = '?';
+		lines[i] = (struct profile_line){ .function = profile_add_function(c->to, &(struct profile_function){
+			.name = profile_add_string(c->to, name.at, name.len) }) };
+	}
+	return profile_add_location(c->to, &l);
+}
+
+/* A sample has a frame at least, and a weight. */
+static void perfdata_set(struct copier *c, const struct profile_set *set, struct profile_set *copy)
+{
+	u32 unknown = folded_frame(c, STR("[unknown]"), false, false);
+
+	copy->sample_type = keep_type(c, set->sample_type);
+	for (u32 i = 0; i < set->sample_count; i++) {
+		struct profile_sample row = { .stack = keep_stack(c, set->samples[i].stack, perfdata_location, true) };
+		s64 value = profile_sample_value(&set->samples[i]);
+
+		if (!row.stack)
+			row.stack = profile_add_stack(c->to, &unknown, 1);
+		if (value > 0)
+			add_sample(c, copy, &row, value);
+	}
+}
+
+struct profile *forget_perfdata(const struct profile *profile)
+{
+	struct copier c = copier_begin(profile);
+
+	for (u32 i = 0; i < profile->resources.count; i++) {
+		const struct profile_resource *resource = &profile->resources.at[i];
+		struct profile_resource *copy = profile_add_resource(c.to, resource->attributes,
+								     resource->attribute_count);
+
+		for (u32 s = 0; s < resource->scope_count; s++)
+			for (u32 k = 0; k < resource->scopes[s].set_count; k++)
+				perfdata_set(&c, &resource->scopes[s].sets[k],
+					     profile_add_set(c.to, profile_add_scope(c.to, copy)));
+	}
+	return copier_end(&c);
+}

@@ -12,4 +12,7 @@ struct profile *forget_otlp(const struct profile *profile);	/* as protobuf and a
 struct profile *forget_pprof(const struct profile *profile);
 struct profile *forget_folded(const struct profile *profile);
 
+/* Of profiles of one sample type and no times or periods, as folded stacks show what is left. */
+struct profile *forget_perfdata(const struct profile *profile);
+
 #endif

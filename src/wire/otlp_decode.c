@@ -67,11 +67,6 @@ static inline bool next(struct pb *r, struct pb_field *ret_field)
 	return true;
 }
 
-static inline struct pb body_of(struct pb *r, const struct pb_field *f)
-{
-	return f->wire == PB_LEN ? f->body : pb_body(r, f);
-}
-
 /* ---- Repeated numbers ------------------------------------------------------ */
 
 /* How many numbers a field holds, packed or not. */
@@ -193,7 +188,7 @@ static struct keyvalue read_keyvalue(struct decoder *d, struct pb *r, struct pb 
 				kv.key = read_string(d, &message, &f);
 			break;
 		case 2:
-			kv.value = read_any(d, &message, body_of(&message, &f), depth);
+			kv.value = read_any(d, &message, pb_body(&message, &f), depth);
 			break;
 		case 3:
 			key = read_reference(d, &message, &f);
@@ -355,7 +350,7 @@ static void read_location(struct decoder *d, struct pb *r, struct pb m)
 	attributes = alloc(d, &m, attribute_count, sizeof(*attributes));
 	while (!m.err && next(&m, &f)) {
 		if (f.number == 3)
-			lines[row.line_count++] = read_line(&m, body_of(&m, &f));
+			lines[row.line_count++] = read_line(&m, pb_body(&m, &f));
 		else if (f.number == 4)
 			read_indices(&m, &f, attributes, &row.attributes.count);
 		else
@@ -423,7 +418,7 @@ static void read_attribute(struct decoder *d, struct pb *r, struct pb m)
 
 	while (next(&m, &f)) {
 		if (f.number == 2)
-			row.value = read_any(d, &m, body_of(&m, &f), 0);
+			row.value = read_any(d, &m, pb_body(&m, &f), 0);
 		else
 			PB_READ_MEMBER(&m, &f, members, &row);
 	}
@@ -467,7 +462,7 @@ static void read_tables(struct decoder *d, struct pb *r, struct pb m)
 
 	while (next(&m, &f))
 		if (f.number < DICTIONARY_FIELDS && readers[f.number])
-			readers[f.number](d, &m, body_of(&m, &f));
+			readers[f.number](d, &m, pb_body(&m, &f));
 	pb_inherit(r, &m);
 }
 

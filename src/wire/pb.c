@@ -179,9 +179,10 @@ u32 pb_unpack(struct pb *list, u32 max, bool may_be_zero, u32 *at)
 	return count;
 }
 
-struct pb pb_body(struct pb *r, const struct pb_field *field)
+struct pb pb_no_body(struct pb *r)
 {
-	return pb_is(r, field, PB_LEN) ? field->body : (struct pb){ 0 };
+	pb_fail(r);
+	return (struct pb){ 0 };
 }
 
 void pb_read_member(struct pb *r, const struct pb_field *field, const struct pb_member *members, size_t count,

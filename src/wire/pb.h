@@ -72,7 +72,11 @@ size_t pb_count(const struct pb *list);
 u32 pb_unpack(struct pb *list, u32 max, bool may_be_zero, u32 *at);
 
 /* A field as the reader of what is in it, empty and -EBADMSG if it is not LEN. */
-struct pb pb_body(struct pb *r, const struct pb_field *field);
+struct pb pb_no_body(struct pb *r);
+static inline struct pb pb_body(struct pb *r, const struct pb_field *field)
+{
+	return field->wire == PB_LEN ? field->body : pb_no_body(r);
+}
 
 /*
  * Scalars of a message that go straight into members of a struct: a table,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "profile/dump_test.h"
+#include "profile/nameless.h"
 #include "profile/profile.h"
 #include "test.h"
 #include "wire/forget_test.h"
@@ -332,7 +333,54 @@ TEST(roundtrip_changes_nothing_once_it_has_lost_what_it_does)
 	}
 }
 
-/* A format that is read must be in the list above; that of perf reads what perf wrote and has tests of its own. */
+/* ---- perf.data ----------------------------------------------------------------- */
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Folded stacks, sorted. */
+static char *folded_text(const struct profile *p)
+{
+	char *lines[4096], *text, *rest;
+	struct buf folded, sorted;
+	u32 count = 0;
+
+	buf_init(&folded, BYTES_MAX);
+	buf_init(&sorted, BYTES_MAX);
+	EQ(format_by_name("folded")->encode(p, &folded), 0);
+	buf_addf(&folded, "%s", "");
+	text = rest = folded.data;
+	while ((lines[count] = strsep(&rest, "\n")))
+		OK(++count < 4096);
+	qsort(lines, count, sizeof(*lines), compare_lines);
+	for (u32 i = 0; i < count; i++)
+		buf_addf(&sorted, "%s\n", lines[i]);
+	free(text);
+	EQ(buf_err(&sorted), 0);
+	return sorted.data;
+}
+
+/* Frames have names: addresses without one are kept only where there is a file, see perfread_test.c. */
+TEST(roundtrip_through_perf_data_keeps_processes_stacks_and_weights)
+{
+	for (unsigned int seed = 0; seed < SEEDS; seed++) {
+		_cleanup_(profile_freep) struct profile *p = profile_random(seed, 1), *left = NULL, *back = NULL;
+		char *want, *got;
+
+		EQ(nameless_name_all(p), 0);
+		left = forget_perfdata(p);
+		back = through(format_by_name("perfdata"), p);
+		want = folded_text(left);
+		got = folded_text(back);
+		same_text("perfdata", seed, got, want);
+		free(want);
+		free(got);
+	}
+}
+
+/* A format that is read must be in one of the tests above. */
 TEST(roundtrip_covers_every_format_that_is_read)
 {
 	for (const struct format_ops *const *format = formats; *format; format++) {

@@ -185,7 +185,8 @@ class Run:
         store = ask_store(self.page, start_ns)
         failed, peak = self.wick.metric(FAILED), self.wick.memory("VmHWM")
         TAP.check("it ends when it is told to", self.wick.stop() == 0, self.wick.said()[-1000:])
-        TAP.check("nothing fails", failed == 0 and not self.pyroscope.doubles() and not self.pyroscope_grpc.doubles(), f"{failed} samples" if failed else "")
+        doubles = self.pyroscope.doubles() + self.pyroscope_grpc.doubles()
+        TAP.check("nothing fails, nothing is sent twice", failed == 0 and not doubles, f"{failed:.0f} failed, {len(doubles)} doubles")
         TAP.check("memory is bounded", peak < MEMORY_MAX or harness.SANITIZED, f"{peak >> 20} MiB")
         return {"datadog": count_datadog(self.agent), "file/json": count_json_file(f"{self.folder}/x.json"),
                 "file/proto": count_proto_file(f"{self.folder}/x.otlp"), "otlp_grpc": count_otlp(self.grpc.data()),
