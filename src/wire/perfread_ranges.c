@@ -61,7 +61,7 @@ static int make_private(struct perfread_ranges **maps, struct perfread_ranges_bu
 
 	if (old->refs == 1)
 		return 0;
-	if (budget->copied + old->count > PERFREAD_RANGES_COPIED_MAX || budget->held + old->count > PERFREAD_RANGES_MAX)
+	if (budget->moved + old->count > PERFREAD_RANGES_MOVED_MAX || budget->held + old->count > PERFREAD_RANGES_MAX)
 		return -ENOSPC;
 	copy = perfread_ranges_new();
 	if (!copy)
@@ -73,7 +73,7 @@ static int make_private(struct perfread_ranges **maps, struct perfread_ranges_bu
 	if (old->count)
 		memcpy(copy->at, old->at, old->count * sizeof(*copy->at));
 	copy->count = old->count;
-	budget->copied += old->count;
+	budget->moved += old->count;
 	budget->held += old->count;
 	perfread_ranges_unref(old, budget);
 	*maps = copy;
@@ -104,7 +104,8 @@ int perfread_ranges_put(struct perfread_ranges **maps_at, struct perfread_ranges
 
 	if (map->start_va >= map->end_va)
 		return 0;
-	r = budget->held + 2 > PERFREAD_RANGES_MAX ? -ENOSPC : make_private(maps_at, budget);
+	r = budget->held + 2 > PERFREAD_RANGES_MAX || budget->moved > PERFREAD_RANGES_MOVED_MAX ?
+		    -ENOSPC : make_private(maps_at, budget);
 	if (r < 0) {
 		budget->dropped++;
 		return r == -ENOSPC ? 0 : r;
@@ -123,6 +124,7 @@ int perfread_ranges_put(struct perfread_ranges **maps_at, struct perfread_ranges
 		by[count++].start_va = map->end_va;
 	}
 	before = maps->count;
+	budget->moved += before - last;
 	r = splice(maps, first, last, by, count);
 	if (r < 0)
 		return r;

@@ -13,7 +13,7 @@
 #include "abi.h"
 
 #define PERFREAD_RANGES_MAX (4u << 20)		/* ranges, of all spaces together */
-#define PERFREAD_RANGES_COPIED_MAX (256u << 20)	/* ranges that were copied after forks */
+#define PERFREAD_RANGES_MOVED_MAX (4ull << 30)	/* ranges copied after forks, or moved to make room: seconds of work */
 
 struct perfread_range {
 	u64 start_va, end_va;
@@ -31,7 +31,7 @@ struct perfread_ranges {
 
 struct perfread_ranges_budget {
 	u32 held;		/* ranges, of all spaces together */
-	u64 copied, dropped;
+	u64 moved, dropped;
 	u64 changes;		/* of any space */
 };
 

@@ -61,7 +61,7 @@ TEST(perfread_ranges_are_shared_until_one_changes)
 	perfread_ranges_unref(parent, &budget);
 	put(&child, 30, 40, 3);
 	EQ(budget.held, 2);
-	EQ(budget.copied, 1);
+	EQ(budget.moved, 1);
 	perfread_ranges_unref(child, &budget);
 }
 
@@ -73,8 +73,13 @@ TEST(perfread_ranges_counts_what_does_not_fit)
 	put(&r, 10, 20, 1);
 	EQ(budget.dropped, 1);
 	EQ(region_at(r, 10), 0);
-	/* Nonsense is no range. */
 	budget.held = 0;
+	budget.moved = PERFREAD_RANGES_MOVED_MAX + 1;
+	put(&r, 10, 20, 1);
+	EQ(budget.dropped, 2);
+	EQ(region_at(r, 10), 0);
+	/* Nonsense is no range. */
+	budget.moved = 0;
 	put(&r, 20, 10, 1);
 	EQ(r->count, 0);
 	perfread_ranges_unref(r, &budget);
