@@ -23,7 +23,7 @@
 #define WHY_BYTES 512
 #define IDLE_MAX 8			/* connections that are kept for the next question */
 #define LOOK_EACH_NS SECOND_NS
-#define LOOK_TIMEOUT_NS (5 * SECOND_NS)	/* the end waits for it */
+#define LOOK_TIMEOUT_NS (3 * SECOND_NS)	/* the end waits for it */
 #define WANTED_NS (5 * SECOND_NS)	/* how long somebody who asked is taken to want to know */
 
 struct clickhouse_store {
@@ -332,7 +332,7 @@ static u64 get_generation(struct store *base)
 	pthread_mutex_lock(&store->lock);
 	if (!is_wanted(store)) {
 		atomic_fetch_add(&store->generation, 1);
-		store->is_away = false;
+		store->is_away &= monotonic_ns() - store->looked_ns < WANTED_NS;
 		pthread_cond_signal(&store->changed);
 	}
 	store->wanted_ns = monotonic_ns();
