@@ -27,6 +27,11 @@ struct clickhouse {
 	struct buf url;				/* with the settings of all statements */
 };
 
+static bool is_given(const char *text)
+{
+	return text && *text;
+}
+
 /* ---- URLs ---------------------------------------------------------------------------------- */
 
 const char *clickhouse_url_problem(const char *url)
@@ -84,7 +89,7 @@ static void make_url(const struct clickhouse_options *options, struct buf *url)
 
 	buf_add(url, options->url, bytes);
 	buf_addf(url, "%s?wait_end_of_query=1", has_path ? "" : "/");
-	if (options->database && *options->database)
+	if (is_given(options->database))
 		add_setting(url, "database", options->database);
 	if (query && query[1])
 		buf_addf(url, "&%s", query + 1);
@@ -191,10 +196,11 @@ static u32 add_headers(const struct clickhouse *server, const struct clickhouse_
 	const struct clickhouse_options *options = &server->options;
 	u32 count = 0;
 
-	if (options->username && *options->username) {
-		headers[count++] = (struct http_header){ "x-clickhouse-user", options->username };
+	if (is_given(options->username) || is_given(options->password)) {
+		headers[count++] = (struct http_header){ "x-clickhouse-user",
+							 is_given(options->username) ? options->username : "default" };
 		headers[count++] = (struct http_header){ "x-clickhouse-key",
-							 options->password ? options->password : "" };
+							 is_given(options->password) ? options->password : "" };
 	}
 	if (call->data && call->packed != COMPRESSION_NONE)
 		headers[count++] = (struct http_header){ "content-encoding", encodings[call->packed] };

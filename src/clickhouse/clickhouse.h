@@ -25,7 +25,7 @@ struct clickhouse_request;
 /* Strings are borrowed; "" or NULL where not given. */
 struct clickhouse_options {
 	const char *url;			/* http://host:8123/?setting=value, https://host:8443 */
-	const char *username, *password;
+	const char *username, *password;	/* a password alone is that of the user default */
 	const char *database;			/* of names without one */
 	const struct config_pairs *settings;	/* of every statement; NULL: none */
 	struct client_options client;

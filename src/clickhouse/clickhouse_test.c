@@ -80,7 +80,8 @@ TEST(clickhouse_answers_are_bounded_and_checked)
 	static const char late[] = "HTTP/1.1 200 OK\r\nX-ClickHouse-Exception-Code: 241\r\nContent-Length: 0\r\n\r\n";
 	struct peer peer = { .answers = { good, good, late },
 			     .answer_bytes = { sizeof(good) - 1, sizeof(good) - 1 } };
-	struct clickhouse_options options = { .url = "http://ch/x/", .client = { .unix_socket = peer.path } };
+	struct clickhouse_options options = { .url = "http://ch/x/", .password = "p",
+					      .client = { .unix_socket = peer.path } };
 	static const int want[] = { -EBADMSG, -E2BIG, -EAGAIN };
 	struct clickhouse *server;
 
@@ -100,6 +101,7 @@ TEST(clickhouse_answers_are_bounded_and_checked)
 	clickhouse_free(server);
 	peer_stop(&peer);
 	OK(strstr(peer.seen[0], "POST /x/?wait_end_of_query=1&default_format="));
+	OK(strstr(peer.seen[0], "\r\nx-clickhouse-user: default\r\nx-clickhouse-key: p\r\n"));
 }
 
 TEST(clickhouse_urls_are_checked)
