@@ -137,10 +137,41 @@ def count_debug(path):
         return sum(int(count) for count in re.findall(r'"sample records": (\d+)', file.read()))
 
 
-def ask_store(port, start_ns):
+def ask_page(port, start_ns):
     url = f"http://127.0.0.1:{port}/api/v1/export?format=folded&group=process&from={start_ns // 10**9}&to=now"
     with urllib.request.urlopen(url, timeout=30) as answer:
         return count_folded(answer.read().decode())
+
+
+class ClickHouse:
+    """Its engine, if that can be had, and a page that reads from it."""
+
+    def __init__(self, stack, folder):
+        self.counts, self.port = {}, None
+        peers = os.path.join(harness.ROOT, "test/peers")
+        venv = subprocess.run([os.path.join(peers, "venv.sh"), "clickhouse"], stdout=subprocess.PIPE, text=True, check=False)
+        if venv.returncode:
+            return
+        self.port, self.page = harness.free_port(), harness.free_port()
+        server = subprocess.Popen([venv.stdout.strip(), os.path.join(peers, "clickhouse_server.py"), str(self.port),
+                                   os.path.join(folder, "clickhouse")], stdout=subprocess.PIPE, text=True)
+        stack.callback(server.wait)
+        stack.callback(server.kill)
+        server.stdout.readline()        # ready
+
+    def options(self):
+        return {"endpoint": f"http://127.0.0.1:{self.port}"}
+
+    def exporters(self):
+        return {"clickhouse": self.options()} if self.port else {}
+
+    def pages(self):
+        return {"page/clickhouse": {"endpoint": f"127.0.0.1:{self.page}", "clickhouse": self.options()}} if self.port else {}
+
+    def ask(self, wick, start_ns):
+        if self.port:
+            harness.wait_for(lambda: wick.metric(SENT, exporter="clickhouse") == WINDOWS * len(PROCESSES) * SAMPLES, 60)
+            self.counts["clickhouse"] = ask_page(self.page, start_ns)
 
 
 # ---- The run ----------------------------------------------------------------------------------
@@ -152,12 +183,14 @@ class Run:
         self.folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="wick-test-"))
         self.grpc, self.http = stack.enter_context(backend.Backend()), stack.enter_context(backend.Backend())
         self.agent = stack.enter_context(datadog.Fake())
-        self.pyroscope, self.pyroscope_grpc = (stack.enter_context(pyroscope_fake.Pyroscope()) for _ in range(2))
+        self.pyroscopes = [stack.enter_context(pyroscope_fake.Pyroscope()) for _ in range(3)]
+        self.clickhouse = ClickHouse(stack, self.folder)
         self.receive, self.page = harness.free_port(), harness.free_port()
         self.wick = stack.enter_context(harness.Wick(self.config(), [self.receive, self.page]))
 
     def exporters(self):
         return {
+            **self.clickhouse.exporters(),
             "customprofilesexporter": {},
             "datadog": {"endpoint": self.agent.url, "interval": "1s"},
             "debug": {"use_internal_logger": False, "output_paths": [f"{self.folder}/debug"], "sampling_initial": WINDOWS + 1},
@@ -166,8 +199,9 @@ class Run:
             "otlp_grpc": {"endpoint": f"127.0.0.1:{self.grpc.grpc_port}", "tls": {"insecure": True}},
             "otlp_http": {"endpoint": f"http://127.0.0.1:{self.http.http_port}"},
             "perfdata": {"path": f"{self.folder}/perf"},
-            "pyroscope": {"endpoint": f"http://127.0.0.1:{self.pyroscope.http_port}"},
-            "pyroscope/grpc": {"endpoint": f"http://127.0.0.1:{self.pyroscope_grpc.grpc_port}", "protocol": "otlp_grpc"},
+            "pyroscope": {"endpoint": f"http://127.0.0.1:{self.pyroscopes[0].http_port}"},
+            "pyroscope/grpc": {"endpoint": f"http://127.0.0.1:{self.pyroscopes[1].grpc_port}", "protocol": "otlp_grpc"},
+            "pyroscope/push": {"endpoint": f"http://127.0.0.1:{self.pyroscopes[2].http_port}", "protocol": "push"},
             "store": {"path": f"{self.folder}/store"},
         }
 
@@ -175,24 +209,29 @@ class Run:
         exporters = {name: {**options, "sending_queue": QUEUE} for name, options in self.exporters().items()}
         exporters["nop"] = {}
         return {"receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{self.receive}"}}}},
-                "exporters": exporters, "extensions": {"page": {"endpoint": f"127.0.0.1:{self.page}"}},
-                "service": {"extensions": ["page"],
+                "exporters": exporters, "extensions": self.pages(),
+                "service": {"extensions": list(self.pages()),
                             "pipelines": {"profiles": {"receivers": ["otlp"], "exporters": list(exporters)}}}}
+
+    def pages(self):
+        return {"page": {"endpoint": f"127.0.0.1:{self.page}"}, **self.clickhouse.pages()}
 
     def counts(self, start_ns):
         """What each has, once nothing is on its way any more: (by times, by samples)."""
         harness.wait_for(lambda: self.wick.metric(SENT, exporter="store") == WINDOWS * len(PROCESSES) * SAMPLES, 30)
-        store = ask_store(self.page, start_ns)
+        store = ask_page(self.page, start_ns)
+        self.clickhouse.ask(self.wick, start_ns)
         failed, peak = self.wick.metric(FAILED), self.wick.memory("VmHWM")
         TAP.check("it ends when it is told to", self.wick.stop() == 0, self.wick.said()[-1000:])
-        doubles = self.pyroscope.doubles() + self.pyroscope_grpc.doubles()
+        doubles = [double for fake in self.pyroscopes for double in fake.doubles()]
         TAP.check("nothing fails, nothing is sent twice", failed == 0 and not doubles, f"{failed:.0f} failed, {len(doubles)} doubles")
         TAP.check("memory is bounded", peak < MEMORY_MAX or harness.SANITIZED, f"{peak >> 20} MiB")
         return {"datadog": count_datadog(self.agent), "file/json": count_json_file(f"{self.folder}/x.json"),
                 "file/proto": count_proto_file(f"{self.folder}/x.otlp"), "otlp_grpc": count_otlp(self.grpc.data()),
                 "otlp_http": count_otlp(self.http.data()), "perfdata": count_perfdata(f"{self.folder}/perf"),
-                "pyroscope": count_pyroscope(self.pyroscope), "pyroscope/grpc": count_pyroscope(self.pyroscope_grpc),
-                "store": store}, \
+                "store": store, **self.clickhouse.counts,
+                **{name: count_pyroscope(fake) for name, fake in zip(("pyroscope", "pyroscope/grpc", "pyroscope/push"),
+                                                                     self.pyroscopes)}}, \
                {"customprofilesexporter": count_records(self.wick.printed())}
 
 
