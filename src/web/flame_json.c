@@ -145,18 +145,18 @@ static u32 frame_distance(struct writer *w, u32 frame)
 static void put_kept(struct writer *w, u32 node)
 {
 	const struct flame_node *n = &flame_nodes(w->flame)[node];
-	s64 rest = n->total - n->self;
+	u64 rest = (u64)n->total - (u64)n->self;	/* senders' sums may wrap */
 	u32 kept = 0;
 
 	for (u32 child = w->links->child[node]; child; child = w->links->next[child]) {
 		if (weight(w, child) < w->least)
 			continue;
-		rest -= flame_nodes(w->flame)[child].total;
+		rest -= (u64)flame_nodes(w->flame)[child].total;
 		kept++;
 	}
 	jsontext_u32(&w->frame.j, frame_distance(w, n->frame));
 	jsontext_integer(&w->self.j, n->self);
-	jsontext_integer(&w->rest.j, rest);
+	jsontext_integer(&w->rest.j, (s64)rest);
 	jsontext_u32(&w->children.j, kept);
 	if (w->compared)
 		jsontext_integer(&w->base.j, w->compared[node]);
