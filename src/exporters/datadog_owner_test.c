@@ -20,7 +20,7 @@ static struct datadog_owner owner(const struct datadog_names *names, const struc
 
 static bool is(struct str s, const char *text)
 {
-	return s.len == strlen(text) && !memcmp(s.at, text, s.len);
+	return s.len == strlen(text) && (!s.len || !memcmp(s.at, text, s.len));
 }
 
 TEST(datadog_owner_is_what_the_resource_says)

@@ -15,7 +15,8 @@ static struct batch *batch_of(size_t bytes)
 
 	buf_init(&text, BATCH_BYTES_MAX);
 	EQ(buf_reserve(&text, bytes), 0);
-	memset(text.data, 0, bytes);
+	if (bytes)
+		memset(text.data, 0, bytes);
 	text.len = bytes;
 	return batch_from_bytes(&text, 1);
 }
