@@ -86,6 +86,9 @@ static void accept_ready(struct loop_fd *fd, u32 events)
 {
 	struct endpoint *endpoint = ((struct accepting *)((char *)fd - offsetof(struct accepting, fd)))->endpoint;
 
+	/* The last member has left since the kernel told of this: it waits for the next one. */
+	if (!endpoint->listeners)
+		return;
 	for (int i = 0; i < ACCEPTS_MAX; i++) {
 		struct sockaddr_storage address = { 0 };
 		socklen_t bytes = sizeof(address);

@@ -14,7 +14,9 @@
 
 void json_pull_init(struct json_pull *j, const void *at, size_t bytes)
 {
-	*j = (struct json_pull){ .start = at, .at = at, .end = (const char *)at + bytes };
+	const char *text = bytes ? at : "";
+
+	*j = (struct json_pull){ .start = text, .at = text, .end = text + bytes };
 	/* Unescaped text is never longer than what it came from; a number gets a NUL. */
 	buf_init(&j->text, bytes + 1);
 }

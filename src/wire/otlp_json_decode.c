@@ -333,7 +333,7 @@ static struct profile_type read_type(struct decoder *d)
 
 static void read_member(struct decoder *d, const struct member *member, void *row)
 {
-	void *at = (char *)row + member->offset;
+	void *at = row ? (char *)row + member->offset : NULL;	/* those that only call have no row */
 
 	switch (member->kind) {
 	case MEMBER_U32:
