@@ -26,6 +26,7 @@
 #define WAITING_MS 3			/* while samples wait for earlier events */
 #define LEARNING_MS_MIN 5		/* while frames come that need to be named soon: half a period, within these */
 #define LEARNING_MS_MAX 25
+#define DRAIN_NS 500000000ull		/* for records, before process events and the end get their turn */
 
 struct tracer {
 	struct loader *loader;
@@ -38,8 +39,10 @@ struct tracer {
 	int learning_ms;
 	u64 swept_ns, cpus_ns;
 	u64 first_sample_ns;
+	u64 drain_end_ns;
 };
 
+/* -EINTR ends the reading, which else goes on for as long as there is more: that may be always, where we are slow. */
 static int on_record(void *arg, void *data, size_t bytes)
 {
 	struct tracer *t = arg;
@@ -47,14 +50,22 @@ static int on_record(void *arg, void *data, size_t bytes)
 	if (!t->first_sample_ns)
 		t->first_sample_ns = monotonic_ns();
 	ingest_record(t->ingest, data, bytes);
-	return 0;
+	/* Of what was sampled before the stop nothing is left behind. */
+	return t->sampler && monotonic_ns() > t->drain_end_ns ? -EINTR : 0;
+}
+
+/* How many records there were, or -errno; -EINTR if there are more. */
+static int tracer_drain(struct tracer *t)
+{
+	t->drain_end_ns = monotonic_ns() + DRAIN_NS;
+	return ring_buffer__consume(t->ring);
 }
 
 static void on_drain(void *arg)
 {
 	struct tracer *t = arg;
 
-	(void)ring_buffer__consume(t->ring);	/* an error is met again by the next poll */
+	(void)tracer_drain(t);	/* an error is met again by the next poll */
 	sideband_read(t->sideband);
 }
 
@@ -223,7 +234,7 @@ int tracer_poll(struct tracer *t, int timeout_ms)
 		return -errno;
 	(void)!read(t->wake_fd, &woken, sizeof(woken));
 	now = monotonic_ns();
-	r = ring_buffer__consume(t->ring);
+	r = tracer_drain(t);
 	if (r < 0 && r != -EINTR)
 		return r;
 	sideband_read(t->sideband);
