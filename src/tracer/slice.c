@@ -12,6 +12,7 @@
 
 #define LIVE_PAGE_BYTES 4096u
 #define LIVE_CHECK_BYTES 256u
+#define STEPS_MAX (2 * USER_FRAMES_MAX)	/* as in bpf/walk.h: a step of a runtime need not push a frame */
 
 /* What bpf/native.h is given to work on, in place of maps and another process's memory. */
 static __thread struct {
@@ -163,6 +164,7 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
 static void unwind(struct unwind *u, const struct trace_record *record)
 {
 	const u64 *words = (const void *)(record + 1);
+	u32 steps = 0;
 
 	memset(u, 0, offsetof(struct unwind, words));
 	memcpy(&u->regs, words + record->kernel_count, sizeof(u->regs));
@@ -175,7 +177,10 @@ static void unwind(struct unwind *u, const struct trace_record *record)
 	u->is_leaf = 1;
 	u->is_return = record->is_return;
 	while (!native_step(u))
-		;
+		if (++steps == STEPS_MAX) {
+			(void)unwind_end(u, END_TRUNCATED);
+			break;
+		}
 	if (u->trace.end == END_UNREADABLE)
 		u->trace.end = END_SLICE_SHORT;
 }
