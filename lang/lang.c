@@ -104,21 +104,23 @@ u32 lang_file_known(void)
 	return known;
 }
 
-/* From copies. */
+/* From copies: that which goes farthest, since what lies close together in the process is in more than one. */
 static long kept_read(const struct kept_objects *kept, u64 va, void *to, size_t bytes)
 {
+	const struct kept_piece *from = NULL;
+
 	for (u32 i = 0; i < KEPT_PIECES; i++) {
 		const struct kept_piece *p = &kept->piece[i];
-		u64 offset = va - p->va;
 
-		if (!p->va || va < p->va || offset >= sizeof(p->bytes))
-			continue;
-		if (bytes > sizeof(p->bytes) - offset)
-			bytes = sizeof(p->bytes) - offset;
-		memcpy(to, p->bytes + offset, bytes);
-		return (long)bytes;
+		if (p->va && va >= p->va && va - p->va < sizeof(p->bytes) && (!from || p->va > from->va))
+			from = p;
 	}
-	return -EFAULT;
+	if (!from)
+		return -EFAULT;
+	if (bytes > sizeof(from->bytes) - (va - from->va))
+		bytes = sizeof(from->bytes) - (va - from->va);
+	memcpy(to, from->bytes + (va - from->va), bytes);
+	return (long)bytes;
 }
 
 long lang_read_part(const struct lang_process *process, u64 va, void *to, size_t bytes)

@@ -57,3 +57,19 @@ TEST(lang_reads_copies_where_memory_was_kept)
 	EQ(lang_read_part(&process, 0xfff, to, 1), -EFAULT);
 	EQ(lang_read(&process, 0, to, 1), -EFAULT);
 }
+
+TEST(lang_reads_the_copy_that_goes_farthest)
+{
+	struct kept_objects kept = { .piece = { { .va = 0x1000 }, { .va = 0x1080 }, { .va = 0x1040 } } };
+	struct lang_process process = { .kept = &kept };
+	u8 to[KEPT_PIECE_BYTES];
+
+	for (u32 i = 0; i < 3; i++)
+		memset(kept.piece[i].bytes, 'a' + (int)i, sizeof(kept.piece[i].bytes));
+	EQ(lang_read(&process, 0x1080, to, sizeof(to)), 0);
+	EQ(to[0], 'b');
+	EQ(lang_read_part(&process, 0x1050, to, sizeof(to)), KEPT_PIECE_BYTES - 0x10);
+	EQ(to[0], 'c');
+	EQ(lang_read(&process, 0x1000, to, 0x40), 0);
+	EQ(to[0], 'a');
+}
