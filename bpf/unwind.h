@@ -66,7 +66,7 @@ struct unwind {
 	u32 langs_off;		/* bit n: runtime n has no program; its code is walked as native */
 	u32 stack_switches;	/* from one stack to another so far */
 	u64 user_va_mask;	/* bits of a user address; the rest of a return address is its signature (arm64) */
-	u64 met[MET_MAX];	/* frames that this CPU has met before, of any process: see unwind_meet() */
+	u64 met[MET_MAX];	/* frames that this CPU has met before, and their processes: see unwind_meet() */
 	u64 state[STATE_WORDS];	/* the language's own, of this walk */
 	u64 slot[SLOT_WORDS];	/* the language's words of this process */
 	struct trace_record trace;
@@ -94,11 +94,16 @@ static inline int unwind_push(struct unwind *u, u64 frame)
 	return 0;
 }
 
-/* True if a frame, by a word that tells it from others, was not met lately: then its objects are worth keeping. */
+/*
+ * True if a frame, by a word that tells it from others of its process, was not met lately: then its objects are worth
+ * keeping. Children have theirs where their parent had them.
+ */
 static inline int unwind_meet(struct unwind *u, u64 frame)
 {
-	u64 *met = &u->met[(frame ^ frame >> 7 ^ frame >> 20) & (MET_MAX - 1)];
+	u64 *met;
 
+	frame ^= u->trace.pid * 0x9e3779b97f4a7c15ull;
+	met = &u->met[(frame ^ frame >> 7 ^ frame >> 20) & (MET_MAX - 1)];
 	if (*met == frame)
 		return 0;
 	*met = frame;

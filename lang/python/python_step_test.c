@@ -208,6 +208,13 @@ TEST(python_step_keeps_the_objects_of_frames_that_are_new)
 	memcpy(u.met, met, sizeof(met));
 	STREQ(walked(), "12c3cc");
 	EQ(kept_count, 3);
+	/* That of a child, which has all of it at the same addresses. */
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	memcpy(u.met, met, sizeof(met));
+	u.trace.pid = 2;
+	STREQ(walked(), "12c3cc");
+	EQ(kept_count, 6);
 }
 
 TEST(python_step_shows_a_run_without_frames_as_c)
