@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lang/lang.h"
+#include "lang/named.h"
 
 #define LOOP_NO_UNROLL
 
@@ -17,7 +17,6 @@ static int go_read(go_reader process, void *to, u32 bytes, u64 va)
 
 #include "lang/go/signature.h"
 
-#define LABELS_MAX 16
 #define BUCKETS_LOG2_MAX 4
 #define OVERFLOWS_MAX 4		/* buckets that one leads to */
 #define BUCKET_OVERFLOW (GO_BUCKET_VALUES + GO_BUCKET_PAIRS * 16)
@@ -50,7 +49,7 @@ static int add_slice(const struct lang_process *process, const struct go_set *se
 	struct go_room room;
 	int r = 0;
 
-	for (u64 i = 0; r == 0 && i < set->count && i < LABELS_MAX; i++) {
+	for (u64 i = 0; r == 0 && i < set->count && i < NAMED_LABELS_MAX; i++) {
 		r = go_read_pair(process, GO_SLICE, set->pairs_va, i, &room);
 		if (r == 0)
 			r = add_pair(process, &room, names);
@@ -64,7 +63,7 @@ static int add_bucket(const struct lang_process *process, u64 va, struct lang_na
 	struct go_room room;
 	int r = lang_read(process, va, tophash, sizeof(tophash));
 
-	for (u64 i = 0; r == 0 && i < GO_BUCKET_PAIRS; i++) {
+	for (u64 i = 0; r == 0 && i < GO_BUCKET_PAIRS && names->label_count < NAMED_LABELS_MAX; i++) {
 		if (tophash[i] < TOPHASH_FIRST)
 			continue;
 		r = go_read_pair(process, GO_MAP, va, i, &room);
@@ -79,7 +78,7 @@ static int add_map(const struct lang_process *process, const struct go_set *set,
 	u64 log2 = set->seed & 0xff, buckets = 1ull << (log2 < BUCKETS_LOG2_MAX ? log2 : BUCKETS_LOG2_MAX);
 	int r = 0;
 
-	for (u64 b = 0; r == 0 && b < buckets; b++) {
+	for (u64 b = 0; r == 0 && b < buckets && names->label_count < NAMED_LABELS_MAX; b++) {
 		u64 va = set->pairs_va + b * (BUCKET_OVERFLOW + 8);
 
 		for (u32 i = 0; r == 0 && va && i <= OVERFLOWS_MAX; i++) {
