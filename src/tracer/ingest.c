@@ -147,9 +147,9 @@ static u64 ingest_name(struct ingest *in, struct process *p, const u64 frame[2])
 		named = runtimes_name(runtimes, p, frame);
 	if (!named && frame[0] >> FRAME_KIND_SHIFT == FRAME_VA)
 		return frame[0];
+	in->nameless += !named;
 	if (frame[0] & FRAME_LABELS && (!named || !named->label_count))
 		return 0;
-	in->nameless += !named;
 	return window_name_frame(in->window, named ? named : nameless_frame());
 }
 
