@@ -36,6 +36,8 @@ struct reader {
 	int nice;		/* how it runs now */
 	pid_t ghosts[GHOSTS_MAX];
 	struct reader_stats stats;
+	pthread_mutex_t shown_lock;
+	struct reader_stats shown;	/* as of the last call: who wants to know does not wait for the one under way */
 };
 
 /* Between fork and exec, in a copy of a program with threads: system calls only. */
@@ -135,6 +137,7 @@ int reader_start(struct reader **ret_reader)
 	reader->socket_fd = -1;
 	reader->timeout_ms = READER_SECONDS * 1000;
 	pthread_mutex_init(&reader->lock, NULL);
+	pthread_mutex_init(&reader->shown_lock, NULL);
 	r = reader_spawn(reader);
 	if (r < 0)
 		return r;
@@ -148,6 +151,7 @@ void reader_free(struct reader *reader)
 		return;
 	reader_kill(reader);
 	pthread_mutex_destroy(&reader->lock);
+	pthread_mutex_destroy(&reader->shown_lock);
 	free(reader);
 }
 
@@ -172,10 +176,17 @@ struct reader_stats reader_stats(struct reader *reader)
 {
 	struct reader_stats stats;
 
-	pthread_mutex_lock(&reader->lock);
-	stats = reader->stats;
-	pthread_mutex_unlock(&reader->lock);
+	pthread_mutex_lock(&reader->shown_lock);
+	stats = reader->shown;
+	pthread_mutex_unlock(&reader->shown_lock);
 	return stats;
+}
+
+static void reader_show_stats(struct reader *reader)
+{
+	pthread_mutex_lock(&reader->shown_lock);
+	reader->shown = reader->stats;
+	pthread_mutex_unlock(&reader->shown_lock);
 }
 
 /* Waits for the reader's next message. Its length, 0 if the reader died, -ETIMEDOUT, or -errno. */
@@ -342,6 +353,7 @@ static int reader_call(struct reader *reader, struct reader_request *request, co
 	if (r == 0)
 		r = reader_hear(reader, ret_at, ret_bytes);
 	reader->stats.too_large += r == -E2BIG;
+	reader_show_stats(reader);
 	pthread_mutex_unlock(&reader->lock);
 	return r;
 }
