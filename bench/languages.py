@@ -44,7 +44,7 @@ while True:
 
 
 class Cost:
-    """Of one profiler with one program: microseconds a sample, and user frames a sample."""
+    """Of one profiler with one program: microseconds a sample, and frames a sample, the kernel's included."""
 
     def __init__(self, run, seen):
         inside = [(p, sample, p.times_between(sample, run.start_unix_ns, run.end_unix_ns))

@@ -162,7 +162,7 @@ TEST(code_that_is_told_of_after_the_first_question_is_known_at_the_next)
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	write_map(path, "1000 20 one\n3000 20 two\n");
-	while (!ops->owns(state, &process, 0x1000, 0x1001))
+	for (u32 i = 0; i < 30000 && !ops->owns(state, &process, 0x1000, 0x1001); i++)
 		usleep(1000);
 	OK(!ops->owns(state, &process, 0x1000, 0x2000));	/* not all of it */
 	OK(!ops->owns(state, &process, 0x3000, 0x3001));	/* a file's */
