@@ -160,6 +160,7 @@ static u32 ingest_name_frames(struct ingest *in, struct process *p, const u64 *u
 
 	for (u32 i = 0; i < user_count && count < USER_FRAMES_MAX; i++) {
 		u64 kind = user[i] >> FRAME_KIND_SHIFT, frame[2] = { user[i], 0 };
+		bool is_labels = kind == FRAME_RUNTIME && user[i] & FRAME_LABELS;
 
 		if (kind == FRAME_RUNTIME) {
 			frame[1] = i + 1 < user_count ? user[i + 1] : 0;
@@ -167,7 +168,7 @@ static u32 ingest_name_frames(struct ingest *in, struct process *p, const u64 *u
 		}
 		if (kind == FRAME_RUNTIME || (kind == FRAME_VA && p && p->runtimes))
 			frame[0] = ingest_name(in, p, frame);
-		if (frame[0])
+		if (frame[0] || !is_labels)
 			in->named[count++] = frame[0];
 	}
 	return count;
