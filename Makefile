@@ -208,7 +208,7 @@ clean:
 	rm -rf build
 
 .PHONY: all check docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
-	test test-all test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro install clean
+	test test-all test-runtimes test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
