@@ -406,10 +406,13 @@ static void ingest_reinstall(struct ingest *in)
 			continue;
 		/* What a runtime that has started up by now owns is to be marked in the tables. */
 		p->maps_changed |= runtimes_should_retry(p, in->now_ns);
-		if (!p->maps_changed || in->now_ns - p->installed_ns < REINSTALL_NS)
-			in->changed[kept++] = in->changed[i];
-		else
+		if (p->maps_changed && in->now_ns - p->installed_ns >= REINSTALL_NS) {
 			ingest_install(in, p);
+			/* It stays on the list only for a runtime that is to be tried once more. */
+			if (!runtimes_waits(p))
+				continue;
+		}
+		in->changed[kept++] = in->changed[i];
 	}
 	in->changed_count = kept;
 }
