@@ -68,11 +68,12 @@ int perfread_events_add(struct perfread_events *e, struct cursor attr, struct cu
 {
 	int r;
 
-	if (e->count == PERFREAD_EVENTS_MAX)
+	if (e->count == PERFREAD_EVENTS_MAX || cursor_left(&ids) / 8 > PERFREAD_IDS_MAX - e->listed)
 		return -E2BIG;
 	r = array_reserve(&e->at, &e->cap, e->count + 1, sizeof(*e->at));
 	if (r < 0)
 		return r;
+	e->listed += (u32)(cursor_left(&ids) / 8);
 	while (cursor_left(&ids) >= 8) {
 		u64 id = cursor_uint(&ids, 8);
 		u32 number = interner_add(&e->ids, &id, sizeof(id), NULL);

@@ -4,7 +4,8 @@
  * event says in its attr (struct perf_event_attr) which fields its samples
  * have. An id in a sample, at the same place for all of a file, tells its event.
  *
- * At most PERFREAD_EVENTS_MAX events and PERFREAD_IDS_MAX ids; more are -E2BIG.
+ * At most PERFREAD_EVENTS_MAX events and PERFREAD_IDS_MAX ids, each as often as it is listed, since events may all
+ * point to the same list; more are -E2BIG.
  */
 #ifndef WIRE_PERFREAD_EVENTS_H
 #define WIRE_PERFREAD_EVENTS_H
@@ -35,7 +36,7 @@ struct perfread_events {
 	u32 count, cap;
 	struct interner ids;
 	u32 *event_of_id;		/* by number of the id */
-	u32 id_cap;
+	u32 id_cap, listed;		/* listed: ids so far, with those that came before */
 };
 
 /* Fields that an event's samples do not have are 0. */

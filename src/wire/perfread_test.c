@@ -2,7 +2,11 @@
 /* What becomes of the records of perf.data; test/peers/perfread.py reads what perf has written. */
 #include "wire/perfread.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "forge_perf.h"
+#include "wire/perfread_events.h"
 
 /* ---- Samples --------------------------------------------------------------- */
 
@@ -149,6 +153,22 @@ TEST(perfread_takes_units_from_what_wick_writes)
 	EQ(profile_sample_value(&set_of(p, 0, 0)->samples[0]), 123);
 	EQ(set_of(p, 0, 0)->period, 0);
 	profile_free(p);
+}
+
+TEST(perfread_refuses_events_that_list_the_same_ids_again_and_again)
+{
+	size_t bytes = (size_t)PERFREAD_IDS_MAX / 2 * 8;
+	void *ids = calloc(1, bytes);
+	struct perfread_events events;
+
+	perfread_events_init(&events);
+	OK(ids);
+	EQ(perfread_events_add(&events, cursor_of(ids, 128), cursor_of(ids, bytes)), 0);
+	EQ(perfread_events_add(&events, cursor_of(ids, 128), cursor_of(ids, bytes)), 0);
+	EQ(perfread_events_add(&events, cursor_of(ids, 128), cursor_of(ids, 8)), -E2BIG);
+	EQ(perfread_events_add(&events, cursor_of(ids, 128), cursor_of(ids, 0)), 0);
+	perfread_events_done(&events);
+	free(ids);
 }
 
 TEST(perfread_leaves_out_samples_of_no_event)
