@@ -120,7 +120,8 @@ static void note_names(const struct perfread_about *a, const struct perf_names_s
 
 int perf_file_read(const struct buf *bytes, u64 written_unix_ns, struct buf *notes, struct profile **ret_profile)
 {
-	struct perfread_options options = { .written_unix_ns = written_unix_ns, .unwind = perf_unwind_stack };
+	struct perfread_options options = { .written_unix_ns = written_unix_ns, .unwind = perf_unwind_stack,
+					    .arch = PERF_UNWIND_ARCH };
 	_cleanup_(profile_freep) struct profile *profile = NULL;
 	_cleanup_(helpers_done) struct helpers helpers = { 0 };
 	struct perf_names_stats names = { .kernel_problem = "" };

@@ -4,7 +4,7 @@
  * the unwinder of `wick record` (bpf/native.h) and rows of the files that were
  * mapped: by build id, or where perf has noted none, those at the same paths.
  *
- *  - Only of this architecture, and 64-bit programs.
+ *  - Only of this architecture, which the caller sees to, and 64-bit programs.
  *  - Processes with more than PROC_MAPS_MAX mappings, and files past FINDER_MAX, are not unwound.
  *
  * One thread owns it.
@@ -15,6 +15,12 @@
 #include "abi.h"
 #include "base/cleanup.h"
 #include "wire/perfread.h"
+
+#ifdef __aarch64__
+#define PERF_UNWIND_ARCH "aarch64"
+#else
+#define PERF_UNWIND_ARCH "x86_64"
+#endif
 
 struct perf_unwind;
 struct reader;

@@ -36,6 +36,7 @@ struct perfread_options {
 	u32 (*unwind)(void *arg, const struct perfread_system *system, u32 pid, const struct perfread_sample *sample,
 		      u64 ret_va[PERFREAD_UNWOUND_MAX]);
 	void *arg;
+	const char *arch;		/* whose registers unwind() knows, as uname(2) has it; NULL: all */
 	u64 written_unix_ns;		/* when the file's last sample was taken, if it does not tell; 0: not known */
 };
 

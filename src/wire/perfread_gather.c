@@ -16,6 +16,7 @@
 /* Numbers of registers in perf's masks: arch/.../include/uapi/asm/perf_regs.h. */
 #define REGISTER_PC_X86 8
 #define REGISTER_PC_ARM64 32
+#define REGISTER_NONE 64
 
 void perfread_gather_init(struct perfread_gather *g, const struct perfread_options *options,
 			  struct perfread_system *system, struct perfread_about *about)
@@ -157,14 +158,30 @@ static int push_chain(struct perfread_gather *g, u16 misc, const struct perfread
 	return r;
 }
 
+/* A file that does not say of which machine it is, is most likely of this one. */
+static bool can_unwind(const struct perfread_gather *g, const struct perfread_sample *sample)
+{
+	const struct perfread_options *o = g->options;
+
+	return o->unwind && cursor_left(&sample->stack) &&
+	       (!o->arch || !*g->about->arch || !strcmp(o->arch, g->about->arch));
+}
+
+static u32 pc_register(const char *arch)
+{
+	if (!strcmp(arch, "aarch64"))
+		return REGISTER_PC_ARM64;
+	return !*arch || !strcmp(arch, "x86_64") || !strcmp(arch, "i686") ? REGISTER_PC_X86 : REGISTER_NONE;
+}
+
 /* The user part from the registers and the copied stack. */
 static int push_copied(struct perfread_gather *g, const struct perfread_sample *sample)
 {
-	u32 count = 0, pc = !strcmp(g->about->arch, "aarch64") ? REGISTER_PC_ARM64 : REGISTER_PC_X86;
+	u32 count = 0, pc = pc_register(g->about->arch);
 	u64 va[PERFREAD_UNWOUND_MAX], ip;
 	int r = 0;
 
-	if (g->options->unwind && cursor_left(&sample->stack))
+	if (can_unwind(g, sample))
 		count = g->options->unwind(g->options->arg, g->system, sample->pid, sample, va);
 	if (!count) {
 		g->about->not_unwound++;

@@ -366,3 +366,28 @@ TEST(perfread_counts_stacks_that_nobody_unwinds)
 	EQ(about.not_unwound, 1);
 	profile_free(p);
 }
+
+TEST(perfread_unwinds_no_stacks_of_other_machines)
+{
+	static const struct {
+		const char *arch;
+		u32 frames;
+	} cases[] = { { "x86_64", 2 }, { "aarch64", 1 }, { "riscv64", 1 } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct buf b = new_copied(), body = new_buf();
+		u32 count = 2;
+		struct profile *p;
+
+		put(&body, PERFDATA_ARCH, 8);
+		put(&body, 8, 4);
+		put_text(&body, cases[i].arch);
+		add_record(&b, PERFDATA_RECORD_FEATURE, 0, &body);
+		add_copied(&b);
+		p = read_with(&b, &(struct perfread_options){ .unwind = unwind_two, .arg = &count, .arch = "x86_64" });
+		EQ(p->stacks.at[set_of(p, 0, 0)->samples[0].stack].count, cases[i].frames);
+		EQ(frame_of(p, &set_of(p, 0, 0)->samples[0], 0)->address, 0x400010);
+		EQ(about.not_unwound, cases[i].frames == 1 ? 2 : 0);
+		profile_free(p);
+	}
+}
