@@ -39,6 +39,7 @@ struct perf_unwind {
 	const struct perfread_ranges *ranges;	/* what the maps were made of, and when */
 	u64 change, dropped_ns;
 	u32 map_first, map_count;
+	u32 maps_left;				/* that may still be made ready */
 	struct map_entry maps[PROC_MAPS_MAX];
 	struct unwind unwind;
 	struct buf record;
@@ -53,6 +54,7 @@ struct perf_unwind *perf_unwind_new(struct reader *reader)
 	if (!u)
 		return NULL;
 	u->reader = reader;
+	u->maps_left = PERF_UNWIND_MAPS_MAX;
 	u->finder_options = (struct finder_options){ .roots = { 1, roots }, .debuginfod_urls = "" };
 	buf_init(&u->record, RECORD_BYTES_MAX);
 	if (binary_finder_new(&u->finder_options, reader, &u->finder) < 0 ||
@@ -154,6 +156,9 @@ static bool use_maps(struct perf_unwind *u, const struct perfread_system *system
 		return false;
 	if (u->map_count && u->ranges == ranges && u->change == ranges->change)
 		return true;
+	if (ranges->count > u->maps_left)
+		return false;
+	u->maps_left -= ranges->count;
 	for (u32 i = 0; i < ranges->count; i++)
 		u->maps[i] = entry_of(u, system, &ranges->at[i], i);
 	tables_drop_maps(u->tables, u->map_first, u->map_count, u->dropped_ns);

@@ -5,7 +5,8 @@
  * mapped: by build id, or where perf has noted none, those at the same paths.
  *
  *  - Only of this architecture, which the caller sees to, and 64-bit programs.
- *  - Processes with more than PROC_MAPS_MAX mappings, and files past FINDER_MAX, are not unwound.
+ *  - Processes with more than PROC_MAPS_MAX mappings, and files past FINDER_MAX, are not unwound. Nor is anything once
+ *    the mappings of processes that take turns were made ready PERF_UNWIND_MAPS_MAX times in all.
  *
  * One thread owns it.
  */
@@ -21,6 +22,8 @@
 #else
 #define PERF_UNWIND_ARCH "x86_64"
 #endif
+
+#define PERF_UNWIND_MAPS_MAX (256u << 20)	/* seconds of work */
 
 struct perf_unwind;
 struct reader;
