@@ -174,14 +174,15 @@ static int read_perf_map(const char *path, struct buf *out)
 	}
 }
 
-static void name_from_table(struct profile *p, u32 mapping, struct code_table *table)
+static void name_from_table(struct profile *p, u32 filename, struct code_table *table)
 {
 	u32 count = p->locations.count;
 
 	for (u32 i = 1; i < count && !profile_err(p); i++) {
 		const struct profile_location *l = &p->locations.at[i];
 		const struct code_piece *piece =
-			l->mapping == mapping && !l->line_count ? code_table_find(table, l->address) : NULL;
+			l->mapping && p->mappings.at[l->mapping].filename == filename && !l->line_count ?
+				code_table_find(table, l->address) : NULL;
 		struct profile_line line = { 0 };
 
 		if (!piece)
@@ -192,22 +193,43 @@ static void name_from_table(struct profile *p, u32 mapping, struct code_table *t
 	}
 }
 
-static int add_perf_map(struct profile *p, u32 mapping)
+static int add_perf_map(struct profile *p, u32 filename)
 {
-	struct str name = p->strings.at[p->mappings.at[mapping].filename];
+	struct str name = p->strings.at[filename];
 	struct code_table table = { 0 };
 	_cleanup_(buf_done) struct buf text;
-	char path[64], rest[2];
+	char path[64];
 	unsigned int pid;
+	int end = 0;
 
 	buf_init(&text, PERF_MAP_BYTES_MAX);
-	snprintf(path, sizeof(path), "%.*s", (int)name.len, name.len ? name.at : "");
-	if (sscanf(path, "/tmp/perf-%u.ma%1[p]", &pid, rest) != 2 || read_perf_map(path, &text) < 0 || !text.len)
+	if (!name.len || name.len >= sizeof(path))
+		return 0;
+	snprintf(path, sizeof(path), "%.*s", (int)name.len, name.at);
+	if (sscanf(path, "/tmp/perf-%u.map%n", &pid, &end) != 1 || !end || path[end])
+		return 0;
+	if (read_perf_map(path, &text) < 0 || !text.len)
 		return 0;
 	(void)perf_map_parse(&table, text.data, text.len);	/* its last line may not be whole */
-	name_from_table(p, mapping, &table);
+	name_from_table(p, filename, &table);
 	code_table_done(&table);
 	return profile_err(p);
+}
+
+/* Each file once, however many mappings a profile has of it. */
+static int add_perf_maps(struct profile *p)
+{
+	_cleanup_(freep) bool *seen = calloc(p->strings.count, sizeof(*seen));
+	int r = seen ? 0 : -ENOMEM;
+
+	for (u32 i = 1; i < p->mappings.count && r == 0; i++) {
+		u32 filename = p->mappings.at[i].filename;
+
+		if (!seen[filename])
+			r = add_perf_map(p, filename);
+		seen[filename] = true;
+	}
+	return r;
 }
 
 /* ---- All ------------------------------------------------------------------- */
@@ -230,8 +252,8 @@ int perf_names_add(struct profile *profile, const struct perfread_about *about, 
 
 	if (r == 0)
 		r = add_kernel(profile, about, symbolizer, &stats);
-	for (u32 i = 1; i < profile->mappings.count && r == 0 && may_be_here(about); i++)
-		r = add_perf_map(profile, i);
+	if (r == 0 && may_be_here(about))
+		r = add_perf_maps(profile);
 	if (r < 0)
 		return r;
 	count_names(profile, &stats);
