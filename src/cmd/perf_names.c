@@ -22,7 +22,7 @@
 #include "symbol/symbolizer.h"
 #include "wire/perfread.h"
 
-#define FRAMES_MAX 131072u
+#define FRAMES_MAX 131072u	/* that the symbolizer takes at once */
 #define PERF_MAP_BYTES_MAX ((size_t)256 << 20)
 #define KERNEL_MAPPING "[kernel.kallsyms]"
 
@@ -106,16 +106,16 @@ static u64 place_of(const struct kernel_place *place, u64 va)
 	return va >= place->start_va && va < place->limit_va ? va + place->shift : 0;
 }
 
-static int name_kernel(struct profile *p, struct symbolizer *symbolizer, const struct kernel_place *place)
+static int name_kernel(struct profile *p, struct symbolizer *symbolizer, const struct kernel_place *place, u32 first)
 {
-	u32 count = p->locations.count;
+	u32 left = p->locations.count - first, limit = first + (left < FRAMES_MAX ? left : FRAMES_MAX);
 	int r;
 
-	for (u32 i = 1; i < count; i++)
+	for (u32 i = first; i < limit; i++)
 		if (is_unnamed_kernel(p, &p->locations.at[i]) && place_of(place, p->locations.at[i].address))
 			symbolizer_want_kernel(symbolizer, place_of(place, p->locations.at[i].address));
 	r = symbolizer_run(symbolizer);
-	for (u32 i = 1; i < count && r == 0 && !profile_err(p); i++) {
+	for (u32 i = first; i < limit && r == 0 && !profile_err(p); i++) {
 		u64 va = place_of(place, p->locations.at[i].address);
 		const struct symbol_name *name = NULL;
 
@@ -134,7 +134,7 @@ static int add_kernel(struct profile *p, const struct perfread_about *about, str
 	struct kernel_place place = { 0 };
 	u64 start_va;
 	bool needs_names = false;
-	int r;
+	int r = 0;
 
 	for (u32 i = 1; i < p->locations.count && !needs_names; i++)
 		needs_names = is_unnamed_kernel(p, &p->locations.at[i]);
@@ -146,7 +146,8 @@ static int add_kernel(struct profile *p, const struct perfread_about *about, str
 	start_va = kernel_start();
 	if (m && start_va)
 		place = (struct kernel_place){ m->start_va, m->limit_va, start_va - m->start_va };
-	r = name_kernel(p, symbolizer, &place);
+	for (u32 first = 1; first < p->locations.count && r == 0; first += FRAMES_MAX)
+		r = name_kernel(p, symbolizer, &place, first);
 	stats->kernel_problem = symbolizer_kernel_problem(symbolizer);
 	return r;
 }
@@ -242,13 +243,25 @@ static void count_names(const struct profile *p, struct perf_names_stats *stats)
 	}
 }
 
+static int add_native(struct profile *p, bool trusts_paths, struct binary_finder *finder, struct symbolizer *symbolizer)
+{
+	struct frame_names_options options = { .max = FRAMES_MAX, .trusts_paths = trusts_paths };
+	struct frame_names_stats stats = { 0 };
+	int r = 0;
+
+	for (u32 first = 1; first < p->locations.count && r == 0; first += FRAMES_MAX) {
+		options.first = first;
+		options.limit = first + FRAMES_MAX;
+		r = frame_names_add(p, finder, symbolizer, &options, &stats);
+	}
+	return r;
+}
+
 int perf_names_add(struct profile *profile, const struct perfread_about *about, struct binary_finder *finder,
 		   struct symbolizer *symbolizer, struct perf_names_stats *ret_stats)
 {
-	struct frame_names_options options = { .max = FRAMES_MAX, .trusts_paths = may_be_here(about) };
 	struct perf_names_stats stats = { .kernel_problem = "" };
-	struct frame_names_stats native = { 0 };
-	int r = frame_names_add(profile, finder, symbolizer, &options, &native);
+	int r = add_native(profile, may_be_here(about), finder, symbolizer);
 
 	if (r == 0)
 		r = add_kernel(profile, about, symbolizer, &stats);

@@ -79,11 +79,11 @@ static u64 ea_of(const struct profile *profile, const struct profile_location *l
 }
 
 /* Notes all addresses that are to be named. */
-static void want_names(struct frame_names *n)
+static void want_names(struct frame_names *n, u32 first, u32 limit)
 {
 	u32 wanted = 0;
 
-	for (u32 i = 1; i < n->profile->locations.count; i++) {
+	for (u32 i = first; i < limit; i++) {
 		const struct profile_location *l = &n->profile->locations.at[i];
 		struct binary *binary;
 
@@ -127,11 +127,11 @@ bool frame_names_set(struct profile *profile, u32 location, const struct symbol_
 	return true;
 }
 
-static void set_names(struct frame_names *n)
+static void set_names(struct frame_names *n, u32 first, u32 limit)
 {
-	u32 count = n->profile->locations.count, wanted = 0;
+	u32 wanted = 0;
 
-	for (u32 i = 1; i < count && wanted < n->options->max && !profile_err(n->profile); i++) {
+	for (u32 i = first; i < limit && wanted < n->options->max && !profile_err(n->profile); i++) {
 		const struct profile_location *l = &n->profile->locations.at[i];
 		const struct symbol_name *name = NULL;
 		const struct binary *binary;
@@ -155,15 +155,19 @@ int frame_names_add(struct profile *profile, struct binary_finder *finder, struc
 	_cleanup_(freep) struct binary **binaries = calloc(profile->mappings.count, sizeof(*binaries));
 	_cleanup_(freep) bool *asked = calloc(profile->mappings.count, sizeof(*asked));
 	struct frame_names n = { profile, finder, symbolizer, binaries, asked, options, stats };
+	u32 first = options->first ? options->first : 1, limit = profile->locations.count;
 	int r;
+
+	if (options->limit && options->limit < limit)
+		limit = options->limit;
 
 	if (!binaries || !asked)
 		return -ENOMEM;
 	binary_finder_begin(finder);
-	want_names(&n);
+	want_names(&n, first, limit);
 	r = symbolizer_run(symbolizer);
 	if (r < 0)
 		return r;
-	set_names(&n);
+	set_names(&n, first, limit);
 	return profile_err(profile);
 }

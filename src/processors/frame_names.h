@@ -25,7 +25,8 @@ struct frame_names_stats {
 };
 
 struct frame_names_options {
-	u32 max;		/* locations */
+	u32 max;		/* locations that are looked up */
+	u32 first, limit;	/* from which on, and before which they are; limit 0: all */
 	bool trusts_paths;	/* files without an id are those of this machine */
 };
 
