@@ -235,14 +235,6 @@ static int add_perf_maps(struct profile *p)
 
 /* ---- All ------------------------------------------------------------------- */
 
-static void count_names(const struct profile *p, struct perf_names_stats *stats)
-{
-	for (u32 i = 1; i < p->locations.count; i++) {
-		stats->named += p->locations.at[i].line_count != 0;
-		stats->unnamed += p->locations.at[i].line_count == 0;
-	}
-}
-
 static int add_native(struct profile *p, bool trusts_paths, struct binary_finder *finder, struct symbolizer *symbolizer)
 {
 	struct frame_names_options options = { .max = FRAMES_MAX, .trusts_paths = trusts_paths };
@@ -269,7 +261,6 @@ int perf_names_add(struct profile *profile, const struct perfread_about *about, 
 		r = add_perf_maps(profile);
 	if (r < 0)
 		return r;
-	count_names(profile, &stats);
 	*ret_stats = stats;
 	return 0;
 }

@@ -22,7 +22,6 @@ struct profile;
 struct symbolizer;
 
 struct perf_names_stats {
-	u64 named, unnamed;		/* locations */
 	bool is_other_kernel;		/* kernel frames have no names because of that */
 	const char *kernel_problem;	/* "" or a sentence; the symbolizer's */
 };
