@@ -2,6 +2,7 @@
 #include "wire/perfdata_local.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -63,14 +64,26 @@ static bool find_symtab(int fd, const Elf64_Ehdr *ehdr, Elf64_Shdr *ret_section)
 	return false;
 }
 
+/* Opening a device has effects of its own (a watchdog starts): so look first, by a descriptor that does not open. */
+static int open_regular(const char *path)
+{
+	_cleanup_(closep) int place = open(path, O_PATH | O_CLOEXEC);
+	char reopen[64];
+	struct stat st;
+
+	if (place < 0 || fstat(place, &st) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	(void)snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", place);
+	return open(reopen, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 /* A descriptor of the file, or -1 if it is none that perf could read. */
 static int open_elf(const char *path, Elf64_Ehdr *ret_ehdr)
 {
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct stat st;
+	_cleanup_(closep) int fd = open_regular(path);
 	int taken = fd;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !read_at(fd, 0, ret_ehdr, sizeof(*ret_ehdr)) ||
+	if (fd < 0 || !read_at(fd, 0, ret_ehdr, sizeof(*ret_ehdr)) ||
 	    memcmp(ret_ehdr->e_ident, ELFMAG, SELFMAG) != 0 || ret_ehdr->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    ret_ehdr->e_ident[EI_DATA] != ELFDATA2LSB)
 		return -1;
