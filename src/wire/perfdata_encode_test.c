@@ -16,6 +16,7 @@
 #include "wire/folded.h"
 #include "wire/format.h"
 #include "wire/perfdata.h"
+#include "wire/perfdata_maps.h"
 #include "wire/pprof.h"
 
 #define BYTES_MAX ((size_t)64 << 20)
@@ -481,6 +482,33 @@ TEST(perfdata_leaves_names_to_files_that_are_here)
 	OK(strstr(l.text.data, want));
 	write_and_list(p, &(struct perfdata_options){ .embed_names = true }, &embedded, NULL);
 	OK(strstr(embedded.text.data, "weighs 1000: inlined find_here find_here another_file\n"));
+}
+
+TEST(perfdata_reads_a_file_once_for_all_its_mappings)
+{
+	_cleanup_(profile_freep) struct profile *p = profile_new();
+	struct perfdata_place places[2];
+	struct perfdata_maps maps;
+	struct here here;
+	u32 mappings[2], locations[2];
+
+	find_here(&here);
+	/* As two processes have it. */
+	for (u32 i = 0; i < 2; i++) {
+		mappings[i] = add_mapping(p, here.path, here.start + i * here.bytes, here.bytes, here.offset,
+					  here.build_id);
+		locations[i] = add_location(p, mappings[i], here.address + 4 + i * here.bytes,
+					    NAMES("inlined", "find_here"));
+	}
+	EQ(perfdata_maps_init(&maps, p, false), 0);
+	for (u32 i = 0; i < 2; i++)
+		OK(perfdata_maps_place(&maps, locations[i], &places[i]));
+	OK(places[1].caller > places[0].caller);
+	EQ(places[1].address - places[1].caller, 4);
+	OK(maps.at[mappings[0]].local.functions);
+	OK(!maps.at[mappings[1]].local.functions);
+	EQ(maps.functions, maps.at[mappings[0]].local.function_count);
+	perfdata_maps_done(&maps);
 }
 
 /* ---- Anything -------------------------------------------------------------------------------- */

@@ -17,7 +17,8 @@ int perfdata_maps_init(struct perfdata_maps *maps, const struct profile *profile
 {
 	*maps = (struct perfdata_maps){ .profile = profile, .next = RANGES_START, .embed_names = embed_names };
 	maps->at = calloc((size_t)profile->mappings.count + 1, sizeof(*maps->at));
-	return maps->at ? 0 : -ENOMEM;
+	maps->first = calloc((size_t)profile->strings.count + 1, sizeof(*maps->first));
+	return maps->at && maps->first ? 0 : -ENOMEM;
 }
 
 void perfdata_maps_done(struct perfdata_maps *maps)
@@ -25,6 +26,7 @@ void perfdata_maps_done(struct perfdata_maps *maps)
 	for (u32 i = 0; maps->at && i < maps->profile->mappings.count; i++)
 		perfdata_local_done(&maps->at[i].local);
 	free(maps->at);
+	free(maps->first);
 }
 
 static void read_build_id(const struct profile *p, const struct profile_mapping *m, struct perfdata_map *map)
@@ -56,6 +58,24 @@ static bool path_of(const struct profile *p, const struct profile_mapping *m, ch
 	return true;
 }
 
+/* Is the file here? Each process may have a mapping of it, but it is read once. */
+static void find_file(struct perfdata_maps *maps, u32 mapping, const char *path)
+{
+	u32 *first = &maps->first[maps->profile->mappings.at[mapping].filename];
+	struct perfdata_map *map = &maps->at[mapping], *other = &maps->at[*first];
+
+	map->same = mapping;
+	if (*first && other->build_id_bytes == map->build_id_bytes &&
+	    !memcmp(other->build_id, map->build_id, map->build_id_bytes)) {
+		map->same = *first;
+		map->is_here = true;
+		return;
+	}
+	map->is_here = perfdata_local_find(path, map->build_id, map->build_id_bytes, &map->local);
+	if (map->is_here)
+		*first = mapping;
+}
+
 static void look_at(struct perfdata_maps *maps, u32 mapping)
 {
 	const struct profile_mapping *m = &maps->profile->mappings.at[mapping];
@@ -68,8 +88,8 @@ static void look_at(struct perfdata_maps *maps, u32 mapping)
 	if (!map->build_id_bytes || m->limit_va <= m->start_va || maps->next >= RANGES_END ||
 	    bytes > RANGES_END - maps->next || !path_of(maps->profile, m, path))
 		return;
-	map->is_here = !maps->embed_names &&
-		       perfdata_local_find(path, map->build_id, map->build_id_bytes, &map->local);
+	if (!maps->embed_names)
+		find_file(maps, mapping, path);
 	/* Where a page of the file begins a page of memory does. */
 	map->start = maps->next + m->file_offset % PERFDATA_PAGE_BYTES;
 	maps->next = (map->start + bytes + 2 * PERFDATA_PAGE_BYTES) / PERFDATA_PAGE_BYTES * PERFDATA_PAGE_BYTES;
@@ -83,21 +103,35 @@ static bool has_name(const struct profile *p, const struct profile_location *l)
 	return l->line_count > 1 || (name.len && !str_equal(name, STR("[unknown]")));
 }
 
+/* Where in its file the function around a place in it begins, 0 if that is not known. */
+static u64 find_function(struct perfdata_maps *maps, struct perfdata_local *local, const char *path, u64 fo)
+{
+	bool is_first = !local->is_read;
+	u64 start;
+
+	if (is_first && maps->functions > PERFDATA_FUNCTIONS_MAX)
+		return 0;
+	start = perfdata_local_function(local, path, fo);
+	maps->functions += is_first ? local->function_count : 0;
+	return start;
+}
+
 /* Of a location whose names are those that its file has. */
-static bool find_named(const struct perfdata_maps *maps, const struct profile_location *l, struct perfdata_place *place)
+static bool find_named(struct perfdata_maps *maps, const struct profile_location *l, struct perfdata_place *place)
 {
 	const struct profile_mapping *m = &maps->profile->mappings.at[l->mapping];
 	struct perfdata_map *map = &maps->at[l->mapping];
+	struct perfdata_local *local = &maps->at[map->same].local;
 	u64 fo = l->address - m->start_va + m->file_offset, start;
 	char path[PATH_MAX];
 
-	if (!map->is_here || !map->local.has_symbols)
+	if (!map->is_here || !local->has_symbols)
 		return false;
 	if (l->line_count == 1)
 		return true;
 	if (!path_of(maps->profile, m, path))
 		return false;
-	start = perfdata_local_function(&map->local, path, fo);
+	start = find_function(maps, local, path, fo);
 	/* The part of a function that lies elsewhere (.cold) has a symbol of its own. */
 	if (!start || start < m->file_offset)
 		return false;

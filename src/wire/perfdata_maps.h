@@ -23,18 +23,22 @@
 #include "wire/perfdata_local.h"
 
 #define PERFDATA_PAGE_BYTES 4096ull
+#define PERFDATA_FUNCTIONS_MAX (8u << 20)	/* of all files; inlined functions of further ones are names */
 
 struct perfdata_map {
 	u64 start;			/* of its range, as far into a page as in the file; 0: it has none */
 	u8 build_id[PERFDATA_BUILD_ID_MAX];
 	u8 build_id_bytes;		/* 0: it has none */
 	bool is_looked_at, is_used, is_here;
+	u32 same;			/* the first mapping of the same file: what its local says counts */
 	struct perfdata_local local;
 };
 
 struct perfdata_maps {
 	const struct profile *profile;
 	struct perfdata_map *at;	/* by mapping */
+	u32 *first;			/* by string: the first mapping of the file of that name that is here, or 0 */
+	u64 functions;			/* read so far, of all files */
 	u64 next;			/* the next range begins there */
 	bool embed_names;		/* frames with names never stay addresses */
 };
