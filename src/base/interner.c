@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -14,6 +15,8 @@ void interner_init(struct interner *interner, struct arena *arena, uint32_t max_
 {
 	assert(max_count < INTERNER_NONE / 2);
 	*interner = (struct interner){ .arena = arena, .max_count = max_count };
+	if (getrandom(&interner->seed, sizeof(interner->seed), GRND_NONBLOCK) != sizeof(interner->seed))
+		interner->seed = (uintptr_t)interner;
 }
 
 void interner_done(struct interner *interner)
@@ -77,21 +80,21 @@ static bool interner_reserve(struct interner *interner)
 	return (uint64_t)interner->slot_count * 3 > (uint64_t)interner->count * 4 || interner_rehash(interner);
 }
 
-static uint32_t interner_hash(const void *at, size_t len)
+static uint32_t interner_hash(const struct interner *interner, const void *at, size_t len)
 {
-	return (uint32_t)(len ? XXH3_64bits(at, len) : 0);
+	return (uint32_t)(len ? XXH3_64bits_withSeed(at, len, interner->seed) : 0);
 }
 
 uint32_t interner_find(const struct interner *interner, const void *at, size_t len)
 {
 	if (!interner->slot_count)
 		return INTERNER_NONE;
-	return *interner_slot(interner, at, len, interner_hash(at, len)) - 1;
+	return *interner_slot(interner, at, len, interner_hash(interner, at, len)) - 1;
 }
 
 uint32_t interner_add(struct interner *interner, const void *at, size_t len, bool *ret_new)
 {
-	uint32_t hash = interner_hash(at, len);
+	uint32_t hash = interner_hash(interner, at, len);
 	uint32_t number = interner->slot_count ? *interner_slot(interner, at, len, hash) - 1 : INTERNER_NONE;
 	void *copy;
 

@@ -5,6 +5,7 @@
  *
  *  - Keys are copied into the arena given at init, which must outlive it.
  *  - At most max_count numbers; INTERNER_NONE past it or out of memory.
+ *  - Hashes are seeded, since keys come from anywhere: nobody can choose them so that all collide.
  */
 #ifndef BASE_INTERNER_H
 #define BASE_INTERNER_H
@@ -28,6 +29,7 @@ struct interner {
 	struct interner_entry *entries;
 	uint32_t *slots;		/* entry + 1, or 0 */
 	uint32_t count, cap, slot_count, max_count;
+	uint64_t seed;
 };
 
 void interner_init(struct interner *interner, struct arena *arena, uint32_t max_count);

@@ -38,3 +38,23 @@ TEST(interner_keeps_its_numbers_while_it_grows)
 	interner_done(&in);
 	arena_done(&a);
 }
+
+TEST(interner_has_hashes_that_nobody_can_foresee)
+{
+	struct interner in[2];
+	struct arena a;
+	uint32_t equal = 0;
+
+	arena_init(&a, 1 << 20);
+	for (int i = 0; i < 2; i++) {
+		interner_init(&in[i], &a, 100);
+		for (uint64_t key = 0; key < 100; key++)
+			EQ(interner_add(&in[i], &key, sizeof(key), NULL), key);
+	}
+	for (uint32_t i = 0; i < 100; i++)
+		equal += interner_get(&in[0], i)->hash == interner_get(&in[1], i)->hash;
+	OK(equal < 10);
+	interner_done(&in[0]);
+	interner_done(&in[1]);
+	arena_done(&a);
+}
