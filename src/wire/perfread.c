@@ -36,13 +36,17 @@ static void decoder_done(struct decoder *d)
 
 /* ---- What the file says of itself ------------------------------------------ */
 
+/* Texts end up on terminals: control characters are none of theirs. */
 static void read_text(struct cursor c, char ret_text[PERFREAD_HOST_TEXT])
 {
 	u32 bytes = (u32)cursor_uint(&c, 4);
 	const u8 *at = cursor_skip(&c, bytes);
 
-	if (at)
-		snprintf(ret_text, PERFREAD_HOST_TEXT, "%.*s", (int)strnlen((const char *)at, bytes), (const char *)at);
+	if (!at)
+		return;
+	snprintf(ret_text, PERFREAD_HOST_TEXT, "%.*s", (int)strnlen((const char *)at, bytes), (const char *)at);
+	for (char *p = ret_text; *p; p++)
+		*p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
 }
 
 static void read_clock(struct cursor c, struct perfdata_clock_data *ret_clock)

@@ -391,3 +391,16 @@ TEST(perfread_unwinds_no_stacks_of_other_machines)
 		profile_free(p);
 	}
 }
+
+TEST(perfread_has_no_control_characters_in_what_the_file_says_of_itself)
+{
+	struct buf b = new_pipe(), body = new_buf();
+
+	put(&body, PERFDATA_OSRELEASE, 8);
+	put(&body, 16, 4);
+	put_text(&body, "6.1\033[2J\nwick: ");
+	add_record(&b, PERFDATA_RECORD_FEATURE, 0, &body);
+	add_sample(&b, 10, 100, CHAIN(PERF_CONTEXT_USER, 0x10));
+	profile_free(read_file(&b));
+	STREQ(about.release, "6.1?[2J?wick: ");
+}
