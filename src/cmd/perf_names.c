@@ -65,7 +65,7 @@ static bool is_here(const struct perfread_about *about)
 }
 
 /* A file that is cut does not say where it is from: it is most likely looked at where it was made, as perf takes it. */
-static bool may_be_here(const struct perfread_about *about)
+bool perf_names_may_be_here(const struct perfread_about *about)
 {
 	return !*about->host || is_here(about);
 }
@@ -253,11 +253,11 @@ int perf_names_add(struct profile *profile, const struct perfread_about *about, 
 		   struct symbolizer *symbolizer, struct perf_names_stats *ret_stats)
 {
 	struct perf_names_stats stats = { .kernel_problem = "" };
-	int r = add_native(profile, may_be_here(about), finder, symbolizer);
+	int r = add_native(profile, perf_names_may_be_here(about), finder, symbolizer);
 
 	if (r == 0)
 		r = add_kernel(profile, about, symbolizer, &stats);
-	if (r == 0 && may_be_here(about))
+	if (r == 0 && perf_names_may_be_here(about))
 		r = add_perf_maps(profile);
 	if (r < 0)
 		return r;

@@ -26,6 +26,9 @@ struct perf_names_stats {
 	const char *kernel_problem;	/* "" or a sentence; the symbolizer's */
 };
 
+/* Was the file recorded on this machine, as far as it says? Then paths are those of its files, too. */
+bool perf_names_may_be_here(const struct perfread_about *about);
+
 /* -ENOMEM, -E2BIG. */
 int perf_names_add(struct profile *profile, const struct perfread_about *about, struct binary_finder *finder,
 		   struct symbolizer *symbolizer, struct perf_names_stats *ret_stats);

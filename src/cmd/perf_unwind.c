@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "cmd/perf_names.h"
 #include "exe/reader.h"
 #include "exe/rows.h"
 #include "proc/binary.h"
@@ -40,6 +41,7 @@ struct perf_unwind {
 	u64 change, dropped_ns;
 	u32 map_first, map_count;
 	u32 maps_left;				/* that may still be made ready */
+	const struct perfread_about *about;	/* of the sample at hand */
 	struct map_entry maps[PROC_MAPS_MAX];
 	struct unwind unwind;
 	struct buf record;
@@ -97,7 +99,8 @@ static struct unwind_file *load_file(struct perf_unwind *u, const struct perfrea
 {
 	const struct perfread_object *object = perfread_system_file(system, number);
 	const char *path = perfread_system_text(system, object->path);
-	struct finder_want want = { .name = { path, (u32)strlen(path) }, .trusts_path = true };
+	struct finder_want want = { .name = { path, (u32)strlen(path) },
+				    .trusts_path = perf_names_may_be_here(u->about) };
 	struct unwind_file *file;
 
 	if (array_reserve(&u->files, &u->file_cap, number + 1, sizeof(*u->files)) < 0)
@@ -213,16 +216,17 @@ static u32 frames_of(const struct perf_unwind *u, u64 ret_va[PERFREAD_UNWOUND_MA
 	return count;
 }
 
-u32 perf_unwind_stack(void *arg, const struct perfread_system *system, u32 pid, const struct perfread_sample *sample,
-		      u64 ret_va[PERFREAD_UNWOUND_MAX])
+u32 perf_unwind_stack(void *arg, const struct perfread_about *about, const struct perfread_system *system,
+		      const struct perfread_sample *sample, u64 ret_va[PERFREAD_UNWOUND_MAX])
 {
 	struct perf_unwind *u = arg;
-	struct trace_record record = { .pid = pid, .slice_bytes = (u32)cursor_left(&sample->stack) };
+	struct trace_record record = { .pid = sample->pid, .slice_bytes = (u32)cursor_left(&sample->stack) };
 	struct slice_process process = { .user_va_mask = USER_VA_MASK };
 	struct slice_regs regs;
 	u32 count;
 
-	if (!read_registers(sample, &regs) || !use_maps(u, system, pid))
+	u->about = about;
+	if (!read_registers(sample, &regs) || !use_maps(u, system, sample->pid))
 		return 0;
 	process.map_first = u->map_first;
 	process.map_count = u->map_count;

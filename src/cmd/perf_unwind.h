@@ -2,7 +2,7 @@
 /*
  * Unwinds the stacks that `perf record --call-graph dwarf` has copied, with
  * the unwinder of `wick record` (bpf/native.h) and rows of the files that were
- * mapped: by build id, or where perf has noted none, those at the same paths.
+ * mapped: by build id, or where perf has noted none, those at the same paths, unless it was recorded elsewhere.
  *
  *  - Only of this architecture, which the caller sees to, and 64-bit programs.
  *  - Processes with more than PROC_MAPS_MAX mappings, and files past FINDER_MAX, are not unwound. Nor is anything once
@@ -34,7 +34,7 @@ void perf_unwind_free(struct perf_unwind *unwind);
 DEFINE_CLEANUP(struct perf_unwind *, perf_unwind_free)
 
 /* For struct perfread_options; arg is the unwinder. */
-u32 perf_unwind_stack(void *arg, const struct perfread_system *system, u32 pid, const struct perfread_sample *sample,
-		      u64 ret_va[PERFREAD_UNWOUND_MAX]);
+u32 perf_unwind_stack(void *arg, const struct perfread_about *about, const struct perfread_system *system,
+		      const struct perfread_sample *sample, u64 ret_va[PERFREAD_UNWOUND_MAX]);
 
 #endif

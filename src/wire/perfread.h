@@ -23,7 +23,7 @@
 #define PERFREAD_UNWOUND_MAX 1024
 #define PERFREAD_HOST_TEXT 256
 
-struct perfread_process;
+struct perfread_about;
 struct perfread_sample;
 struct perfread_system;
 struct profile;
@@ -31,10 +31,10 @@ struct profile;
 struct perfread_options {
 	/*
 	 * The user frames of a sample that has registers and a copied stack: innermost first, those of callers less
-	 * one. How many, 0: it cannot be unwound. NULL: nobody can.
+	 * one. How many, 0: it cannot be unwound. NULL: nobody can. about is what is known so far.
 	 */
-	u32 (*unwind)(void *arg, const struct perfread_system *system, u32 pid, const struct perfread_sample *sample,
-		      u64 ret_va[PERFREAD_UNWOUND_MAX]);
+	u32 (*unwind)(void *arg, const struct perfread_about *about, const struct perfread_system *system,
+		      const struct perfread_sample *sample, u64 ret_va[PERFREAD_UNWOUND_MAX]);
 	void *arg;
 	const char *arch;		/* whose registers unwind() knows, as uname(2) has it; NULL: all */
 	u64 written_unix_ns;		/* when the file's last sample was taken, if it does not tell; 0: not known */

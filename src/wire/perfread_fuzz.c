@@ -4,13 +4,14 @@
 
 #include "profile/profile.h"
 #include "wire/perfread.h"
+#include "wire/perfread_events.h"
 
-static u32 unwind_nothing_new(void *arg, const struct perfread_system *system, u32 pid,
+static u32 unwind_nothing_new(void *arg, const struct perfread_about *about, const struct perfread_system *system,
 			      const struct perfread_sample *sample, u64 ret_va[PERFREAD_UNWOUND_MAX])
 {
-	ret_va[0] = pid;
-	ret_va[1] = (u64)pid << 12;
-	return pid % 3;
+	ret_va[0] = sample->pid;
+	ret_va[1] = (u64)sample->pid << 12;
+	return sample->pid % 3;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

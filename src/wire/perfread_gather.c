@@ -182,7 +182,7 @@ static int push_copied(struct perfread_gather *g, const struct perfread_sample *
 	int r = 0;
 
 	if (can_unwind(g, sample))
-		count = g->options->unwind(g->options->arg, g->system, sample->pid, sample, va);
+		count = g->options->unwind(g->options->arg, g->about, g->system, sample, va);
 	if (!count) {
 		g->about->not_unwound++;
 		return perfread_sample_register(sample, pc, &ip) ? push_user(g, sample->pid, ip) : 0;

@@ -301,8 +301,8 @@ TEST(perfread_tells_generated_code_of_processes_apart)
 
 /* ---- Copied stacks --------------------------------------------------------- */
 
-static u32 unwind_two(void *arg, const struct perfread_system *system, u32 pid, const struct perfread_sample *sample,
-		      u64 ret_va[PERFREAD_UNWOUND_MAX])
+static u32 unwind_two(void *arg, const struct perfread_about *sofar, const struct perfread_system *system,
+		      const struct perfread_sample *sample, u64 ret_va[PERFREAD_UNWOUND_MAX])
 {
 	ret_va[0] = 0x400010;
 	ret_va[1] = 0x400020;
