@@ -119,8 +119,7 @@ static void add_sample(const struct profile *p, const struct profile_sample *sam
 
 static bool is_full(const struct columns *columns)
 {
-	return columns_rows(columns) >= ROWS_MAX || columns_err(columns) < 0 ||
-	       (columns_rows(columns) % 64 == 0 && columns_bytes(columns) >= BYTES_MAX);
+	return columns_rows(columns) >= ROWS_MAX || columns_bytes(columns) >= BYTES_MAX || columns_err(columns) < 0;
 }
 
 int otel_rows_next(struct otel_rows *rows, struct columns *columns)

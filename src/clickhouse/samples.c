@@ -111,8 +111,8 @@ static void pass_row(struct samples *samples, const struct row *row)
 
 static bool is_full(const struct columns *columns)
 {
-	return columns_rows(columns) >= SAMPLES_ROWS_MAX || columns_err(columns) < 0 ||
-	       (columns_rows(columns) % 256 == 0 && columns_bytes(columns) >= SAMPLES_BYTES_MAX);
+	return columns_rows(columns) >= SAMPLES_ROWS_MAX || columns_bytes(columns) >= SAMPLES_BYTES_MAX ||
+	       columns_err(columns) < 0;
 }
 
 static int rows_or_error(const struct columns *columns)

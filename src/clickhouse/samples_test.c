@@ -174,6 +174,36 @@ TEST(samples_of_a_large_profile_are_several_blocks)
 	free(times);
 }
 
+/* A resource may have long attributes, such as a command line, which every row repeats. */
+TEST(blocks_end_before_long_rows_are_too_many)
+{
+	static const u64 times[30] = { 0 };
+	static char text[1u << 20];
+	const size_t column_bytes_max = SAMPLES_BYTES_MAX + 2 * sizeof(text);
+	struct profile *p = profile_of(times, 30, NULL, 0);
+	struct columns *columns = columns_new(CLICKHOUSE_SAMPLES, column_bytes_max);
+	struct keyvalue pair = { STR("process.command_line"),
+				 { .kind = ANY_STRING, .string = { text, sizeof(text) } } };
+	u32 total = 0, blocks = 0;
+	struct samples samples;
+	int r;
+
+	p->resources.at[0].attributes = &pair;
+	p->resources.at[0].attribute_count = 1;
+	EQ(samples_init(&samples, p, "", NOW, 0), 0);
+	while ((r = samples_next(&samples, columns)) > 0) {
+		total += (u32)r;
+		blocks++;
+		columns_clear(columns);
+	}
+	EQ(r, 0);
+	EQ(total, 30);
+	EQ(blocks, 2);
+	samples_done(&samples);
+	columns_free(columns);
+	profile_free(p);
+}
+
 /* ---- Hashes ----------------------------------------------------------------------------------- */
 
 static u64 hash_of(const char *mapping, const char *leaf, u64 address, s64 line, int others)
