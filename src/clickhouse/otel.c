@@ -12,6 +12,7 @@
 /* Of a block; the last row may go past it. Rows have their stacks with them. */
 #define ROWS_MAX 16384u
 #define BYTES_MAX (16u << 20)
+#define FRAMES_UNCHECKED 4096	/* that a row may get before it is looked whether there is room for more */
 
 /* ---- Stacks -------------------------------------------------------------------------------- */
 
@@ -36,10 +37,12 @@ static void add_frame(const struct profile *p, const struct profile_location *lo
 	hash_text(hash, file);
 }
 
+/* A stack of many times the same long location ends where its columns are full. */
 static void add_stack(const struct profile *p, u32 stack, struct columns *columns)
 {
 	struct indices locations = p->stacks.at[stack];
 	XXH64_state_t hash;
+	u64 unchecked = 0;
 
 	(void)XXH64_reset(&hash, 0);
 	for (u32 i = 0; i < locations.count; i++) {
@@ -49,6 +52,12 @@ static void add_stack(const struct profile *p, u32 stack, struct columns *column
 			add_frame(p, location, NULL, &hash, columns);
 		for (u32 n = 0; n < location->line_count; n++)
 			add_frame(p, location, &location->lines[n], &hash, columns);
+		unchecked += location->line_count + 1;
+		if (unchecked < FRAMES_UNCHECKED)
+			continue;
+		if (columns_err(columns) < 0)
+			return;
+		unchecked = 0;
 	}
 	for (u32 column = OTEL_ADDRESSES; column <= OTEL_MAPPINGS; column++)
 		columns_end(columns, column);

@@ -264,6 +264,39 @@ TEST(otel_rows_have_the_collectors_hash)
 	profile_free(p);
 }
 
+/* Some 100 KiB of a sender would be 10^10 frames. */
+TEST(stacks_that_are_too_long_are_refused_at_once)
+{
+	enum { MANY = 100000 };
+	static u64 keys[SAMPLES_ROWS_MAX];
+	struct profile *p = profile_new();
+	struct profile_line *lines = calloc(MANY, sizeof(*lines));
+	u32 *locations = calloc(MANY, sizeof(*locations));
+	u32 location = profile_add_location(p, &(struct profile_location){ .line_count = MANY, .lines = lines });
+	struct columns *columns = columns_new(CLICKHOUSE_STACKS, 1u << 20);
+	struct sent *sent = sent_new(100);
+	struct otel_rows rows = { .profile = p };
+	struct profile_sample *sample;
+	struct samples samples;
+
+	for (u32 i = 0; i < MANY; i++)
+		locations[i] = location;
+	sample = profile_add_sample(p, profile_add_set(p, profile_add_scope(p, profile_add_resource(p, NULL, 0))));
+	sample->stack = profile_add_stack(p, locations, MANY);
+	EQ(profile_err(p), 0);
+	EQ(samples_init(&samples, p, "", NOW, 0), 0);
+	EQ(samples_next_stacks(&samples, sent, columns, keys), -E2BIG);
+	samples_done(&samples);
+	columns_free(columns);
+	columns = columns_new(CLICKHOUSE_OTEL_PROFILES, 1u << 20);
+	EQ(otel_rows_next(&rows, columns), -E2BIG);
+	columns_free(columns);
+	sent_free(sent);
+	profile_free(p);
+	free(locations);
+	free(lines);
+}
+
 TEST(rows_of_random_profiles_tell_that_memory_ran_out)
 {
 	struct profile *p = profile_random(3, 0);

@@ -9,6 +9,8 @@
 #include "clickhouse/columns.h"
 #include "profile/any.h"
 
+#define FRAMES_UNCHECKED 4096	/* that a row may get before it is looked whether there is room for more */
+
 /* All that is said of a frame. */
 struct frame {
 	struct str function, file, mapping, build_id, type;
@@ -68,15 +70,21 @@ static void describe_line(const struct profile *p, const struct profile_location
 	frame->inline_depth = depth < UINT8_MAX ? (u8)depth : UINT8_MAX;
 }
 
-static struct frame describe(const struct profile *p, const struct profile_location *location, u32 number)
+/* What all frames of a location have: looked for once, since a sender may make lines and attributes many. */
+static struct frame describe_location(const struct profile *p, const struct profile_location *location)
 {
 	const struct profile_mapping *mapping = &p->mappings.at[location->mapping];
-	struct frame frame = {
+
+	return (struct frame){
 		.mapping = p->strings.at[mapping->filename],
 		.build_id = build_id_of(p, mapping),
 		.type = any_text(profile_attribute_find(p, location->attributes, "profile.frame.type")),
 	};
+}
 
+static struct frame describe(const struct profile *p, const struct profile_location *location, u32 number,
+			     struct frame frame)
+{
 	if (number < location->line_count)
 		describe_line(p, location, number, &frame);
 	if (frame.mapping.len || frame.build_id.len || !frame.function.len)
@@ -99,12 +107,14 @@ static u64 hash_text(u64 hash, struct str text)
 static u64 hash_location(struct stacks *stacks, u32 number)
 {
 	const struct profile_location *location = &stacks->profile->locations.at[number];
+	struct frame common;
 	u64 hash = 0;
 
 	if (stacks->location_hashes[number])
 		return stacks->location_hashes[number];
+	common = describe_location(stacks->profile, location);
 	for (u32 i = 0; i < frames_of(location); i++) {
-		struct frame f = describe(stacks->profile, location, i);
+		struct frame f = describe(stacks->profile, location, i, common);
 		u64 numbers[] = { f.address, f.line, f.start_line, f.inline_depth };
 
 		hash = hash_text(hash_text(hash_text(hash, f.function), f.file), f.mapping);
@@ -156,21 +166,36 @@ static void add_frame(const struct frame *f, struct columns *columns)
 	columns_number(columns, STACKS_INLINE_DEPTHS, f->inline_depth);
 }
 
+/* How many there were. */
+static u32 add_frames(const struct profile *p, const struct profile_location *location, struct columns *columns)
+{
+	struct frame common = describe_location(p, location);
+	u32 count = frames_of(location);
+
+	for (u32 i = 0; i < count; i++) {
+		struct frame frame = describe(p, location, i, common);
+
+		add_frame(&frame, columns);
+	}
+	return count;
+}
+
+/* A stack of many times the same long location ends where its columns are full. */
 void stacks_add_row(struct stacks *stacks, u32 stack, u32 day, struct columns *columns)
 {
 	const struct profile *p = stacks->profile;
 	struct indices locations = p->stacks.at[stack];
+	u64 unchecked = 0;
 
 	columns_number(columns, STACKS_DAY, day);
 	columns_number(columns, STACKS_HASH, stacks_hash(stacks, stack));
 	for (u32 i = 0; i < locations.count; i++) {
-		const struct profile_location *location = &p->locations.at[locations.at[i]];
-
-		for (u32 n = 0; n < frames_of(location); n++) {
-			struct frame frame = describe(p, location, n);
-
-			add_frame(&frame, columns);
-		}
+		unchecked += add_frames(p, &p->locations.at[locations.at[i]], columns);
+		if (unchecked < FRAMES_UNCHECKED)
+			continue;
+		if (columns_err(columns) < 0)
+			return;
+		unchecked = 0;
 	}
 	for (u32 column = STACKS_FUNCTIONS; column < STACKS_COLUMN_COUNT; column++)
 		columns_end(columns, column);
