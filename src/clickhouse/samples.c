@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "base/hex.h"
 #include "clickhouse/columns.h"
@@ -81,6 +83,7 @@ static u64 checked_time(struct samples *samples, u64 time_ns)
 	if (time_ns <= samples->now_ns + FUTURE_NS && time_ns + samples->age_max_ns >= samples->now_ns)
 		return time_ns;
 	samples->times_wrong++;
+	samples->times_hash = XXH64(&time_ns, sizeof(time_ns), samples->times_hash);
 	return samples->now_ns - samples->now_ns % HOUR_NS;
 }
 
@@ -139,6 +142,7 @@ int samples_next_stacks(struct samples *samples, struct sent *sent, struct colum
 		stacks_add_row(&samples->stacks, stack, day, stacks);
 	}
 	samples->times_wrong = wrong;	/* they are counted with their samples */
+	samples->times_hash = 0;
 	if (!columns_rows(stacks))
 		samples->walk = (struct walk){ 0 };	/* samples_next() begins */
 	return rows_or_error(stacks);
@@ -247,6 +251,7 @@ int samples_next(struct samples *samples, struct columns *columns)
 {
 	struct row row;
 
+	samples->times_hash = 0;
 	while (!is_full(columns) && find_row(samples, &row)) {
 		add_row(samples, &row, columns);
 		pass_row(samples, &row);

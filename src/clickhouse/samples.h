@@ -5,7 +5,8 @@
  *
  *	samples_init(); while ((r = samples_next_stacks(...)) > 0) send; while ((r = samples_next(...)) > 0) send;
  *
- * The same profile makes the same blocks of samples each time: what is sent again has the same bytes.
+ * The same profile makes the same blocks of samples each time: what is sent again has the same bytes. So have, of times
+ * that cannot be, blocks that differ only in them, which times_hash tells apart.
  */
 #ifndef CLICKHOUSE_SAMPLES_H
 #define CLICKHOUSE_SAMPLES_H
@@ -31,9 +32,10 @@ struct samples {
 	struct walk walk;		/* to the next row, */
 	u32 time;			/* of that of the times of its sample */
 	u64 times_wrong;		/* times that cannot be, of the rows written so far */
+	u64 times_hash;			/* of those in the last block: its bytes do not have them; 0: it has none */
 };
 
-/* Times later than now, or older than age_max_ns before it (0: 100 days), become the hour of now. -ENOMEM. */
+/* Times an hour later than now, or age_max_ns (0: 100 days, and no more) before it, become the hour of now. -ENOMEM. */
 int samples_init(struct samples *samples, const struct profile *profile, const char *host, u64 now_ns, u64 age_max_ns);
 void samples_done(struct samples *samples);
 

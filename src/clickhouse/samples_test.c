@@ -48,7 +48,7 @@ static struct profile *profile_of(const u64 *times, u32 time_count, const s64 *v
 
 struct written {
 	u32 stacks, rows, blocks;
-	u64 times_wrong;
+	u64 times_wrong, times_hash;
 	struct buf bytes;	/* of the blocks of samples */
 };
 
@@ -74,6 +74,7 @@ static struct written write_all(const struct profile *p, struct sent *sent, u64 
 		w.rows += (u32)r;
 		w.blocks++;
 		EQ(columns_encode(rows, &w.bytes), 0);
+		w.times_hash = samples.times_hash;
 		columns_clear(rows);
 	}
 	EQ(r, 0);
@@ -150,6 +151,31 @@ TEST(samples_of_times_that_cannot_be_are_counted)
 	EQ(w.stacks, 2);
 	buf_done(&w.bytes);
 	profile_free(p);
+	sent_free(sent);
+}
+
+/* Of a host whose clock is wrong, one second and the next may have the same rows: both are to be kept. */
+TEST(samples_of_other_times_that_cannot_be_are_others)
+{
+	static const u64 times[] = { 5, 6, NOW };
+	struct sent *sent = sent_new(100);
+	struct profile *first = profile_of(&times[0], 1, NULL, 0), *second = profile_of(&times[1], 1, NULL, 0);
+	struct profile *right = profile_of(&times[2], 1, NULL, 0);
+	struct written a = write_all(first, sent, NOW), again = write_all(first, sent, NOW + SECOND);
+	struct written b = write_all(second, sent, NOW), good = write_all(right, sent, NOW);
+
+	EQ(a.bytes.len, b.bytes.len);
+	EQ(memcmp(a.bytes.data, b.bytes.data, a.bytes.len), 0);
+	OK(a.times_hash != b.times_hash);
+	EQ(a.times_hash, again.times_hash);
+	EQ(good.times_hash, 0);
+	buf_done(&a.bytes);
+	buf_done(&b.bytes);
+	buf_done(&again.bytes);
+	buf_done(&good.bytes);
+	profile_free(first);
+	profile_free(second);
+	profile_free(right);
 	sent_free(sent);
 }
 

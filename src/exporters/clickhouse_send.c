@@ -178,13 +178,15 @@ static int pack(struct sending *sending, const struct columns *columns)
 				      &sending->packed);
 }
 
-/* The token is made of the bytes: a block that is sent again has the same one. */
-static u32 add_settings(const struct clickhouse_send *self, char *token, struct config_pair *settings)
+/* The token is made of what is sent: a block that is sent again has the same one. */
+static u32 add_settings(const struct sending *sending, char *token, struct config_pair *settings)
 {
+	const struct clickhouse_send *self = sending->self;
 	XXH128_canonical_t hash;
 	u32 count = 0;
 
-	XXH128_canonicalFromHash(&hash, XXH3_128bits(self->plain.data, self->plain.len));
+	XXH128_canonicalFromHash(&hash, XXH3_128bits_withSeed(self->plain.data, self->plain.len,
+							       sending->samples.times_hash));
 	hex_write(hash.digest, sizeof(hash.digest), token);
 	token[2 * sizeof(hash.digest)] = '\0';
 	settings[count++] = (struct config_pair){ "insert_deduplicate", "1" };
@@ -214,7 +216,7 @@ static int send_block(struct sending *sending, enum clickhouse_table table, cons
 	return r < 0 ? r : clickhouse_begin(self->server, &(struct clickhouse_call){
 		.sql = sql.data, .data = sending->packed.data, .data_bytes = sending->packed.len,
 		.packed = self->options.compression, .settings = settings,
-		.setting_count = add_settings(self, token, settings), .done = answered, .arg = sending,
+		.setting_count = add_settings(sending, token, settings), .done = answered, .arg = sending,
 	}, &sending->request);
 }
 
