@@ -57,6 +57,20 @@ const char *clickhouse_url_problem(const char *url)
 	return NULL;
 }
 
+void clickhouse_url_shown(const char *url, char ret_shown[CLICKHOUSE_SHOWN_BYTES])
+{
+	const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
+	size_t bytes = strcspn(host, "?");
+	const char *user_end = bytes ? memrchr(host, '@', bytes) : NULL;
+
+	if (user_end)
+		bytes -= (size_t)(user_end + 1 - host);
+	if (bytes > CLICKHOUSE_SHOWN_BYTES)
+		bytes = CLICKHOUSE_SHOWN_BYTES;
+	(void)snprintf(ret_shown, CLICKHOUSE_SHOWN_BYTES, "%.*s%.*s", host - url <= 16 ? (int)(host - url) : 0, url,
+		       (int)bytes, user_end ? user_end + 1 : host);
+}
+
 static void add_encoded(struct buf *url, const char *text)
 {
 	for (const char *c = text; *c; c++) {
@@ -313,12 +327,14 @@ int clickhouse_new(const struct clickhouse_options *options, struct clickhouse *
 {
 	_cleanup_(clickhouse_freep) struct clickhouse *server = calloc(1, sizeof(*server));
 	const char *problem = clickhouse_url_problem(options->url);
+	char shown[CLICKHOUSE_SHOWN_BYTES];
 	int r;
 
 	if (!server)
 		return -ENOMEM;
 	if (problem) {
-		buf_addf(why, "%s: %s", options->url, problem);
+		clickhouse_url_shown(options->url, shown);
+		buf_addf(why, "%s: %s", shown, problem);
 		return -EINVAL;
 	}
 	server->options = *options;

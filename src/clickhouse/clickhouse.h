@@ -35,6 +35,10 @@ struct clickhouse_options {
 /* NULL, or what is wrong with it as the URL of a server: a literal. */
 const char *clickhouse_url_problem(const char *url);
 
+/* What may be shown of a URL, good or not: nothing of users, passwords and settings; cut. */
+#define CLICKHOUSE_SHOWN_BYTES 160
+void clickhouse_url_shown(const char *url, char ret_shown[CLICKHOUSE_SHOWN_BYTES]);
+
 int clickhouse_new(const struct clickhouse_options *options, struct clickhouse **ret_server, struct buf *why);
 void clickhouse_free(struct clickhouse *server);
 DEFINE_CLEANUP(struct clickhouse *, clickhouse_free)

@@ -115,3 +115,23 @@ TEST(clickhouse_urls_are_checked)
 	OK(strstr(clickhouse_url_problem("http://h x"), "character"));
 	OK(strstr(clickhouse_url_problem("http://h/#x"), "character"));
 }
+
+TEST(clickhouse_urls_are_shown_without_secrets)
+{
+	static const char *const cases[][2] = {
+		{ "http://h:8123", "http://h:8123" }, { "https://h/path?password=x", "https://h/path" },
+		{ "http://u:secret@h:8123/?a@b", "http://h:8123/" }, { "http://u:s/cr@t@h", "http://h" },
+		{ "tcp://u:secret@h:9000", "tcp://h:9000" }, { "u:secret@h", "h" }, { "", "" }, { "?x", "" },
+		{ "@", "" },
+	};
+	char shown[CLICKHOUSE_SHOWN_BYTES], url[4000];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		clickhouse_url_shown(cases[i][0], shown);
+		STREQ(shown, cases[i][1]);
+	}
+	memset(url, 'x', sizeof(url) - 1);
+	url[sizeof(url) - 1] = '\0';
+	clickhouse_url_shown(url, shown);
+	EQ(strlen(shown), sizeof(shown) - 1);
+}

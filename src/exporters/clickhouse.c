@@ -104,9 +104,11 @@ static void check(const void *arg, struct config_place place, const char *path, 
 	const struct options *options = arg;
 	const struct clickhouse_schema schema = schema_of(options);
 	const char *problem = *options->endpoint ? clickhouse_url_problem(options->endpoint) : NULL;
+	char shown[CLICKHOUSE_SHOWN_BYTES];
 
+	clickhouse_url_shown(options->endpoint, shown);
 	if (problem)
-		config_error(errors, place, path, "endpoint: %s: %s", options->endpoint, problem);
+		config_error(errors, place, path, "endpoint: %s: %s", shown, problem);
 	if (has_setting(options->endpoint, "database"))
 		config_error(errors, place, path, "endpoint: name the database by the option database");
 	problem = clickhouse_engine_problem(&schema, options->layout);

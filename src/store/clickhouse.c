@@ -84,11 +84,11 @@ static void note_failure(struct clickhouse_store *store, int r, const char *why)
 {
 	static const char missing[] = "there are no profiles of wick in this database; the exporter clickhouse makes "
 				      "their tables with the first it writes";
-	const char *url = store->options.url;
+	char url[CLICKHOUSE_SHOWN_BYTES];
 
+	clickhouse_url_shown(store->options.url, url);
 	pthread_mutex_lock(&store->lock);
-	(void)snprintf(store->why, sizeof(store->why), "ClickHouse at %.*s: %s", (int)strcspn(url, "?"), url,
-		       r == -ENOENT ? missing : why);
+	(void)snprintf(store->why, sizeof(store->why), "ClickHouse at %s: %s", url, r == -ENOENT ? missing : why);
 	pthread_mutex_unlock(&store->lock);
 }
 

@@ -15,7 +15,7 @@
 static struct store *open_store(const struct peer *peer)
 {
 	struct store_clickhouse_options options = {
-		.server = { .url = "http://ch:8123/?a=secret", .database = "fleet",
+		.server = { .url = "http://u:secret@ch:8123/?a=secret", .database = "fleet",
 			    .client = { .unix_socket = peer->path } },
 		.host = "here",
 	};

@@ -25,9 +25,11 @@ void page_store_check(const struct page_store_options *options, struct config_pl
 {
 	const struct page_clickhouse *clickhouse = &options->clickhouse;
 	const char *problem = *clickhouse->endpoint ? clickhouse_url_problem(clickhouse->endpoint) : NULL;
+	char shown[CLICKHOUSE_SHOWN_BYTES];
 
+	clickhouse_url_shown(clickhouse->endpoint, shown);
 	if (problem)
-		config_error(errors, place, path, "clickhouse: endpoint: %s: %s", clickhouse->endpoint, problem);
+		config_error(errors, place, path, "clickhouse: endpoint: %s: %s", shown, problem);
 	if (*clickhouse->endpoint && *options->directory)
 		config_error(errors, place, path, "store and clickhouse are both given; a page shows one of them");
 	tls_client_check(&clickhouse->tls, place, path, errors);
