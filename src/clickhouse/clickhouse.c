@@ -321,6 +321,16 @@ int clickhouse_query(struct clickhouse *server, const char *sql, const char *typ
 	return r;
 }
 
+/* They are headers: a file that a password is read from may end in a line feed. */
+static bool can_be_sent(const char *text)
+{
+	for (const char *c = text ? text : ""; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return false;
+	}
+	return true;
+}
+
 /* ---- Life ----------------------------------------------------------------------------------- */
 
 int clickhouse_new(const struct clickhouse_options *options, struct clickhouse **ret_server, struct buf *why)
@@ -335,6 +345,11 @@ int clickhouse_new(const struct clickhouse_options *options, struct clickhouse *
 	if (problem) {
 		clickhouse_url_shown(options->url, shown);
 		buf_addf(why, "%s: %s", shown, problem);
+		return -EINVAL;
+	}
+	if (!can_be_sent(options->username) || !can_be_sent(options->password)) {
+		buf_addf(why, "username or password: there is a character in it, such as the end of a line, that "
+			      "cannot be sent");
 		return -EINVAL;
 	}
 	server->options = *options;

@@ -116,6 +116,19 @@ TEST(clickhouse_urls_are_checked)
 	OK(strstr(clickhouse_url_problem("http://h/#x"), "character"));
 }
 
+TEST(clickhouse_passwords_that_cannot_be_sent_are_refused)
+{
+	struct clickhouse_options options = { .url = "http://h:8123", .username = "u", .password = "secret\n" };
+	struct clickhouse *server = NULL;
+	struct buf why;
+
+	buf_init(&why, 1024);
+	EQ(clickhouse_new(&options, &server, &why), -EINVAL);
+	OK(strstr(why.data, "end of a line"));
+	OK(!strstr(why.data, "secret"));
+	buf_done(&why);
+}
+
 TEST(clickhouse_urls_are_shown_without_secrets)
 {
 	static const char *const cases[][2] = {
