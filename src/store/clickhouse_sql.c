@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/clickhouse_sql.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "clickhouse/sql.h"
 
-/* The last whole second that a DateTime64(9) has. */
-#define TIME_MAX_NS ((u64)INT64_MAX / SECOND_NS * SECOND_NS)
+/* The last day that a Date has, in 2149: toDate() of a later time may be any day. A DateTime64(9) has some more. */
+#define TIME_MAX_NS (65535ull * 86400 * SECOND_NS)
 #define NANOSECONDS "toUnixTimestamp64Nano(Timestamp)"
 
 /* ---- Labels ------------------------------------------------------------------------------- */
