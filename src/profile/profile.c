@@ -530,17 +530,23 @@ struct profile_resource *profile_add_resource(struct profile *profile, const str
 
 struct profile_scope *profile_add_scope(struct profile *profile, struct profile_resource *resource)
 {
+	if (!resource)
+		return NULL;
 	return profile_push(profile, (void **)&resource->scopes, &resource->scope_cap, &resource->scope_count,
 			    sizeof(*resource->scopes));
 }
 
 struct profile_set *profile_add_set(struct profile *profile, struct profile_scope *scope)
 {
+	if (!scope)
+		return NULL;
 	return profile_push(profile, (void **)&scope->sets, &scope->set_cap, &scope->set_count, sizeof(*scope->sets));
 }
 
 struct profile_sample *profile_add_sample(struct profile *profile, struct profile_set *set)
 {
+	if (!set)
+		return NULL;
 	return profile_push(profile, (void **)&set->samples, &set->sample_cap, &set->sample_count,
 			    sizeof(*set->samples));
 }

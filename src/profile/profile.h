@@ -206,7 +206,7 @@ struct any profile_copy_any(struct profile *profile, const struct any *value);
 const struct keyvalue *profile_copy_keyvalues(struct profile *profile, const struct keyvalue *at, u32 count);
 
 /*
- * Append a zeroed entry and return it, NULL once memory ran out. The pointer
+ * Append a zeroed entry and return it, NULL once memory ran out, and of what is NULL for that reason. The pointer
  * is good until the next entry of the same array is added.
  */
 struct profile_resource *profile_add_resource(struct profile *profile, const struct keyvalue *attributes, u32 count);

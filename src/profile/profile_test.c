@@ -214,9 +214,6 @@ static int build(void)
 	_cleanup_(profile_freep) struct profile *p = profile_new();
 	struct keyvalue kv = { STR("k"), { .kind = ANY_STRING, .string = STR("v") } };
 	struct any item = { .kind = ANY_STRING, .string = STR("item") };
-	struct profile_resource *resource;
-	struct profile_scope *scope;
-	struct profile_set *set;
 	struct profile_line line = { .function = 0, .line = 1 };
 	u32 attribute;
 
@@ -229,11 +226,7 @@ static int build(void)
 	profile_add_stack(p, (u32[]){ 1 }, 1);
 	for (int i = 0; i < 100; i++)
 		profile_add_string(p, (char[]){ 'a' + i % 26, '0' + i / 26 }, 2);
-	resource = profile_add_resource(p, &kv, 1);
-	scope = resource ? profile_add_scope(p, resource) : NULL;
-	set = scope ? profile_add_set(p, scope) : NULL;
-	if (set)
-		profile_add_sample(p, set);
+	profile_add_sample(p, profile_add_set(p, profile_add_scope(p, profile_add_resource(p, &kv, 1))));
 	if (profile_err(p) == 0)
 		EQ(profile_check(p), 0);
 	return profile_err(p);
