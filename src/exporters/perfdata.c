@@ -326,6 +326,18 @@ static void *watch_time(void *arg)
 
 /* ---- Life --------------------------------------------------------------------------------------- */
 
+static void end_thread(struct exporter *exporter)
+{
+	pthread_mutex_lock(&exporter->lock);
+	exporter->ends = true;
+	pthread_cond_signal(&exporter->changed);
+	pthread_mutex_unlock(&exporter->lock);
+	if (exporter->has_thread)
+		pthread_join(exporter->thread, NULL);
+	exporter->has_thread = false;
+}
+
+/* One that could not start was not stopped, but may have its thread. */
 static void exporter_free(void *self)
 {
 	struct exporter *exporter = self;
@@ -333,6 +345,7 @@ static void exporter_free(void *self)
 	if (!exporter)
 		return;
 	sender_free(exporter->sender);
+	end_thread(exporter);
 	span_done(&exporter->open);
 	span_done(&exporter->closed);
 	perfdir_free(exporter->dir);
@@ -411,7 +424,11 @@ static int exporter_start(void *self, struct buf *why)
 		return r;
 	r = -pthread_create(&exporter->thread, NULL, watch_time, exporter);
 	exporter->has_thread = r == 0;
-	return r < 0 ? r : sender_start(exporter->sender, why);
+	if (r < 0) {
+		buf_addf(why, "cannot start a thread: %s", strerror(-r));
+		return r;
+	}
+	return sender_start(exporter->sender, why);
 }
 
 static int exporter_consume(void *self, struct batch *batch)
@@ -439,13 +456,7 @@ static void exporter_stop(void *self, u64 deadline_ns)
 	struct exporter *exporter = self;
 
 	sender_stop(exporter->sender, deadline_ns);
-	pthread_mutex_lock(&exporter->lock);
-	exporter->ends = true;
-	pthread_cond_signal(&exporter->changed);
-	pthread_mutex_unlock(&exporter->lock);
-	if (exporter->has_thread)
-		pthread_join(exporter->thread, NULL);
-	exporter->has_thread = false;
+	end_thread(exporter);
 	if (exporter->dir)
 		write_last(exporter);
 }
