@@ -7,7 +7,7 @@
  *  - A span is in memory until its interval is over: kill -9 costs at most that. Full is HELD_BYTES_MAX of batches,
  *    TIMES_MAX samples, or what max_megabytes is estimated to hold; a batch that is larger has a span of its own.
  *  - If a file cannot be written its span stays, and is tried again every RETRY_NS; meanwhile the next span fills. When
- *    that is full too, batches wait in the queue, and are dropped there, counted.
+ *    that is full too, batches wait in the queue, and are dropped there, counted. What no file can hold is dropped.
  *  - A thread watches the time, since batches may stop to come. The lock is held while a file is written.
  */
 #include <errno.h>
@@ -191,6 +191,15 @@ static void report(struct exporter *exporter, int r)
 	exporter->last_error = r;
 }
 
+/* What no file can hold would keep all that comes later from being written. */
+static void drop_closed(struct exporter *exporter)
+{
+	log_error(exporter->setup->id, "dropped %llu samples: a perf.data file cannot hold them: they are of too many "
+		  "sample types, or functions", (unsigned long long)exporter->closed.samples);
+	metric_add(exporter->lost, exporter->closed.samples);
+	span_done(&exporter->closed);
+}
+
 /* Closed spans become files; the lock is held. */
 static int write_closed(struct exporter *exporter)
 {
@@ -203,6 +212,10 @@ static int write_closed(struct exporter *exporter)
 	if (monotonic_ns() < exporter->retry_ns)
 		return exporter->last_error;
 	r = write_file(exporter, &stats);
+	if (r == -E2BIG) {
+		drop_closed(exporter);
+		return 0;
+	}
 	report(exporter, r);
 	if (r < 0) {
 		exporter->retry_ns = monotonic_ns() + RETRY_NS;
@@ -368,7 +381,7 @@ static void make_counters(struct exporter *e)
 	e->cut = metrics_get(metrics, METRIC_COUNTER, "wick_exporter_perfdata_stacks_cut",
 			     "Stacks that were too long for a record", &label, 1);
 	e->lost = metrics_get(metrics, METRIC_COUNTER, "wick_exporter_perfdata_lost_samples",
-			      "Samples of files that could not be written before wick ended", &label, 1);
+			      "Samples of files that could not be written before wick ended, or at all", &label, 1);
 }
 
 static void describe_host(struct exporter *e)

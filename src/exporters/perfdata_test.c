@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "pipeline/component.h"
 #include "processors/try_test.h"
+#include "profile/profile.h"
 #include "test.h"
 
 extern const struct component_ops exporter_perfdata;
@@ -43,6 +46,44 @@ static u32 remove_files(void)
 	closedir(directory);
 	EQ(rmdir(folder), 0);
 	return count;
+}
+
+/* A sample of each type, with so many times. */
+static struct profile *make(u32 types, u32 times)
+{
+	struct profile *p = profile_new();
+	struct profile_scope *scope = profile_add_scope(p, profile_add_resource(p, NULL, 0));
+	u64 *at = calloc(times, sizeof(*at));
+	char name[16];
+
+	for (u32 i = 0; i < types; i++) {
+		struct profile_set *set = profile_add_set(p, scope);
+		struct profile_sample *sample = profile_add_sample(p, set);
+
+		snprintf(name, sizeof(name), "type%u", i);
+		set->sample_type.type = profile_add_cstring(p, name);
+		sample->times_unix_ns = profile_copy(p, at, times * sizeof(*at));
+		sample->time_count = times;
+	}
+	free(at);
+	return p;
+}
+
+TEST(perfdata_does_not_wait_for_what_no_file_can_hold)
+{
+	const struct metric_label label = { "exporter", "p" };
+	const struct metric *lost;
+	struct try try;
+
+	begin(&try);
+	EQ(try_send(&try, make(65, 1)), 0);
+	EQ(try_send(&try, make(1, 40000)), 0);	/* as large as a file may be: the one before ends */
+	try.ops->stop(try.self, monotonic_ns() + 60 * SECOND_NS);
+	lost = metrics_get(try.metrics, METRIC_COUNTER, "wick_exporter_perfdata_lost_samples",
+			   "Samples of files that could not be written before wick ended, or at all", &label, 1);
+	EQ(metric_value(lost), 65);
+	try_free(&try);
+	EQ(remove_files(), 1);
 }
 
 /* One whose start failed is freed, but not stopped. */
