@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -29,6 +30,7 @@ struct taps {
 	struct tap *first;
 	u32 count;
 	u32 sources, frequency_hz;
+	_Atomic u64 wanted_ns;	/* read without the lock: adding a window may take longer than sampling can wait */
 };
 
 struct taps *taps_new(void)
@@ -38,6 +40,7 @@ struct taps *taps_new(void)
 
 	if (!taps)
 		return NULL;
+	atomic_init(&taps->wanted_ns, UINT64_MAX);
 	pthread_mutex_init(&taps->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -79,17 +82,19 @@ void taps_leave(struct taps *taps)
 
 u64 taps_wanted_ns(struct taps *taps)
 {
+	return taps ? atomic_load(&taps->wanted_ns) : UINT64_MAX;
+}
+
+/* Whoever opens, completes or closes a tap calls it, with the lock. */
+static void note_wanted(struct taps *taps)
+{
 	u64 wanted = UINT64_MAX;
 
-	if (!taps)
-		return wanted;
-	pthread_mutex_lock(&taps->lock);
 	for (const struct tap *tap = taps->first; tap; tap = tap->next) {
 		if (!tap->is_complete && tap->end_ns < wanted)
 			wanted = tap->end_ns;
 	}
-	pthread_mutex_unlock(&taps->lock);
-	return wanted;
+	atomic_store(&taps->wanted_ns, wanted);
 }
 
 static void add(struct tap *tap, const struct profile *profile)
@@ -111,6 +116,7 @@ void taps_offer(struct taps *taps, const struct profile *profile, u64 end_ns)
 		add(tap, profile);
 		tap->is_complete = tap->err < 0 || end_ns >= tap->end_ns;
 	}
+	note_wanted(taps);
 	pthread_cond_broadcast(&taps->changed);
 	pthread_mutex_unlock(&taps->lock);
 }
@@ -141,6 +147,7 @@ static int link_tap(struct taps *taps, struct tap *tap)
 		tap->next = taps->first;
 		taps->first = tap;
 		taps->count++;
+		note_wanted(taps);
 	}
 	pthread_mutex_unlock(&taps->lock);
 	return r;
@@ -158,6 +165,7 @@ static void unlink_tap(struct tap *tap)
 		link = &(*link)->next;
 	*link = tap->next;
 	taps->count--;
+	note_wanted(taps);
 	pthread_mutex_unlock(&taps->lock);
 }
 
@@ -210,6 +218,7 @@ int tap_take(struct tap *tap, struct profile **ret_profile)
 
 	pthread_mutex_lock(&tap->taps->lock);
 	tap->is_complete = true;
+	note_wanted(tap->taps);
 	all = merger_finish(tap->merger);
 	pthread_mutex_unlock(&tap->taps->lock);
 	return split_copy(all, ret_profile);

@@ -29,7 +29,7 @@ DEFINE_CLEANUP(struct taps *, taps_free)
 void taps_join(struct taps *taps, u32 frequency_hz);
 void taps_leave(struct taps *taps);
 
-/* When a window should end for somebody who waits for it, CLOCK_MONOTONIC; UINT64_MAX: nobody does. */
+/* When a window should end for somebody who waits for it, CLOCK_MONOTONIC; UINT64_MAX: nobody does. Never waits. */
 u64 taps_wanted_ns(struct taps *taps);
 
 /* A window, until end_ns (CLOCK_MONOTONIC). profile may be NULL: there was nothing in it. */

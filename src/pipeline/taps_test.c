@@ -60,12 +60,18 @@ TEST(taps_are_few_and_end_with_their_source)
 {
 	_cleanup_(taps_freep) struct taps *taps = taps_new();
 	struct tap *tap[TAPS_MAX], *none = NULL;
+	u64 first_ns;
 
 	taps_join(taps, 19);
 	for (u32 i = 0; i < TAPS_MAX; i++)
-		EQ(tap_open(taps, SECOND, 0, &tap[i]), 0);
+		EQ(tap_open(taps, 100 * SECOND, 0, &tap[i]), 0);
 	EQ(tap_open(taps, SECOND, 0, &none), -EBUSY);
+	first_ns = taps_wanted_ns(taps);
 	tap_close(tap[1]);
+	EQ(tap_open(taps, 1, 0, &tap[1]), 0);
+	OK(taps_wanted_ns(taps) < first_ns);
+	tap_close(tap[1]);
+	EQ(taps_wanted_ns(taps), first_ns);
 	EQ(tap_open(taps, SECOND, 0, &tap[1]), 0);
 	taps_leave(taps);
 	for (u32 i = 0; i < TAPS_MAX; i++) {
