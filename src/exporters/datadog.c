@@ -348,16 +348,30 @@ static size_t interval_bytes(void)
 	return part < INTERVAL_BYTES_MAX ? part : INTERVAL_BYTES_MAX;
 }
 
+/* Uploads are of one owner each: the queue must not join what was cut for that. */
+static struct sender_options unjoined(const struct exporter *exporter)
+{
+	struct sender_options sender = exporter->options->sender;
+
+	if (sender.queue.has_batch)
+		log_warn(exporter->id, "sending_queue::batch has no effect: an upload is of one service and container; "
+			 "interval says how much is in it");
+	sender.queue.has_batch = false;
+	return sender;
+}
+
 static int exporter_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
 {
 	_cleanup_(exporter_freep) struct exporter *exporter = calloc(1, sizeof(*exporter));
 	const struct options *o = options;
+	struct sender_options sender;
 	int r;
 
 	if (!exporter)
 		return -ENOMEM;
 	exporter->options = o;
 	exporter->id = setup->id;
+	sender = unjoined(exporter);
 	make_counters(exporter, service_metrics(setup->service));
 	r = find_target(o, &exporter->target, why);
 	if (r == 0)
@@ -366,7 +380,7 @@ static int exporter_create(const struct component_setup *setup, const void *opti
 		r = interval_new(&(struct interval_options){ (u64)o->interval_ns, interval_bytes(), take_interval, lose,
 							     exporter }, &exporter->interval);
 	if (r == 0)
-		r = http_send_new(setup, &o->sender, &(struct client_options){
+		r = http_send_new(setup, &sender, &(struct client_options){
 			.tls = &o->tls, .unix_socket = exporter->target.unix_socket, .proxy_url = o->proxy_url,
 		}, &sending, exporter, &exporter->http, why);
 	if (r < 0)

@@ -387,7 +387,8 @@ def agentless():
 def owners():
     """One upload for each service and container, when it stops; with tags from everywhere."""
     environment = {"DD_SERVICE": "fallback", "DD_ENV": "prod", "DD_VERSION": "7", "DD_TAGS": "team:web region:eu"}
-    with Fake() as agent, running({"endpoint": agent.url, "interval": "1h", "tags": ["a:b"]}, environment) as (wick, send):
+    options = {"interval": "1h", "tags": ["a:b"], "sending_queue": {"batch": {"min_size": 1000}}}
+    with Fake() as agent, running({"endpoint": agent.url, **options}, environment) as (wick, send):
         for service, container, env in (("shop", "c1", None), ("shop", "c2", None), ("cart", "c1", "test"), (None, None, None),
                                         ("shop", "c1", None)):
             send(small(service, container, env=env))
