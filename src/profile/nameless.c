@@ -8,11 +8,25 @@
 #include "base/arena.h"
 #include "profile/any.h"
 
-#define NAMES_BYTES_MAX ((size_t)1 << 30)
+#define NAMES_BYTES_MAX ((size_t)256 << 20)
+#define FILE_BYTES_MAX 255u		/* no file system has longer names */
+
+/* The name of a file is repeated for each address in it: of one that cannot be, only the beginning. */
+static struct str file_name(struct str module)
+{
+	struct str base = str_base_name(module);
+
+	if (base.len <= FILE_BYTES_MAX)
+		return base;
+	/* Not in the middle of a character. */
+	for (base.len = FILE_BYTES_MAX; base.len && ((u8)base.at[base.len] & 0xc0) == 0x80;)
+		base.len--;
+	return base;
+}
 
 struct str nameless_name(struct arena *arena, struct str module, u64 address)
 {
-	struct str base = str_base_name(module);
+	struct str base = file_name(module);
 	char number[24], *text;
 	u32 len = (u32)snprintf(number, sizeof(number), "%s0x%llx", base.len ? "+" : "", (unsigned long long)address);
 

@@ -59,6 +59,23 @@ TEST(nameless_frames_get_the_name_that_the_linker_knows)
 	OK(is(p, number, 0, "_Z1fv"));
 }
 
+TEST(nameless_frames_do_not_repeat_what_is_too_long_for_a_file)
+{
+	_cleanup_(profile_freep) struct profile *p = profile_new();
+	char file[600], wanted[300];
+	u32 number;
+
+	memset(file, 'x', sizeof(file) - 1);
+	memcpy(file, "/lib/", 5);
+	file[5 + 254] = '\xc3';			/* a character of two bytes, where it is cut */
+	file[5 + 255] = '\xa4';
+	file[sizeof(file) - 1] = '\0';
+	snprintf(wanted, sizeof(wanted), "%.254s+0x40", file + 5);
+	number = location(p, file, 0x40, NULL, 0);
+	EQ(nameless_name_all(p), 0);
+	OK(is(p, number, 0, wanted));
+}
+
 TEST(nameless_survives_running_out_of_memory)
 {
 	for (long after = 0;; after++) {
