@@ -120,11 +120,12 @@ static bool is_taken(const struct pyroscope_labels *labels, struct str name)
 
 static void add(struct pyroscope_labels *labels, struct str key, const struct any *value, struct arena *arena)
 {
-	struct str name = clean_name(key, arena);
+	/* What is too long is not copied: many resources may share it. */
+	bool fits = labels->count < PYROSCOPE_LABELS_MAX && key.len <= NAME_BYTES_MAX;
+	struct str name = fits ? clean_name(key, arena) : (struct str){ 0 };
 	struct any plain = *value;
 
-	if (labels->count == PYROSCOPE_LABELS_MAX || !name.len || name.len > NAME_BYTES_MAX ||
-	    starts_with(name, "__") || is_taken(labels, name)) {
+	if (!name.len || starts_with(name, "__") || is_taken(labels, name)) {
 		labels->dropped++;
 		return;
 	}
@@ -161,7 +162,7 @@ static struct str service_of(const struct profile_resource *resource, enum pyros
 			     struct arena *arena)
 {
 	struct str name = text_of(resource, "service.name"), container = container_of(resource);
-	struct str program = text_of(resource, "process.executable.name");
+	struct str program = cut_text(text_of(resource, "process.executable.name"));
 	static const char unknown[] = "unknown_service";
 	char *text;
 

@@ -114,3 +114,21 @@ TEST(pyroscope_labels_are_few_and_short)
 	OK(str_equal(s.labels.at[1].key, STR("mine39")));	/* the last, but it matters most */
 	EQ(s.labels.at[1].value.string.len, 2047);
 }
+
+TEST(pyroscope_labels_copy_nothing_that_is_too_long)
+{
+	static char text[1 << 20];
+	const struct str large = { text, sizeof(text) };
+	const struct keyvalue at[] = {
+		{ STR("process.executable.name"), { .kind = ANY_STRING, .string = large } },
+		{ large, { .kind = ANY_INT, .integer = 1 } },
+	};
+	_cleanup_(scene_done) struct scene s;
+
+	memset(text, '-', sizeof(text));	/* no character of a name: it would have to be cleaned */
+	make(&s, at, COUNT(at), PYROSCOPE_SERVICE_UNKNOWN, false);
+	EQ(s.labels.count, 2);
+	EQ(s.labels.dropped, 1);
+	EQ(s.labels.at[0].value.string.len, PYROSCOPE_VALUE_BYTES_MAX);
+	OK(s.arena.held < sizeof(text));
+}

@@ -20,6 +20,7 @@
 #define REFUSALS_MAX 64u		/* in a row: it refuses everything, and pieces would only be more of the same */
 #define WHOLE_NS (60 * SECOND_NS)
 #define TELL_EACH_NS (60 * SECOND_NS)
+#define PIECES_BYTES_MAX ((size_t)1 << 30)	/* of a batch: each has copies of what it shares with others */
 
 static struct metric *dropped_metric(const struct component_setup *setup, const char *reason)
 {
@@ -50,6 +51,7 @@ void pyroscope_send_init(struct pyroscope_send *self, const struct component_set
 struct pieces {
 	struct send_piece *at;
 	u32 count, cap;
+	size_t bytes;
 };
 
 static void pieces_done(struct pieces *pieces)
@@ -73,11 +75,17 @@ static int add_batch(struct pieces *pieces, struct batch *batch)
 static int add_piece(void *arg, struct profile *profile)
 {
 	struct batch *batch = batch_from_profile(profile);
+	struct pieces *pieces = arg;
 
-	if (batch)
-		return add_batch(arg, batch);
-	profile_free(profile);
-	return -ENOMEM;
+	if (!batch) {
+		profile_free(profile);
+		return -ENOMEM;
+	}
+	pieces->bytes += profile_bytes(profile);
+	if (pieces->bytes <= PIECES_BYTES_MAX)
+		return add_batch(pieces, batch);
+	batch_unref(batch);
+	return -E2BIG;
 }
 
 /* They stand for so many samples together: equal ones may have become one. */
@@ -101,7 +109,7 @@ static void fail(struct send *send, int error)
 	struct send_result result = { .outcome = error == -ENOMEM ? SEND_RETRY : SEND_PERMANENT };
 
 	(void)snprintf(result.reason, sizeof(result.reason), "it cannot be made ready for Pyroscope: %s",
-		       strerror(-error));
+		       error == -E2BIG ? "it is too large" : strerror(-error));
 	sender_done(send, &result);
 }
 

@@ -98,6 +98,7 @@ static void view_set(struct view *v, const struct profile_set *from, struct prof
 	to->samples = arena_alloc(&v->arena, from->sample_count * sizeof(*to->samples));
 	to->sample_count = 0;
 	to->attributes = (struct indices){ NULL, 0 };
+	to->original_format = to->original_payload = (struct str){ 0 };
 	for (u32 i = 0; to->samples && i < from->sample_count; i++) {
 		struct profile_sample *sample = &to->samples[to->sample_count];
 

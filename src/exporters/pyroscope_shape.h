@@ -10,6 +10,7 @@
  *  - Every frame has a name, since it shows no others; every set has a period, without which it finds no name for it;
  *    no sample type has a hyphen in it.
  *  - What is older or newer than it takes is left out, and counted.
+ *  - The original of a profile goes, too: nobody reads it there, and each piece would have a copy.
  */
 #ifndef EXPORTERS_PYROSCOPE_SHAPE_H
 #define EXPORTERS_PYROSCOPE_SHAPE_H

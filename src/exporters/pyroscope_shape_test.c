@@ -81,16 +81,18 @@ TEST(pyroscope_shape_completes_sets_and_names_frames)
 {
 	_cleanup_(profile_freep) struct profile *p = profile_new(), *shaped = NULL;
 	struct pyroscope_shape_losses losses;
-	const struct profile_set *set;
+	struct profile_set *set = add_process(p, 1, "app", 1);
 	struct str name;
 
-	add_process(p, 1, "app", 1)->sample_type.type = profile_add_cstring(p, "cpu-samples");
+	set->sample_type.type = profile_add_cstring(p, "cpu-samples");
+	set->original_payload = STR("as it was");
 	add_process(p, 1, "app", 1)->sample_type.type = profile_add_cstring(p, "off_cpu");
 	add_process(p, 1, "app", 0);
 	shaped = shape(p, &plain, &losses);
 	EQ(pyroscope_series_count(shaped), 2);
 	set = shaped->resources.at[0].scopes[0].sets;
 	OK(str_equal(shaped->strings.at[set->sample_type.type], STR("cpu_samples")));
+	EQ(set->original_payload.len, 0);
 	EQ(set->period, 1);
 	EQ(set->period_type.type, set->sample_type.type);
 	EQ(set[1].period, 0);
