@@ -21,7 +21,7 @@ import pyroscope_fake
 
 TAP = harness.TAP
 WINDOWS = 720
-WINDOW_NS = 4_900_000_000       # Pyroscope takes what is less than an hour old, and sending takes its time, too
+WINDOW_NS = 4_800_000_000       # Pyroscope takes what is less than an hour old, and sending takes its time, too
 PERIOD_NS = 50_000_000
 PROCESSES = ("web", "db")
 SAMPLES = 6                     # of a process in a window; each has one to three times
@@ -253,10 +253,10 @@ def check_all_are_here(names):
 
 def main():
     times, samples = collections.Counter(), collections.Counter()
-    start_ns = time.time_ns() - WINDOWS * WINDOW_NS
-    requests = [window(i, start_ns + i * WINDOW_NS, times, samples) for i in range(WINDOWS)]
     with contextlib.ExitStack() as stack:
-        run = Run(stack)
+        run = Run(stack)        # may take minutes, which would make the first windows too old
+        start_ns = time.time_ns() - WINDOWS * WINDOW_NS
+        requests = [window(i, start_ns + i * WINDOW_NS, times, samples) for i in range(WINDOWS)]
         client = harness.HttpClient(run.receive)
         refused = [status for status in map(client.send, requests) if status != 200]
         client.close()
