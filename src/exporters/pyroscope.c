@@ -143,6 +143,7 @@ static int create(const struct component_setup *setup, const void *arg, void **r
 		.max_ahead_ns = options->max_ahead_ns,
 	};
 	pyroscope_send_init(&self->send, setup, &self->shape);
+	self->send.numbers_all = options->protocol == PUSH;
 	r = make_url(options, &url);
 	if (r == 0)
 		r = make_out(self, setup, options, url.data, why);

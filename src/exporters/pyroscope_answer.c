@@ -40,7 +40,15 @@ static void note(struct pyroscope_answer *answer, u32 i, bool is_limited)
 	answer->limited_count += is_limited;
 }
 
-bool pyroscope_answer_parse(const char *text, size_t bytes, u32 series, struct pyroscope_answer *ret_answer)
+/* Of the words about one series. */
+static bool is_only_for_now(const char *at, const char *end, bool is_fault)
+{
+	return find(at, end, "rate limit") || find(at, end, "resource_exhausted") ||
+	       (is_fault && !find(at, end, "invalid_argument"));
+}
+
+bool pyroscope_answer_parse(const char *text, size_t bytes, u32 series, bool is_fault,
+			    struct pyroscope_answer *ret_answer)
 {
 	struct pyroscope_answer answer = { 0 };
 	const char *end = text + bytes, *at = bytes ? find(text, end, MARK) : NULL;
@@ -51,7 +59,7 @@ bool pyroscope_answer_parse(const char *text, size_t bytes, u32 series, struct p
 
 		if (i == series)
 			return false;
-		note(&answer, i, find(at, until, "rate limit") || find(at, until, "resource_exhausted"));
+		note(&answer, i, is_only_for_now(at, until, is_fault));
 		at = next;
 	}
 	if (!answer.refused_count && !answer.limited_count)

@@ -284,6 +284,17 @@ static bool end_in_part(struct pyroscope_send *self, struct send *send, const st
 	return false;
 }
 
+/*
+ * Before 2.2 Pyroscope pushes the series of an OTLP request one after another, stops at the first that fails, and calls
+ * each 0. Where only that is named nothing is known, unless another number was ever seen.
+ */
+static bool are_numbers(struct pyroscope_send *self, const struct pyroscope_answer *answer, u32 series)
+{
+	if (answer->refused_count + answer->limited_count > 1 || !((answer->refused[0] | answer->limited[0]) & 1))
+		self->numbers_all = true;
+	return self->numbers_all || series == 1;
+}
+
 /* A server that refuses everything is not asked about each part of it. */
 static bool may_cut(struct pyroscope_send *self)
 {
@@ -316,7 +327,7 @@ bool pyroscope_settle(void *arg, struct send *send, const struct client_answer *
 	struct str text = answer_text(answer);
 	struct pyroscope_answer named;
 	const struct profile *profile;
-	bool refused;
+	bool refused, is_fault;
 	u32 series;
 
 	if (result->outcome == SEND_OK)
@@ -325,9 +336,14 @@ bool pyroscope_settle(void *arg, struct send *send, const struct client_answer *
 		return false;
 	refused = is_refused(answer, text, result);
 	series = pyroscope_series_count(profile);
-	if (self->is_indexed && pyroscope_answer_parse(text.at, text.len, series, &named)) {
-		self->refusals = 0;
-		return end_in_part(self, send, profile, &named, result);
+	is_fault = result->outcome == SEND_RETRY && !is_status(answer, RPC_RESOURCE_EXHAUSTED, 429);
+	if (self->is_indexed && pyroscope_answer_parse(text.at, text.len, series, is_fault, &named)) {
+		if (are_numbers(self, &named, series)) {
+			self->refusals = 0;
+			return end_in_part(self, send, profile, &named, result);
+		}
+		refused = named.refused_count;
+		result->outcome = refused ? SEND_PERMANENT : SEND_RETRY;
 	}
 	if (refused && end_in_halves(self, send, profile, series))
 		return true;

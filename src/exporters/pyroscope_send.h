@@ -4,7 +4,9 @@
  * answers follows what was taken.
  *
  *  - A request that is refused as a whole is cut in two, until what is bad is alone, and dropped.
- *  - Of a request that is refused in part (pyroscope_answer.h) only what hit the rate limit is sent again.
+ *  - Of a request that is refused in part (pyroscope_answer.h) only what hit the rate limit, or a fault of the server,
+ *    is sent again. Servers before 2.2 do not say which part it was: all of it is sent again, in halves if it was
+ *    refused. Profiles that they have already they take for copies.
  *  - 429 is always tried again, with gRPC too, where OTLP wants a RetryInfo that Pyroscope does not send; and so is
  *    500, its status for everything else, unless it says that it cannot convert the data.
  *
@@ -24,6 +26,7 @@ struct pyroscope_send {
 	const char *id;
 	const struct pyroscope_shape_options *options;
 	bool is_indexed;		/* series are numbered as the sets are: no sample attribute splits them */
+	bool numbers_all;		/* the server tells the number of each that failed, not 0 for any */
 	struct metric *old, *early, *refused, *attributes;
 	/* Refused as a whole, one after another; when it is too often, nothing is cut until then. */
 	u32 refusals;

@@ -13,7 +13,7 @@ import harness
 import backend
 import forged
 import relay
-from pyroscope_fake import Pyroscope, Refused, invalid
+from pyroscope_fake import OldPyroscope, Pyroscope, Refused, invalid
 
 TAP = harness.TAP
 SENT = "otelcol_exporter_sent_profile_samples"
@@ -136,9 +136,9 @@ def settled(wick, host, seconds=20):
               f"sent {wick.metric(SENT)}, failed {wick.metric(FAILED)} of {host.samples}: {wick.said()[-500:]}")
 
 
-def passes(name, protocol, host, failed=0, script=None, per_series=None, extensions=None, **options):
+def passes(name, protocol, host, failed=0, script=None, per_series=None, extensions=None, server=Pyroscope, **options):
     """The request through wick, to the fake: what it got. Of samples that were joined, a part counts as its share."""
-    with Pyroscope(script, per_series) as behind:
+    with server(script, per_series) as behind:
         with running(protocol, port_of(behind, protocol), extensions, **options) as (wick, send):
             TAP.check(f"{name}: wick takes it", send(host))
             settled(wick, host)
@@ -217,21 +217,30 @@ def services(_):
 
 # ---- What is refused ---------------------------------------------------------------------------
 
-def refuse_app(series):
-    if series.labels["service_name"] == "unknown_service:app":
-        raise invalid("label value is not good enough")
+def refuse_other(series):
+    if series.labels["service_name"] == "unknown_service:other":
+        raise invalid("invalid_argument: label value is not good enough")
 
 
 def one_is_bad(protocol):
     """The others were taken by the same request: they are not sent again."""
     host = usual()
     name = f"one bad series, {protocol}"
-    behind, said, metrics = passes(name, protocol, host, failed=120, per_series=refuse_app)
-    del host.stacks["unknown_service:app"]
+    behind, said, metrics = passes(name, protocol, host, failed=40, per_series=refuse_other)
+    del host.stacks["unknown_service:other"]
     check_contents(name, behind, host)
     TAP.check(f"{name}: one request", len(behind.requests) == 1, str(len(behind.requests)))
     reasons = {labels["reason"]: value for series, labels, value in metrics if series == DROPPED}
-    TAP.check(f"{name}: counted and told", abs(reasons.get("refused") - 120) <= 6 and "not good enough" in said, str(reasons) + said)
+    TAP.check(f"{name}: counted and told", abs(reasons.get("refused") - 40) <= 2 and "not good enough" in said, str(reasons) + said)
+
+
+def does_not_say_which(protocol):
+    """Before 2.2: what came before the bad one is sent again, to be taken for a copy; what came behind it is not lost."""
+    host = usual()
+    name = f"a server before 2.2, {protocol}"
+    behind, said, _ = passes(name, protocol, host, failed=40, per_series=refuse_other, server=OldPyroscope)
+    TAP.check(f"{name}: all others arrive", behind.services() == {"unknown_service:app", "shop"}, str(behind.services()))
+    TAP.check(f"{name}: the log says why", "not good enough" in said, said[-300:])
 
 
 def whole_is_refused(protocol):
@@ -343,6 +352,8 @@ def main():
     for protocol in PROTOCOLS:
         for run in (contents, large, many, ages, one_is_bad, whole_is_refused, refuses_everything, limited, faults, slow):
             relay.guarded(f"{run.__name__}, {protocol}", run, protocol)
+    for protocol in ("otlp_http", "otlp_grpc"):
+        relay.guarded(f"does_not_say_which, {protocol}", does_not_say_which, protocol)
     for run in (services, refused):
         relay.guarded(run.__name__, run, None)
     TAP.end()

@@ -391,6 +391,17 @@ class Pyroscope(backend.Backend):
         return [key for key, count in self.times.items() if count > 1]
 
 
+class OldPyroscope(Pyroscope):
+    """Before 2.2, by OTLP: one series after another, until one fails; each has the number 0, and the status says nothing."""
+
+    def push(self, found):
+        for series in found:
+            try:
+                super().push([series])
+            except Refused as error:
+                raise Refused(500, "UNKNOWN", str(error)) from error
+
+
 class Handler(backend.HttpHandler):
     def do_POST(self):
         raw = self.body()
