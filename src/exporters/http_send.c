@@ -107,7 +107,7 @@ static int begin(void *arg, struct send *send)
 	r = http->ops->make(http->self, send_batch(send), &flight->request);
 	if (r == -E2BIG || r == -EBADMSG) {
 		(void)snprintf(result.reason, sizeof(result.reason), "it cannot be encoded: %s",
-			       r == -E2BIG ? "it is larger than 64 MiB" : strerror(-r));
+			       r == -E2BIG ? "it is too large" : strerror(-r));
 		flight_free(flight);
 		sender_done(send, &result);
 		return 0;

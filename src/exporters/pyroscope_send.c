@@ -260,18 +260,28 @@ static struct batch *pick(const struct profile *profile, const u8 *bits, u32 cou
 	return batch;
 }
 
-/* Some were taken: the others are dropped, or tried again. True: that is all. */
+/* Some were taken: the others are dropped, or tried again. True: that is all; else the result says how it goes on. */
 static bool end_in_part(struct pyroscope_send *self, struct send *send, const struct profile *profile,
 			const struct pyroscope_answer *answer, struct send_result *result)
 {
 	u64 samples = send_samples(send), all = batch_samples(send_batch(send)), failed, limited;
 	_cleanup_(batch_unrefp) struct batch *bad = pick(profile, answer->refused, answer->refused_count);
-	struct batch *later = pick(profile, answer->limited, answer->limited_count);
+	_cleanup_(batch_unrefp) struct batch *later = pick(profile, answer->limited, answer->limited_count);
 
+	/* Without memory all of it is tried again: nothing is taken to be sent that was not. */
+	if ((answer->refused_count && !bad) || (answer->limited_count && !later)) {
+		result->outcome = SEND_RETRY;
+		return false;
+	}
 	failed = bad ? share(samples, batch_samples(bad), all) : 0;
 	limited = later ? share(samples, batch_samples(later), all) : 0;
+	metric_add(self->refused, failed);
+	/* None was taken: the sender tells, and is not well. */
+	if (bad && batch_samples(bad) == all) {
+		result->outcome = SEND_PERMANENT;
+		return false;
+	}
 	if (failed) {
-		metric_add(self->refused, failed);
 		log_error(self->id, "dropped %llu samples of %u series: %s", failed, answer->refused_count,
 			  result->reason);
 	}
@@ -280,7 +290,7 @@ static bool end_in_part(struct pyroscope_send *self, struct send *send, const st
 		return true;
 	}
 	result->outcome = SEND_RETRY;
-	sender_shrink(send, (struct send_piece){ later, limited }, samples - failed - limited, failed);
+	sender_shrink(send, (struct send_piece){ TAKE(later), limited }, samples - failed - limited, failed);
 	return false;
 }
 
