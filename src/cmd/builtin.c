@@ -96,18 +96,23 @@ static void put_endpoint(struct buf *yaml, const char *before, const char *liste
 	put_quoted(yaml, listen);
 }
 
+static unsigned long long hours_or_default(const struct retention *retention)
+{
+	return retention->hours ? retention->hours : 7 * 24;
+}
+
 static void put_store(const struct builtin_options *options, const struct retention *retention, struct buf *yaml)
 {
 	put_endpoint(yaml, "\nexporters:\n  store:\n    path: ",
 		     options->store_path ? options->store_path : "/var/lib/wick");
-	buf_addf(yaml, "\n    max_age: %lluh\n    max_size_mib: %llu\n", retention->hours ? retention->hours : 7 * 24,
+	buf_addf(yaml, "\n    max_age: %lluh\n    max_size_mib: %llu\n", hours_or_default(retention),
 		 retention->mib ? retention->mib : 1024);
 }
 
 static void put_clickhouse(const struct builtin_options *options, const struct retention *retention, struct buf *yaml)
 {
 	put_endpoint(yaml, "\nexporters:\n  clickhouse:\n    endpoint: ", options->clickhouse);
-	buf_addf(yaml, "\n    ttl: %lluh\n", retention->hours);
+	buf_addf(yaml, "\n    ttl: %lluh\n", hours_or_default(retention));
 }
 
 static int refuse(char error[OPTIONS_ERROR_MAX], const char *sentence)

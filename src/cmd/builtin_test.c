@@ -44,6 +44,12 @@ TEST(builtin_configuration_with_clickhouse_writes_to_it_and_shows_it)
 	STREQ(config_get(config_get(exporters, "clickhouse"), "ttl")->text, "720h");
 	STREQ(config_get(config_get(page, "clickhouse"), "endpoint")->text, "http://ch:8123");
 	config_free(config);
+	/* A week, where nothing is said, as in a store of its own. */
+	options.builtin.retention = NULL;
+	EQ(config_options_load(&options, &config, &errors), 0);
+	exporters = config_get(config->root, "exporters");
+	STREQ(config_get(config_get(exporters, "clickhouse"), "ttl")->text, "168h");
+	config_free(config);
 	config_errors_done(&errors);
 }
 
