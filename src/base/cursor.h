@@ -19,7 +19,9 @@ struct cursor {
 
 static inline struct cursor cursor_of(const void *at, size_t bytes)
 {
-	return (struct cursor){ at, (const uint8_t *)at + bytes, false };
+	const uint8_t *first = at;
+
+	return (struct cursor){ first, bytes ? first + bytes : first, false };	/* of nothing, at may be NULL */
 }
 
 static inline size_t cursor_left(const struct cursor *c)
