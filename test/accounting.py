@@ -23,8 +23,9 @@ TOLERANCE = 0.02
 STEAL_LIMIT = 0.01
 TRIES = 3
 ROOTED_SHARE = 0.95
-LOST_PER_PROCESS = 0.05
 SHORT_PROCESSES = 160
+LOST_PER_PROCESS = 0.05     # the promise, which bench/ measures
+LOST_LIMIT = LOST_PER_PROCESS + 2 * (LOST_PER_PROCESS / SHORT_PROCESSES)**0.5   # ... and what chance adds to so few
 FILES = 300
 
 EXEC = re.compile(r"execve|begin_new_exec|load_elf_binary")
@@ -182,7 +183,7 @@ def short(tap):
         # Totals differ by half a period for each process, either way: too coarse for this.
         classes, rootless = classify(tap, "short", loaded[0])
         lost = classes["not rooted"] / SHORT_PROCESSES
-        if not tap.check("accounting samples without their stack, for each new process", lost <= LOST_PER_PROCESS, f"{lost:.3f}"):
+        if not tap.check("accounting samples without their stack, for each new process", lost <= LOST_LIMIT, f"{lost:.3f}"):
             show_rootless(tap, rootless)
 
 
