@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 from common import ROOT, Recording
-from runtime_profile import Stacks, Victim, check_real, record_beside
+from runtime_profile import Stacks, Victim, check_most, check_real, record_beside
 
 KIND = "go"
 VICTIMS = os.path.join(ROOT, "test", "victims", "go")
@@ -161,10 +161,7 @@ def check_split(tap, name, stacks):
                 right += count
             else:
                 wrong[f"{frame.name} {frame.file}:{frame.line}"] += count
-    total = right + sum(wrong.values())
-    tap.check(f"{name}: lines of callers", total and right / total >= EXACT, f"{right} of {total}")
-    for text, count in wrong.most_common(3):
-        tap.note(f"{count} {text}")
+    check_most(tap, f"{name}: lines of callers", right, wrong, EXACT)
     for function, wanted in (("main.a", 60), ("main.b", 30), ("main.c", 10)):
         share = 100 * totals[function] / max(1, totals["main.split"])
         tap.check(f"{name}: share of {function}", abs(share - wanted) <= SHARE_POINTS, f"{share:.1f} %")
@@ -184,11 +181,8 @@ def check_chain(tap, name, stacks, pattern):
         if wanted.fullmatch(text):
             good += count
         elif count:
-            bad[text] += count
-    total = good + sum(bad.values())
-    tap.check(f"{name}: every frame, in order", total > 50 and good / total >= EXACT, f"{good} of {total}")
-    for text, count in bad.most_common(3):
-        tap.note(f"{count} {text[:150]} ... {text[-150:]}")
+            bad[f"{text[:150]} ... {text[-150:]}"] += count
+    check_most(tap, f"{name}: every frame, in order", good, bad, EXACT, least=51)
 
 
 def check_whole(tap, name, stacks):
@@ -196,10 +190,7 @@ def check_whole(tap, name, stacks):
     for frames, count, _ in stacks.all:
         if count and frames and frames[0].name not in ROOTS:
             bad[";".join(f.name for f in frames)[:200]] += count
-    total, good = stacks.count, stacks.count - sum(bad.values())
-    tap.check(f"{name}: whole stacks", total and good / total >= EXACT, f"{good} of {total}")
-    for text, count in bad.most_common(3):
-        tap.note(f"{count} {text}")
+    check_most(tap, f"{name}: whole stacks", stacks.count - sum(bad.values()), bad, EXACT)
 
 
 def run_scenario(tap, name, path, scenario, samples):

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 from common import BUILD, ROOT, ROOTS, Recording
+from runtime_profile import check_most
 
 VERSION = "17"
 VERSIONS = ["8", "11", "17", "21", "25"]
@@ -163,10 +164,7 @@ def check_lines(tap, name, stacks):
                 right += stack.count
             else:
                 wrong[f"{frame_name}:{line}"] += stack.count
-    total = right + sum(wrong.values())
-    tap.check(f"{name}: lines", total and right / total >= EXACT, f"{right} of {total} frames")
-    for text, count in wrong.most_common(5):
-        tap.note(f"{count} {text}")
+    check_most(tap, f"{name}: lines", right, wrong, EXACT)
 
 
 def inclusive(stacks):

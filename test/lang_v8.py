@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 from common import RATE_HZ, ROOT
-from runtime_profile import Victim, record_beside
+from runtime_profile import Victim, check_most, record_beside
 
 KIND = "v8js"
 VICTIM = os.path.join(ROOT, "test", "victims", "v8", "victim.js")
@@ -101,10 +101,7 @@ def check_lines(tap, name, stacks):
                 right += count
             else:
                 wrong[f"{frame.name} {frame.file}:{frame.line}"] += count
-    total = right + sum(wrong.values())
-    tap.check(f"{name}: files and lines of callers", total and right / total >= EXACT, f"{right} of {total}")
-    for text, count in wrong.most_common(3):
-        tap.note(f"{count} {text}")
+    check_most(tap, f"{name}: files and lines of callers", right, wrong, EXACT)
 
 
 def judged(folder):

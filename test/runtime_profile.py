@@ -142,6 +142,14 @@ def record_beside(victim, samples, kind, during=None, settle_ns=0):
     return recording, Stacks(recording.profile(), victim.pid, kind, settle_ns)
 
 
+def check_most(tap, name, good, bad, share, least=1):
+    """Whether that share of what was counted is good, of at least so many; `bad` counts the rest by what it was."""
+    total = good + sum(bad.values())
+    tap.check(name, total >= least and good / total >= share, f"{good} of {total}, {100 * good / max(1, total):.2f} %")
+    for text, count in bad.most_common(3):
+        tap.note(f"{count} {text}")
+
+
 def is_named(frame):
     return frame.name and "+0x" not in frame.name and not frame.name.startswith("[")
 
@@ -168,8 +176,4 @@ def check_real(tap, name, command, cwd=None):
         else:
             shown = (unnamed or frames or [None])[0]
             bad[f"{sample.executable} {end} {shown.name if shown else ''}"] += sample.count
-    total = good + sum(bad.values())
-    tap.check(f"{name}: whole and named", total > 500 and good / total >= REAL,
-              f"{100 * good / max(1, total):.2f} % of {total}")
-    for text, count in bad.most_common(3):
-        tap.note(f"{count} {text}")
+    check_most(tap, f"{name}: whole and named", good, bad, REAL, least=501)

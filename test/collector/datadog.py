@@ -9,11 +9,9 @@ import email
 import email.policy
 import gzip
 import http.client
-import http.server
 import json
 import os
 import signal
-import socketserver
 import ssl
 import subprocess
 import sys
@@ -68,36 +66,14 @@ def unpack(raw):
     return gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Handler(backend.HttpHandler):
     timeout = 60
-
-    def log_message(self, *_):
-        pass
 
     def address_string(self):
         return "somebody"
 
     def do_POST(self):
-        self.server.owner.take(self, body_of(self))
-
-
-def body_of(handler):
-    if "chunked" not in handler.headers.get("transfer-encoding", ""):
-        return handler.rfile.read(int(handler.headers["content-length"]))
-    raw = b""
-    while size := int(handler.rfile.readline().split(b";")[0], 16):
-        raw += handler.rfile.read(size)
-        handler.rfile.readline()
-    handler.rfile.readline()
-    return raw
-
-
-class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_):
-        """Connections break here by design."""
+        self.server.owner.take(self, self.body())
 
 
 class Fake:
@@ -108,7 +84,7 @@ class Fake:
         self.script, self.count, self.lock = script, 0, threading.Lock()
         self.taken, self.read, self.broken = [], [], []
         self.port = harness.free_port()
-        self.server = Server(("127.0.0.1", self.port), Handler)
+        self.server = backend.HttpServer(("127.0.0.1", self.port), Handler)
         self.server.owner = self
         if folder:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -206,32 +206,6 @@ fi
 
 # ---- A program of this machine: perf names its functions and shows their code
 
-cat >"$WORK/hot.c" <<'END'
-#include <stdio.h>
-
-static inline unsigned mix(unsigned x)
-{
-	for (int i = 0; i < 50; i++)
-		x = x * 1103515245u + 12345u + (x >> 7);
-	return x;
-}
-
-__attribute__((noinline)) unsigned work(unsigned n)
-{
-	unsigned sum = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		sum += mix(i + sum);
-	return sum;
-}
-
-int main(void)
-{
-	printf("%u\n", work(20000000));
-	return 0;
-}
-END
-
 # Stacks as folded lines without the process, sorted; both sides name what is in the program.
 stacks_of_program() {
 	sed -n 's/^.*;\(main;work\(;mix\)\?\)\( .*\)$/\1/p' | sort | uniq -c
@@ -261,7 +235,7 @@ if ! is_root; then
 	skip "perf annotate shows code" not root: this machine cannot be profiled
 	finish
 fi
-check "a program is built" gcc -O2 -g -Wl,--build-id -o "$WORK/hot" "$WORK/hot.c"
+check "a program is built" gcc -O2 -g -Wl,--build-id -o "$WORK/hot" test/peers/hot.c
 check "wick records it" "$WICK" record -q -F 997 -o "$WORK/hot.otlp" -- "$WORK/hot"
 check "it becomes perf.data" "$WICK" convert "$WORK/hot.otlp" "$WORK/hot.data"
 check "stacks are the same, with what is inlined" inlines_are_frames

@@ -83,31 +83,6 @@ func main() {
 	fmt.Println(sum)
 }
 END
-cat >"$WORK/hot.c" <<'END'
-#include <stdio.h>
-
-static inline unsigned mix(unsigned x)
-{
-	for (int i = 0; i < 50; i++)
-		x = x * 1103515245u + 12345u + (x >> 7);
-	return x;
-}
-
-__attribute__((noinline)) unsigned work(unsigned n)
-{
-	unsigned sum = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		sum += mix(i + sum);
-	return sum;
-}
-
-int main(void)
-{
-	printf("%u\n", work(20000000));
-	return 0;
-}
-END
 
 # A call through an interface becomes one of the type that was seen, which go build does by a profile alone.
 go_uses_it() {
@@ -135,7 +110,7 @@ llvm_counts_alike() {
 }
 
 clang_uses_it() {
-	clang -O2 -g -fprofile-sample-use="$WORK/hot.prof" -Rpass-analysis=sample-profile -c -o "$WORK/hot.o" "$WORK/hot.c" 2>&1 |
+	clang -O2 -g -fprofile-sample-use="$WORK/hot.prof" -Rpass-analysis=sample-profile -c -o "$WORK/hot.o" test/peers/hot.c 2>&1 |
 		grep 'Applied [0-9]* samples from profile'
 }
 
@@ -154,7 +129,7 @@ else
 	skip "go build -pgo uses the profile" no Go
 fi
 if command -v clang >/dev/null && command -v llvm-profdata >/dev/null; then
-	check "clang builds a program" clang -O2 -g -o "$WORK/hot-c" "$WORK/hot.c"
+	check "clang builds a program" clang -O2 -g -o "$WORK/hot-c" test/peers/hot.c
 	check "wick records it" record "$WORK/hot-c.otlp" "$WORK/hot-c"
 	check "llvm-profdata counts as wick does" llvm_counts_alike
 	check "clang uses the profile" clang_uses_it
