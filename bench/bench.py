@@ -33,7 +33,6 @@ HZ = 97
 IDLE_HZ = 20
 STARTS = 5
 MIB = 1 << 20
-OTEL, OTEL_REASON = otel_agent.get()
 
 
 class Load:
@@ -111,8 +110,8 @@ def steady_bpftrace(work, result):
     result.add("maps_mib", run.map_bytes / MIB)
 
 
-def steady_otel(_, result):
-    with otel_agent.OtelAgent(OTEL, HZ) as agent:
+def steady_otel(command, result):
+    with otel_agent.OtelAgent(command, HZ) as agent:
         run = measure.over(agent.process, WARM, WINDOW)
     samples = sum(profiles.Otlp(p.data).samples_between(run.start_unix_ns, run.end_unix_ns) for p in agent.profiles())
     if not samples:
@@ -180,10 +179,13 @@ def main():
         sys.exit("bench: needs root (BPF statistics, profiles of all processes)")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the load ends with us
     results = {name: measure.Result() for name in ("wick", "otel", "perf", "bpftrace")}
-    tools = [("wick", steady_wick), ("otel", steady_otel), ("perf", steady_perf), ("bpftrace", steady_bpftrace)]
-    tools = [(name, run) for name, run in tools if name == "wick" or (OTEL if name == "otel" else shutil.which(name))]
-    if not OTEL:
-        progress("without the OTel profiler: " + OTEL_REASON)
+    tools = [("wick", steady_wick)]
+    tools += [(name, run) for name, run in (("perf", steady_perf), ("bpftrace", steady_bpftrace)) if shutil.which(name)]
+    otel, reason = otel_agent.get()
+    if otel:
+        tools.append(("otel", lambda _, result: steady_otel(otel, result)))
+    else:
+        progress("without the OTel profiler: " + reason)
     wick = results["wick"]
     with tempfile.TemporaryDirectory(prefix="wick-bench-") as work, measure.bpf_stats():
         load = Load(work)

@@ -14,6 +14,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 
+import lang_go  # noqa: E402
 import lang_hotspot  # noqa: E402
 import lang_v8  # noqa: E402
 import otel_agent  # noqa: E402
@@ -36,9 +37,9 @@ GO_ROOTS = ("runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.mcall
 
 
 def chain_of_go(folder):
-    path = os.path.join(folder, "chain")
-    subprocess.run(["go", "build", "-ldflags=-checklinkname=0", "-o", path, "./chain"], check=True, capture_output=True,
-                   cwd=os.path.join(ROOT, "test", "victims", "go"), env={**os.environ, "GOFLAGS": "-buildvcs=false"})
+    path, reason = lang_go.build(folder, "go", "chain", ["-ldflags=-checklinkname=0"])
+    if not path:
+        raise OSError(reason)
     return [path, "600s"]
 
 
