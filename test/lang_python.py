@@ -37,16 +37,24 @@ SCENARIOS = {
     "passing": ("passing [* <module> [> made [> spin]]]", {"made": None}),
     "threads": (None, {"spin": None}),
     "subinterpreter": (None, {"sub": None}),
+    "subinterpreters": (None, {"sub": None}),
     "arrays": ("arrays [* element [> spin]]", {"element": None}),
     "products": ("products [? .*]", {"products": None}),
     "switching": (None, {"green": None}),
+    "nesting": (None, {"green": None}),
+    "events": (None, {"green": None}),
 }
 # Without main() above: a thread begins by itself, and a greenlet has its own stack.
 OTHER = {
     "threads": "Thread._bootstrap > Thread._bootstrap_inner ? Thread.run ? (thread_0|thread_1) [> spin]",
-    "switching": "(<module>;main;)?.*switching.<locals>.run [> green [> spin]]",
+    "switching": "(<module> > main > switching|switching.<locals>.run [> green [> spin]])",
+    "nesting": "(<module> > main > nesting(;(\\*|deep))*|nesting.<locals>.leaf [> green [> spin]]|"
+               "nesting.<locals>.branch [> green [> spin]](;(\\*|deep))*)",
+    "events": "(<module> > main > events.*|Hub.run.*|events.<locals>.worker [> green [> spin]](;(\\*|sleep))*)",
     # Frames of an interpreter say nothing of the one that has started it.
     "subinterpreter": "(<module> > main > subinterpreter * )?<module> [> sub]",
+    # Before 3.12 they share a lock; one that waits for it is known by the functions that have started it.
+    "subinterpreters": "(Thread._bootstrap.*subinterpreter|<module> [> sub])",
 }
 
 
@@ -60,7 +68,7 @@ class Python:
         self.version = tuple(int(n) for n in version.split("."))
         self.root = root
         self.command = ["chroot", root, f"/usr/bin/python{version}", "-s", "/tmp/victim.py"]
-        self.environment = {"PATH": "/usr/sbin:/usr/bin", "PYTHONPATH": "/modules", "LANG": "C.UTF-8",
+        self.environment = {"PATH": "/usr/sbin:/usr/bin", "PYTHONPATH": "/modules:/gevent", "LANG": "C.UTF-8",
                             "OPENBLAS_NUM_THREADS": "1"}
         shutil.copy(VICTIM, os.path.join(root, "tmp", "victim.py"))
 

@@ -6,6 +6,7 @@
 #include "exe/cfi.h"
 #include "exe/elf.h"
 #include "exe/functions.h"
+#include "exe/symtab.h"
 #include "exe/x86_insn.h"
 
 /* An entry point without FDE is a few instructions of assembly. */
@@ -59,6 +60,17 @@ static const struct trampoline {
 	{ EM_X86_64, 7, { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 } },			/* mov $15,%eax; syscall */
 	{ EM_AARCH64, 8, { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 } },	/* mov x8, #139; svc #0 */
 };
+
+/*
+ * The first function of a greenlet (2, 3). It was called, but from the stack of another greenlet, which has changed
+ * since: what lies above is pieces of others.
+ */
+static const char *const roots[] = {
+	"_ZN8greenlet12UserGreenlet15inner_bootstrapEP9_greenletP7_object",
+	"_ZN8greenlet12UserGreenlet15inner_bootstrapERNS_4refs14_OwnedGreenletI9_greenletXadL_ZNS1_15GreenletCheckerEPv"
+	"EEEERNS1_14OwnedReferenceI7_objectXadL_ZNS1_11NoOpCheckerES4_EEEE",
+};
+#define ROOTS_COUNT (sizeof(roots) / sizeof(roots[0]))
 
 const struct unwind_rule *known_rule(u16 machine, enum known_rule known)
 {
@@ -239,6 +251,24 @@ static void add_entry(const struct exe *exe, struct functions *functions, struct
 	}
 }
 
+static void mark_roots(const struct exe *exe, struct functions *functions)
+{
+	struct symtab_wanted wanted[ROOTS_COUNT] = { 0 };
+
+	for (u32 i = 0; i < ROOTS_COUNT; i++)
+		wanted[i].name = roots[i];
+	if (!symtab_find(exe, SHT_DYNSYM, wanted, ROOTS_COUNT))
+		return;
+	for (u32 i = 0; i < ROOTS_COUNT; i++) {
+		struct function *function = wanted[i].found ? functions_find(functions, wanted[i].ea) : NULL;
+
+		if (function && function->start_ea == wanted[i].ea) {
+			function->source = FUNCTION_KNOWN;
+			function->ref = KNOWN_END;
+		}
+	}
+}
+
 static void add_plt(const struct exe *exe, struct functions *ret)
 {
 	struct exe_section s;
@@ -292,6 +322,7 @@ void known_fill(const struct exe *exe, bool has_tables, struct functions *functi
 	scan_gaps(exe, functions, add_trampolines, &known);
 	if (!go)
 		add_entry(exe, functions, &entry);
+	mark_roots(exe, functions);
 	add_plt(exe, &plt);
 	add_text(exe, go, has_functions, &text);
 	functions_fill(&known, &entry);

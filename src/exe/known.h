@@ -8,6 +8,7 @@
  *    sigcontext: r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip; on
  *    arm64 x0-x30, sp, pc;
  *  - the entry point of a program: nobody called it;
+ *  - the first function of a greenlet, above which the stack is another's;
  *  - .plt, for which not every linker writes an FDE;
  *  - the text of a Go older than the tables we read, which keeps frame pointers;
  *  - the arm64 vDSO of kernels that strip its .eh_frame.

@@ -7,6 +7,7 @@
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
 #include "forge_cfi.h"
+#include "forge_symbols.h"
 #include "test.h"
 
 #define TEXT 0x1000
@@ -127,6 +128,27 @@ TEST(known_trampolines_are_found_where_nothing_has_an_fde)
 		EQ(kind_at(rows, TEXT + 0x110 + table[i].len), RULE_NONE);
 		EQ(kind_at(rows, TEXT + 0xff0), RULE_SIGNAL);
 		EQ(rows_find(rows, TEXT + 0x110)->cfa_off, table[i].off);
+		free(rows);
+	}
+}
+
+TEST(known_first_function_of_a_greenlet_is_the_end)
+{
+	static const struct sym syms[] = {
+		{ "_ZN8greenlet12UserGreenlet13g_initialstubEPv", TEXT + 0x80, 0x40, STT_FUNC, STB_GLOBAL },
+		{ "_ZN8greenlet12UserGreenlet15inner_bootstrapEP9_greenletP7_object", TEXT + 0x40, 0x40, STT_FUNC,
+		  STB_GLOBAL },
+	};
+
+	for (u64 start = TEXT + 0x30; start <= TEXT + 0x40; start += 0x10) {
+		_cleanup_(forge_done) struct forge f;
+		struct rows *rows;
+
+		forge_text(&f, EM_X86_64);
+		forge_function(&f, NULL, start, 0x50);
+		forge_symbols(&f, ".dynsym", SHT_DYNSYM, syms, 2);
+		rows = compile_forge(&f);
+		EQ(kind_at(rows, TEXT + 0x41), start == TEXT + 0x40 ? RULE_END : RULE_CFA);
 		free(rows);
 	}
 }

@@ -113,10 +113,20 @@ python_into() {
 	esac
 }
 
-# A root to chroot into, with /usr/bin/pythonVERSION, and numpy and greenlet in /modules.
+gevent_into() {
+	case $1 in
+	3.8) python_modules "$1" "$dir" gevent==24.2.1 zope.interface==7.2 zope.event==5.0 ;;
+	3.9) python_modules "$1" "$dir" gevent==25.9.1 zope.interface==8.0.1 zope.event==5.1.1 ;;
+	*) python_modules "$1" "$dir" gevent==25.9.1 zope.interface==8.1.1 zope.event==5.1.1 ;;
+	esac
+}
+
+# A root to chroot into, with /usr/bin/pythonVERSION, numpy and greenlet in /modules, gevent in /gevent.
 python() {
 	once "$cache/python/$1" python_into "$1"
-	echo "$dir"
+	root=$dir
+	once "$root/gevent" gevent_into "$1"
+	echo "$root"
 }
 
 pyspy_into() {

@@ -222,6 +222,14 @@ def subinterpreter():
     run(_interpreters.create(), SUB)  # -> <module>
 
 
+def subinterpreters():
+    """At once, from 3.12 on: each has a lock of its own."""
+    started = [threading.Thread(target=subinterpreter) for _ in range(3)]
+    for thread in started:
+        thread.start()
+    started[0].join()
+
+
 def element(x):
     return x + spin(200) * 0  # -> spin
 
@@ -259,6 +267,44 @@ def switching():
         two.switch()
 
 
+def deep(n, what):
+    """Calls it from further down the C stack."""
+    return list(map(deep, [n - 1], [what])) if n else what()
+
+
+def nesting():
+    """Greenlets that start greenlets, each gone on with from another place of the stack than where it has begun."""
+    import greenlet
+
+    def leaf():
+        while True:
+            green()  # -> green
+            greenlet.getcurrent().parent.switch()
+
+    def branch():
+        child = greenlet.greenlet(leaf)
+        while True:
+            green()  # -> green
+            deep(3, child.switch)
+            greenlet.getcurrent().parent.switch()
+
+    one, two = greenlet.greenlet(branch), greenlet.greenlet(branch)
+    for n in itertools.cycle((2, 7, 0, 5, 3)):
+        deep(n, one.switch)
+        deep(n, two.switch)
+
+
+def events():
+    import gevent
+
+    def worker():
+        while True:
+            green()  # -> green
+            gevent.sleep(0)
+
+    gevent.joinall([gevent.spawn(worker) for _ in range(4)])
+
+
 def corrupt():
     """Spoils, at random, what it never looks at itself but a profiler does: lines, names and files of running code."""
     import random
@@ -274,7 +320,8 @@ def corrupt():
         ctypes.memset(code + where, rng.randrange(256), 1)
 
 
-NEEDS = {"arrays": "numpy", "products": "numpy", "switching": "greenlet"}
+NEEDS = {"arrays": "numpy", "products": "numpy", "switching": "greenlet", "nesting": "greenlet",
+         "events": "gevent"}
 
 
 def main():
