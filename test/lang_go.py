@@ -58,7 +58,8 @@ INSIDE = {"main.spin", "main.a", "main.b", "main.c", "main.split", "main.down", 
           "main.(*square).area", "runtime.copystack"}
 # Go's own profile leaves out what it calls wrappers, and where a stack ends. SIGPROF that comes with the signal of a
 # preemption is handled behind it, where that signal has just made the goroutine call asyncPreempt().
-UNJUDGED = re.compile(r"runtime\.goexit|runtime\.asyncPreempt|.*\.gowrap\d+|runtime\._.*")
+UNJUDGED = re.compile(
+    r"runtime\.(goexit|asyncPreempt|runOpenDeferFrame|deferCallSave|deferreturn|_.*)|.*\.gowrap\d+")
 
 # How a program may be linked: flags, whether cgo is on, whether it is stripped.
 MODES = {
