@@ -2,11 +2,10 @@
 #include "lang/lang.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "exe/lang_tables.h"
+#include "proc/peek.h"
 
 #define X(number, ID, folder) extern const struct lang_ops folder##_ops;
 LANGS(X)
@@ -142,18 +141,11 @@ int lang_recall(const struct lang_process *process, u32 lang, u64 id_0, u64 id_1
 
 int lang_read(const struct lang_process *process, u64 va, void *to, size_t bytes)
 {
-	struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)va, bytes };
-	ssize_t got;
-
 	if (process->kept)
 		return kept_read(process->kept, va, to, bytes) == (long)bytes ? 0 : -EFAULT;
 	if (process->is_gone)
 		return -ESRCH;
-	got = process_vm_readv((pid_t)process->pid, &here, 1, &there, 1, 0);
-
-	if (got == (ssize_t)bytes)
-		return 0;
-	return got < 0 && errno == ESRCH ? -ESRCH : -EFAULT;
+	return peek_memory(process->peek, peek_process(process->serial), process->pid, va, to, bytes);
 }
 
 u64 lang_read_word(const struct lang_process *process, u64 va)

@@ -18,6 +18,7 @@ struct kept_objects;
 struct kept_key;
 struct lang_names;
 struct maps;
+struct peek;
 struct unwind;
 
 #define LANG_TEXT_MAX 4096	/* bytes of a name or a path; longer ones are cut */
@@ -28,6 +29,7 @@ struct lang_process {
 	u64 serial;			/* never that of another program */
 	const struct maps *maps;	/* its executable mappings, sorted */
 	bool is_gone;			/* its memory is no more, and its pid may be another's */
+	struct peek *peek;		/* how its memory and files are looked at */
 	const struct kept_objects *kept;	/* if not NULL, memory is read from these copies instead */
 	/* Finds what the language's program has kept: 0, or -ENOENT. NULL: nothing is. */
 	int (*recall)(void *arg, const struct kept_key *key, struct kept_objects *ret_kept);
@@ -101,7 +103,7 @@ u32 lang_left_out(const char *tracers);
 
 /*
  * Another process's memory is hostile, and changes while it is read. 0, or -EFAULT if not all of it is there, -ESRCH
- * if the process is gone.
+ * if the process is gone, -ETIMEDOUT or -EBUSY if it lets us wait.
  */
 int lang_read(const struct lang_process *process, u64 va, void *to, size_t bytes);
 

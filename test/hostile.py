@@ -9,17 +9,20 @@ import os
 import random
 import shutil
 import struct
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 
 from common import RATE_HZ, VICTIMS, WICK, Recording, Tap, privileged_or_skip
+from runtime_profile import Stacks
 
 SECONDS = 3
 ENOUGH = SECONDS * RATE_HZ * 9 // 10
 RSS_LIMIT_MIB = 128
 HOSTILE = os.path.join(VICTIMS, "hostile")
+UNFILLED = ["python3", os.path.join(os.path.dirname(os.path.abspath(__file__)), "victims", "python", "unfilled.py")]
 STATIC = os.path.join(VICTIMS, "v-static")
 BROKEN_FILES = 24
 SEED = 20260101
@@ -177,6 +180,28 @@ def replaced_by(folder, name, make_node):
     return ["sh", "-c", f"{path} {SECONDS} >/dev/null & sleep 0.3; mv {path}.new {path}; wait"]
 
 
+def case_unfilled(tap):
+    """A process that lets whoever reads of its memory wait for ever. It outlives the recording; others are named."""
+    victim = subprocess.Popen(UNFILLED, stdout=subprocess.PIPE)
+    try:
+        ready = victim.stdout.readline().split()
+        if not ready:
+            tap.skip("hostile memory that is never there", "the kernel has no userfaultfd, or does not let us have it")
+            return
+        recording = Recording(["-d", str(SECONDS), *(f"-p{pid.decode()}" for pid in ready)], timeout=60).wait()
+        tap.note(recording.said())
+        said = recording.stderr.decode(errors="replace")
+        tap.check("hostile memory that is never there", recording.status == 0 and "processes_unresponsive" in said,
+                  f"status {recording.status}")
+        stacks = Stacks(recording.profile(), int(ready[1]), "cpython")
+        named = sum(count for frames, count, _ in stacks.all if any(f.name == "plain" for f in frames))
+        tap.check("hostile memory leaves others their names", named > 0.5 * stacks.count > 0,
+                  f"{named} of {stacks.count} samples")
+    finally:
+        victim.kill()
+        victim.communicate()
+
+
 def main():
     tap = Tap()
     if not privileged_or_skip(tap, "hostile"):
@@ -214,6 +239,7 @@ def main():
         survive(tap, "65,535 sections", [many, seconds], "^v-sections$", minimum=ENOUGH)
         survive(tap, "500 processes at a time", [HOSTILE, "forks", seconds, "500"], "^hostile$", minimum=500)
         case_broken(tap, folder)
+        case_unfilled(tap)
     tap.end()
 
 

@@ -5,18 +5,17 @@
  * as native ones; here they get names.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "lang/jit/code_table.h"
 #include "lang/jit/jitdump.h"
 #include "lang/jit/perf_map.h"
+#include "lang/jit/piece.h"
 #include "lang/lang.h"
 #include "proc/maps.h"
 
@@ -24,18 +23,15 @@
 #define LOOK_REST 8			/* ... and so many times as long as the last one took */
 #define CHUNK_BYTES (1u << 20)
 #define CHUNK_BYTES_MAX (16u << 20)	/* a record that is longer ends the reading of its file */
-#define FILE_BYTES_MAX (512ll << 20)
 
 /* A file that grows. */
 struct grown {
-	dev_t device;
-	ino_t inode;
-	off_t done;		/* bytes taken */
+	struct piece_file known;
 	bool bad;		/* nothing more is taken of it */
 };
 
 struct jit {
-	u32 pid, inner_pid;	/* as we see it; as it sees itself */
+	u32 inner_pid;		/* as it sees itself */
 	uid_t uid;
 	u64 next_look_ns;
 	struct grown map, dump;
@@ -63,46 +59,43 @@ static u32 inner_pid(u32 pid)
 	return inner ? inner : pid;
 }
 
-/* A file of the process, as it names it: a regular one, that the process itself or root has written. */
-static int open_file(const struct jit *jit, const char *name, struct stat *ret_stat)
+/* What a runtime has added to a file since it was last looked at, by as much as one look takes. */
+static int read_piece(struct jit *jit, const struct lang_process *process, const char *name, struct grown *file,
+		      size_t cap, struct piece *ret_piece)
 {
-	char path[512];
-	int fd;
+	int r = piece_read(process, jit->uid, name, &file->known, cap, ret_piece);
 
-	snprintf(path, sizeof(path), "/proc/%u/root%s", jit->pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, ret_stat) < 0 || !S_ISREG(ret_stat->st_mode) || ret_stat->st_size > FILE_BYTES_MAX ||
-	    (ret_stat->st_uid != jit->uid && ret_stat->st_uid != 0)) {
-		close(fd);
-		return -EPERM;
+	if (r < 0)
+		return r;
+	if (!ret_piece->is_known) {
+		if (file->known.done)
+			code_table_clear(&jit->table);
+		*file = (struct grown){ .known = ret_piece->file };
 	}
-	return fd;
+	return 0;
 }
 
 /* Takes what was added to a file; take() says how many of the bytes it has used. */
-static void read_more(struct jit *jit, int fd, const struct stat *st, struct grown *file,
+static void read_more(struct jit *jit, const struct lang_process *process, const char *name, struct grown *file,
 		      long (*take)(struct jit *jit, struct grown *file, const char *at, size_t bytes))
 {
-	size_t cap = CHUNK_BYTES;
+	size_t cap = file->bad ? 0 : CHUNK_BYTES;	/* only another file in its place is of interest */
+	off_t end = -1;		/* what is written meanwhile is for the next time */
 
-	if (file->inode != st->st_ino || file->device != st->st_dev || st->st_size < file->done) {
-		if (file->done)
-			code_table_clear(&jit->table);
-		*file = (struct grown){ .device = st->st_dev, .inode = st->st_ino };
-	}
-	while (!file->bad && file->done < st->st_size) {
-		_cleanup_(freep) char *chunk = malloc(cap);
-		ssize_t got = chunk ? pread(fd, chunk, cap, file->done) : -1;
-		long used = got > 0 ? take(jit, file, chunk, (size_t)got) : -1;
+	while (end < 0 || file->known.done < end) {
+		_cleanup_(piece_donep) struct piece piece = { 0 };
+		long used;
 
-		if (used > 0) {
-			file->done += used;
-		} else if (used < 0 || cap >= CHUNK_BYTES_MAX) {
-			file->bad = got > 0;
+		if (read_piece(jit, process, name, file, cap, &piece) < 0 || !piece.bytes)
 			return;
-		} else if ((size_t)got < cap) {
+		end = end < 0 ? piece.file_bytes : end;
+		used = take(jit, file, piece.at, piece.bytes);
+		if (used > 0) {
+			file->known.done += used;
+		} else if (used < 0 || cap >= CHUNK_BYTES_MAX) {
+			file->bad = true;
+			return;
+		} else if (piece.bytes < cap) {
 			return;		/* the rest is still being written */
 		} else {
 			cap *= 4;
@@ -120,7 +113,7 @@ static long take_dump(struct jit *jit, struct grown *file, const char *at, size_
 	int header = 0;
 	long used;
 
-	if (!file->done) {
+	if (!file->known.done) {
 		header = jitdump_header(at, bytes);
 		if (header < 0 || (size_t)header > bytes)
 			return -EBADMSG;
@@ -130,23 +123,14 @@ static long take_dump(struct jit *jit, struct grown *file, const char *at, size_
 }
 
 /* Takes what the files tell by now. */
-static void read_files(struct jit *jit)
+static void read_files(struct jit *jit, const struct lang_process *process)
 {
 	char name[64];
-	struct stat st;
-	int fd;
 
 	snprintf(name, sizeof(name), "/tmp/perf-%u.map", jit->inner_pid);
-	fd = open_file(jit, name, &st);
-	if (fd >= 0) {
-		read_more(jit, fd, &st, &jit->map, take_map);
-		close(fd);
-	}
-	fd = jit->dump_path[0] ? open_file(jit, jit->dump_path, &st) : -1;
-	if (fd >= 0) {
-		read_more(jit, fd, &st, &jit->dump, take_dump);
-		close(fd);
-	}
+	read_more(jit, process, name, &jit->map, take_map);
+	if (jit->dump_path[0])
+		read_more(jit, process, jit->dump_path, &jit->dump, take_dump);
 }
 
 /*
@@ -159,7 +143,7 @@ static void jit_look(struct jit *jit, const struct lang_process *process)
 
 	if (process->is_gone || start_ns < jit->next_look_ns)
 		return;
-	read_files(jit);
+	read_files(jit, process);
 	took_ns = monotonic_ns() - start_ns;
 	jit->next_look_ns = start_ns + took_ns + (took_ns * LOOK_REST > LOOK_NS ? took_ns * LOOK_REST : LOOK_NS);
 }
@@ -190,7 +174,6 @@ static int jit_attach(const struct lang_process *process, const struct lang_file
 	jit = calloc(1, sizeof(*jit));
 	if (!jit)
 		return -ENOMEM;
-	jit->pid = process->pid;
 	jit->inner_pid = inner_pid(process->pid);
 	jit->uid = st.st_uid;
 	*ret_state = jit;

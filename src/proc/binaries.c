@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proc/binaries.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/interner.h"
 #include "proc/binary.h"
+#include "proc/mapped_file.h"
 #include "proc/maps.h"
 #include "proc/vdso.h"
 
@@ -39,6 +35,7 @@ struct slot {
 
 struct binaries {
 	struct reader *reader;
+	struct peek *peek;
 	struct arena arena;
 	struct interner keys;
 	u32 *id_of_key;		/* by number of the key */
@@ -48,13 +45,14 @@ struct binaries {
 	struct binaries_stats stats;
 };
 
-int binaries_new(struct reader *reader, struct binaries **ret_binaries)
+int binaries_new(struct reader *reader, struct peek *peek, struct binaries **ret_binaries)
 {
 	struct binaries *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return -ENOMEM;
 	b->reader = reader;
+	b->peek = peek;
 	b->slot_count = 1;	/* id 0 is no binary */
 	arena_init(&b->arena, KEYS_BYTES_MAX);
 	interner_init(&b->keys, &b->arena, KEYS_MAX);
@@ -126,128 +124,17 @@ static struct binary_key key_of_contents(const struct exe_info *info)
 	return key;
 }
 
-static void closedirp(DIR **dir)
+/* Opens and identifies a file, the caller's to close in any case. All processes have the same vDSO: ours serves. */
+static int open_file(struct binaries *b, u32 pid, const struct mapping *m, struct mapped_file *ret_file,
+		     struct exe_info *ret_info)
 {
-	if (*dir)
-		closedir(*dir);
-}
+	int r = m->kind == MAPPING_VDSO ? vdso_open() : mapped_file_open(b->peek, pid, m, ret_file);
 
-/* Opens a path without waking devices or waiting for pipes: only regular files are opened for reading. */
-static int open_regular(int dir_fd, const char *path, u64 resolve)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = resolve };
-	_cleanup_(closep) int fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
-	char self[64];
-	struct stat st;
-	int readable;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	readable = open(self, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return readable < 0 ? -errno : readable;
-}
-
-/* The device is not compared: what the kernel tells of a mapping is the file below an overlay, stat() the overlay's. */
-static bool same_file(const struct mapping *m, int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && st.st_ino == m->inode;
-}
-
-/* The kernel's own link to the mapped file, which also leads to deleted ones. */
-static int open_link(u32 pid, const struct mapping *m)
-{
-	char path[96], start[32];
-	_cleanup_(closedirp) DIR *dir = NULL;
-	struct dirent *entry;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid, m->start_va, m->end_va);
-	fd = open_regular(AT_FDCWD, path, 0);
-	if (fd != -ENOENT)
-		return fd;
-	/* The kernel maps a program whose first segment holds code at its whole length at first, and tells of that. */
-	snprintf(path, sizeof(path), "/proc/%u/map_files", pid);
-	snprintf(start, sizeof(start), "%llx-", m->start_va);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)))
-		if (!strncmp(entry->d_name, start, strlen(start)))
-			return open_regular(dirfd(dir), entry->d_name, 0);
-	return -ENOENT;
-}
-
-/* By its link, else by its name, if that is the same file. */
-static int open_mapping(u32 pid, const struct mapping *m)
-{
-	_cleanup_(closep) int root_fd = -1;
-	char path[64];
-	int fd = open_link(pid, m);
-
-	if (fd >= 0 || fd == -EINVAL)
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%u/root", pid);
-	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	/* A process that is gone had, more often than not, the root that we have. */
-	fd = open_regular(root_fd < 0 ? AT_FDCWD : root_fd, m->path,
-			  root_fd < 0 ? 0 : RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-	if (fd < 0 || same_file(m, fd))
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
-static int open_file(struct binaries *b, u32 pid, const struct mapping *m, struct exe_info *ret_info)
-{
-	int fd = open_mapping(pid, m), r;
-
-	if (fd < 0)
-		return fd;
-	r = reader_identify(b->reader, fd, ret_info);
-	if (r == 0)
-		return fd;
-	close(fd);
-	return r;
-}
-
-/* The root directory of a process, if it is not ours: debug files may lie below it. */
-static int open_foreign_root(u32 pid)
-{
-	char path[64];
-	struct stat theirs, ours;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/root", pid);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &theirs) == 0 && stat("/", &ours) == 0 && theirs.st_dev == ours.st_dev &&
-	    theirs.st_ino == ours.st_ino) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-/* All processes have the same vDSO: a copy of ours serves. */
-static int open_vdso(struct binaries *b, struct exe_info *ret_info)
-{
-	_cleanup_(closep) int fd = vdso_open();
-	int r, taken;
-
-	if (fd < 0)
-		return fd;
-	r = reader_identify(b->reader, fd, ret_info);
 	if (r < 0)
 		return r;
-	taken = fd;
-	fd = -1;
-	return taken;
+	if (m->kind == MAPPING_VDSO)
+		ret_file->fd = r;
+	return reader_identify(b->reader, ret_file->fd, ret_info);
 }
 
 /* Gives a binary its id. The table keeps one reference; on failure it is gone. */
@@ -291,30 +178,41 @@ static bool is_memfd(const struct mapping *m)
 	return !strncmp(m->path, "/memfd:", strlen("/memfd:"));
 }
 
+/* A file that was opened: a known one under another key, or new. Takes what it keeps of the file. */
+static struct binary *binaries_take(struct binaries *b, const struct mapping *m, struct mapped_file *file,
+				    const struct exe_info *info, const struct binary_key *by_contents)
+{
+	struct binary *binary = NULL;
+
+	if (info->build_id_bytes && m->kind != MAPPING_VDSO)
+		binary = binaries_find(b, by_contents);
+	if (binary)
+		return binary;
+	binary = binary_new(file->fd, file->root_fd, m->path, info);
+	if (!binary)
+		return NULL;
+	file->fd = file->root_fd = -1;
+	binary = binaries_add(b, binary);
+	b->stats.opened += binary != NULL;
+	return binary;
+}
+
 /* Opens what is not known yet. It may turn out to be a known file under another key. */
 static struct binary *binaries_open(struct binaries *b, u32 pid, const struct mapping *m, const struct binary_key *key)
 {
+	_cleanup_(mapped_file_closep) struct mapped_file file = { -1, -1 };
 	struct binary_key by_contents;
 	struct binary *binary;
 	struct exe_info info;
-	int fd = m->kind == MAPPING_VDSO ? open_vdso(b, &info) : open_file(b, pid, m, &info);
+	int r = open_file(b, pid, m, &file, &info);
 
-	if (fd < 0) {
-		b->stats.unreadable += fd != -ENOEXEC;
-		b->stats.not_elf += fd == -ENOEXEC;
-		return fd == -ENOEXEC && is_memfd(m) ? NULL : binaries_add_unreadable(b, m);
+	if (r < 0) {
+		b->stats.unreadable += r != -ENOEXEC;
+		b->stats.not_elf += r == -ENOEXEC;
+		return r == -ENOEXEC && is_memfd(m) ? NULL : binaries_add_unreadable(b, m);
 	}
 	by_contents = key_of_contents(&info);
-	binary = info.build_id_bytes && m->kind != MAPPING_VDSO ? binaries_find(b, &by_contents) : NULL;
-	if (binary) {
-		close(fd);
-	} else {
-		binary = binary_new(fd, open_foreign_root(pid), m->path, &info);
-		if (!binary)
-			close(fd);
-		binary = binaries_add(b, binary);
-		b->stats.opened += binary != NULL;
-	}
+	binary = binaries_take(b, m, &file, &info, &by_contents);
 	if (binary) {
 		(void)binaries_set(b, key, binary->id);
 		if (info.build_id_bytes)

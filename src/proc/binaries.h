@@ -18,6 +18,7 @@
 struct binaries;
 struct binary;
 struct mapping;
+struct peek;
 struct reader;
 
 struct binaries_stats {
@@ -30,7 +31,7 @@ struct binaries_stats {
 
 #define BINARIES_OPEN_MAX 16384
 
-int binaries_new(struct reader *reader, struct binaries **ret_binaries);
+int binaries_new(struct reader *reader, struct peek *peek, struct binaries **ret_binaries);
 void binaries_free(struct binaries *binaries);
 DEFINE_CLEANUP(struct binaries *, binaries_free)
 

@@ -13,7 +13,7 @@ static struct binaries *new_table(struct reader **ret_reader)
 	struct binaries *b;
 
 	EQ(reader_start(ret_reader), 0);
-	EQ(binaries_new(*ret_reader, &b), 0);
+	EQ(binaries_new(*ret_reader, NULL, &b), 0);
 	return b;
 }
 

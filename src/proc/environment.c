@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "proc/peek.h"
 
 /* The value of a variable, of len bytes; NULL if the text has none. */
 static const char *find_value(const char *text, size_t bytes, const char *name, size_t *ret_len)
@@ -56,20 +57,16 @@ int environment_pick(const char *text, size_t bytes, const struct environment_na
 	return 0;
 }
 
-int environment_read(u32 tid, const struct environment_names *names, struct environment *ret_environment)
+int environment_read(struct peek *peek, u64 place, u32 tid, const struct environment_names *names,
+		     struct environment *ret_environment)
 {
-	_cleanup_(freep) char *text = malloc(ENVIRONMENT_TEXT_MAX);
+	_cleanup_(freep) char *text = NULL;
 	char path[64];
-	size_t bytes = 0;
-	FILE *file;
+	int bytes;
 
-	if (!text)
-		return -ENOMEM;
 	snprintf(path, sizeof(path), "/proc/%u/environ", tid);
-	file = fopen(path, "re");
-	if (file) {
-		bytes = fread(text, 1, ENVIRONMENT_TEXT_MAX, file);
-		fclose(file);
-	}
-	return environment_pick(text, bytes, names, ret_environment);
+	bytes = peek_text(peek, place, path, ENVIRONMENT_TEXT_MAX, &text);
+	if (bytes == -ENOMEM)
+		return bytes;
+	return environment_pick(text ? text : "", bytes > 0 ? (size_t)bytes : 0, names, ret_environment);
 }

@@ -20,6 +20,8 @@ struct environment_names {
 	u32 count;
 };
 
+struct peek;
+
 /* "NAME=value" one after another, each ended by NUL; text is NULL if there is none. */
 struct environment {
 	char *text;
@@ -31,6 +33,7 @@ int environment_pick(const char *text, size_t bytes, const struct environment_na
 		     struct environment *ret_environment);
 
 /* The same of a process or thread; nothing if it is gone. */
-int environment_read(u32 tid, const struct environment_names *names, struct environment *ret_environment);
+int environment_read(struct peek *peek, u64 place, u32 tid, const struct environment_names *names,
+		     struct environment *ret_environment);
 
 #endif

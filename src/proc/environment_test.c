@@ -45,6 +45,6 @@ TEST(environment_is_nothing_for_a_process_that_is_gone)
 {
 	struct environment e;
 
-	EQ(environment_read(0, &names, &e), 0);
+	EQ(environment_read(NULL, 0, 0, &names, &e), 0);
 	OK(!e.text && !e.bytes);
 }

@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "proc/maps.h"
+#include "proc/peek.h"
 
 #define BUCKETS 4096
 #define COMMAND_LINE_MAX 4096
+#define MAPS_TEXT_MAX (64u << 20)	/* of all mappings of a process, as /proc shows them */
 #define KEEP_EXITED_NS 2000000000ull	/* samples of an ended process may still be on their way */
 
 struct processes {
@@ -316,34 +318,33 @@ static void process_read_comm(struct process *p)
 	fclose(file);
 }
 
-static void process_read_command_line(struct process *p, u32 tid)
+static void process_read_command_line(struct peek *peek, struct process *p, u32 tid)
 {
-	char path[64], text[COMMAND_LINE_MAX];
-	FILE *file;
-	size_t bytes;
+	_cleanup_(freep) char *text = NULL;
+	char path[64];
+	int bytes;
 
 	snprintf(path, sizeof(path), "/proc/%u/cmdline", tid);
-	file = fopen(path, "re");
-	if (!file)
+	bytes = peek_text(peek, peek_process(p->serial), path, COMMAND_LINE_MAX, &text);
+	if (bytes < 0)
 		return;
-	bytes = fread(text, 1, sizeof(text), file);
-	fclose(file);
 	while (bytes && !text[bytes - 1])
 		bytes--;
-	for (size_t i = 0; i < bytes; i++)
+	for (int i = 0; i < bytes; i++)
 		if (!text[i])
 			text[i] = ' ';
-	p->command_line = strndup(text, bytes);
+	p->command_line = strndup(text, (size_t)bytes);
 }
 
 void processes_describe(struct processes *t, struct process *p, u32 tid)
 {
 	if (t->ops.command_lines && !p->command_line)
-		process_read_command_line(p, tid);
+		process_read_command_line(t->ops.peek, p, tid);
 	if (t->ops.environment.count && !p->environment_known) {
 		p->environment_known = true;
 		/* For lack of memory there is none. */
-		(void)environment_read(tid, &t->ops.environment, &p->environment);
+		(void)environment_read(t->ops.peek, peek_process(p->serial), tid, &t->ops.environment,
+				       &p->environment);
 	}
 	if (!p->container_known)
 		process_read_container(p, tid);
@@ -367,6 +368,7 @@ void processes_distrust(struct processes *t)
 static int processes_read_maps(struct processes *t, struct process *p, u32 tid)
 {
 	struct maps *maps = process_own_maps(t, p);
+	_cleanup_(freep) char *text = NULL;
 	char path[64];
 	FILE *file;
 	int r;
@@ -374,7 +376,10 @@ static int processes_read_maps(struct processes *t, struct process *p, u32 tid)
 	if (!maps)
 		return -ENOMEM;
 	snprintf(path, sizeof(path), "/proc/%u/maps", tid);
-	file = fopen(path, "re");
+	r = peek_text(t->ops.peek, peek_process(p->serial), path, MAPS_TEXT_MAX, &text);
+	if (r <= 0)
+		return r;
+	file = fmemopen(text, (size_t)r, "r");
 	if (!file)
 		return -errno;
 	r = maps_read(maps, file);

@@ -20,6 +20,7 @@
 
 struct maps;
 struct mapping;
+struct peek;
 struct processes;
 struct runtime_set;
 
@@ -62,6 +63,7 @@ struct processes_stats {
 /* What a process's end means to the tracer. */
 struct processes_ops {
 	void *arg;
+	struct peek *peek;	/* how processes are looked at */
 	bool command_lines;	/* are to be read */
 	struct environment_names environment;	/* variables that are to be read */
 	void (*maps_gone)(void *arg, struct maps *maps);	/* the last user of installed maps is gone */

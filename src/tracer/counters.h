@@ -58,6 +58,8 @@ struct counter_value {
 	X(FRAMES_ASKED, "language_frames_looked_up", NEUTRAL, "frames of languages that were looked up by name")       \
 	X(FRAMES_UNNAMED, "language_frames_unnamed", SHORT, "frames of languages that could not be named")             \
 	X(NAMES_EVICTED, "language_names_evicted", NEUTRAL, "times the frame names of a process were forgotten")       \
+	X(PEEKS_LATE, "processes_unresponsive", LOSS, "processes and mounts left alone: a look took too long")         \
+	X(PEEKS_REFUSED, "looks_refused", SHORT, "looks at such processes and mounts that were left out")              \
 	X(READER_RESTARTS, "reader_restarts", LOSS, "files set aside because reading them ended the reader process")   \
 	X(READER_TIMEOUTS, "reader_timeouts", LOSS, "files set aside because reading them took too long")              \
 	X(READER_REFUSED, "reader_refused", LOSS, "files not read: no regular file, or too large")

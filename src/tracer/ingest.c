@@ -68,7 +68,7 @@ static void on_process_gone(void *arg, struct process *process)
 int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest **ret_ingest)
 {
 	_cleanup_(ingest_freep) struct ingest *in = calloc(1, sizeof(*in));
-	struct processes_ops ops = { .arg = in, .command_lines = options->command_lines,
+	struct processes_ops ops = { .arg = in, .peek = options->peek, .command_lines = options->command_lines,
 				     .environment = options->environment, .maps_gone = on_maps_gone,
 				     .process_gone = on_process_gone };
 	int r;
@@ -82,6 +82,7 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 		return -ENOMEM;
 	r = installer_new(&(struct installer_options){ .tables = options->tables,
 						       .reader = options->reader,
+						       .peek = options->peek,
 						       .cache_path = options->cache_path,
 						       .langs = options->langs,
 						       .load_lang = options->load_lang,
@@ -314,7 +315,8 @@ static void ingest_unwind(struct ingest *in, struct process *p, const struct tra
 		ingest_install(in, p);
 	process = (struct slice_process){ .map_first = p->maps->installed_first, .map_count = p->maps->installed_count,
 					  .slot = p->maps->slot, .user_va_mask = in->options.user_va_mask,
-					  .may_read = !p->is_gone && !p->exited_ns };
+					  .may_read = !p->is_gone && !p->exited_ns,
+					  .peek = in->options.peek, .serial = p->serial };
 	in->live_stacks += slice_unwind(&in->unwind, in->options.tables, record, &process);
 }
 

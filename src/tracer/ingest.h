@@ -23,6 +23,7 @@
 
 struct ingest;
 struct lang_ops;
+struct peek;
 struct reader;
 struct tables;
 struct window;
@@ -31,6 +32,7 @@ struct ingest_options {
 	struct tables *tables;
 	struct sideband *sideband;
 	struct reader *reader;
+	struct peek *peek;	/* how processes are looked at */
 	const char *cache_path;
 	u32 langs;			/* bit n: language n is wanted */
 	int (*load_lang)(void *arg, u32 lang, const struct lang_ops *ops);	/* puts its program into place */

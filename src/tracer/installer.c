@@ -82,9 +82,10 @@ int installer_new(const struct installer_options *options, struct installer **re
 	if (!in)
 		return -ENOMEM;
 	in->options = *options;
-	r = binaries_new(options->reader, &in->binaries);
+	r = binaries_new(options->reader, options->peek, &in->binaries);
 	if (r == 0)
 		r = runtimes_new(&(struct runtimes_options){ .tables = options->tables,
+							     .peek = options->peek,
 							     .langs = options->langs,
 							     .file = installer_file,
 							     .load = installer_load_lang,

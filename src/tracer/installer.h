@@ -20,6 +20,7 @@ struct lang_ops;
 struct installer;
 struct maps;
 struct process;
+struct peek;
 struct reader;
 struct runtimes;
 struct tables;
@@ -32,6 +33,7 @@ struct installer_stats {
 struct installer_options {
 	struct tables *tables;
 	struct reader *reader;
+	struct peek *peek;	/* how processes are looked at */
 	const char *cache_path;
 	u32 langs;			/* bit n: language n is wanted */
 	int (*load_lang)(void *arg, u32 lang, const struct lang_ops *ops);	/* puts its program into place */

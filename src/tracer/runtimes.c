@@ -76,7 +76,8 @@ static struct runtime_set *set_of(struct runtimes *rt, struct process *p)
 		named_init(&p->runtimes->names);
 	}
 	p->runtimes->process = (struct lang_process){ .pid = p->pid, .serial = p->serial, .maps = p->maps,
-						      .is_gone = p->exited_ns != 0, .recall = rt->options.recall,
+						      .is_gone = p->exited_ns != 0, .peek = rt->options.peek,
+						      .recall = rt->options.recall,
 						      .recall_arg = rt->options.arg };
 	return p->runtimes;
 }

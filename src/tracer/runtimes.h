@@ -16,6 +16,7 @@
 struct lang_file;
 struct lang_ops;
 struct maps;
+struct peek;
 struct process;
 struct runtimes;
 struct tables;
@@ -35,6 +36,7 @@ struct runtimes_stats {
 
 struct runtimes_options {
 	struct tables *tables;
+	struct peek *peek;	/* how processes are looked at */
 	u32 langs;		/* bit n: language n is wanted */
 	/* The language that a binary's file holds, or NULL. */
 	const struct lang_file *(*file)(void *arg, u32 binary_id);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tracer/slice.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lang/lang.h"
+#include "proc/peek.h"
 #include "tracer/tables.h"
 #include "unwind.h"
 
@@ -23,7 +21,7 @@ static __thread struct {
 	u32 pid;
 	struct live {
 		u32 tid;	/* 0: what is beyond the copy is not to be had */
-		int fd;		/* its memory, or -1 until it is needed */
+		bool is_same;	/* it still is where it was */
 		u32 pages_read;
 		u64 page_va;	/* of what is in page; 1: nothing */
 		u8 page[LIVE_PAGE_BYTES];
@@ -52,32 +50,34 @@ static inline const struct unwind_rule *table_rule(u32 index)
 	return tables_rule(slice.tables, index);
 }
 
+static int live_peek(const struct live *live, void *to, u32 bytes, u64 va)
+{
+	return peek_memory(slice.process.peek, peek_process(slice.process.serial), live->tid, va, to, bytes);
+}
+
 /* The process is still where it was if the end of the copy is as it was copied. */
-static int live_open(struct live *live)
+static bool live_is_same(const struct live *live)
 {
 	u32 bytes = slice.bytes < LIVE_CHECK_BYTES ? (u32)slice.bytes : LIVE_CHECK_BYTES;
 	u64 at = slice.bytes - bytes;
 	u8 now[LIVE_CHECK_BYTES];
-	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%u/mem", live->tid);
-	live->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (live->fd < 0 || !bytes || pread(live->fd, now, bytes, (off_t)(slice.start_va + at)) != (ssize_t)bytes ||
-	    memcmp(now, slice.memory + at, bytes))
-		return -1;
-	return 0;
+	return bytes && live_peek(live, now, bytes, slice.start_va + at) == 0 &&
+	       !memcmp(now, slice.memory + at, bytes);
 }
 
 static int live_page(struct live *live, u64 page_va)
 {
 	if (live->page_va == page_va)
 		return 0;
-	if (live->fd < 0 && live_open(live))
+	if (live->tid && !live->is_same)
+		live->is_same = live_is_same(live);
+	if (!live->is_same)
 		live->tid = 0;
 	if (!live->tid || live->pages_read >= SLICE_LIVE_PAGES_MAX)
 		return -1;
 	live->page_va = 1;
-	if (pread(live->fd, live->page, sizeof(live->page), (off_t)page_va) != (ssize_t)sizeof(live->page))
+	if (live_peek(live, live->page, sizeof(live->page), page_va) < 0)
 		return -1;
 	live->page_va = page_va;
 	live->pages_read++;
@@ -121,7 +121,7 @@ static inline u64 strip_pac(struct unwind *u, u64 va)
 /* Of the stack what was copied, or still is the same; of the rest of the process what is there now. */
 static int read_for_runtime(struct unwind *u, void *to, u32 bytes, u64 va)
 {
-	struct lang_process process = { .pid = slice.pid };
+	struct lang_process process = { .pid = slice.pid, .serial = slice.process.serial, .peek = slice.process.peek };
 	u64 at = va - slice.start_va;
 
 	if (va >= slice.start_va && at < slice.bytes + (u64)SLICE_LIVE_PAGES_MAX * LIVE_PAGE_BYTES)
@@ -195,13 +195,11 @@ bool slice_unwind(struct unwind *u, const struct tables *tables, const struct tr
 	slice.process = *process;
 	slice.pid = record->pid;
 	live->tid = process->may_read ? record->tid : 0;
-	live->fd = -1;
+	live->is_same = false;
 	live->pages_read = 0;
 	live->page_va = 1;
 	unwind(u, record);
 	is_live = live->pages_read && u->trace.end == END_COMPLETE;
-	if (live->fd >= 0)
-		close(live->fd);
 	if (live->pages_read && !is_live) {
 		live->tid = 0;
 		unwind(u, record);

@@ -16,6 +16,7 @@
 
 #include "abi.h"
 
+struct peek;
 struct tables;
 struct unwind;
 
@@ -25,6 +26,8 @@ struct slice_process {
 	u32 slot;			/* the first of its runtimes', or 0 */
 	u64 user_va_mask;
 	bool may_read;			/* it still runs, and the same program */
+	struct peek *peek;		/* ... if so */
+	u64 serial;
 };
 
 #define SLICE_LIVE_PAGES_MAX 64

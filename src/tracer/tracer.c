@@ -14,7 +14,9 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/errands.h"
 #include "exe/reader.h"
+#include "proc/peek.h"
 #include "tracer/ingest.h"
 #include "tracer/loader.h"
 #include "trace/window.h"
@@ -31,6 +33,7 @@
 struct tracer {
 	struct loader *loader;
 	struct reader *reader;
+	struct peek *peek;
 	struct sideband *sideband;
 	struct sampler *sampler;
 	struct ingest *ingest;
@@ -125,12 +128,15 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 	if (r < 0)
 		return r;
 	r = sideband_new(&t->sideband);
+	if (r == 0)
+		r = peek_new(ERRANDS_LIMIT_NS, &t->peek);
 	if (r < 0)
 		return r;
 	ingest.tables = loader_tables(t->loader);
 	ingest.user_va_mask = loader_user_va_mask(t->loader);
 	ingest.sideband = t->sideband;
 	ingest.reader = t->reader;
+	ingest.peek = t->peek;
 	ingest.drain = on_drain;
 	ingest.arg = t;
 	r = ingest_new(&ingest, monotonic_ns(), &t->ingest);
@@ -173,6 +179,7 @@ void tracer_free(struct tracer *t)
 	sampler_free(t->sampler);
 	ring_buffer__free(t->ring);
 	ingest_free(t->ingest);
+	peek_free(t->peek);
 	sideband_free(t->sideband);
 	loader_free(t->loader);
 	closep(&t->epoll_fd);
@@ -297,10 +304,13 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 	struct counter_value values[COUNTER_VALUES_MAX];
 	u64 kernel[COUNTER_COUNT], tracer[TRACER_COUNTER_COUNT];
 	struct reader_stats reader = reader_stats(t->reader);
+	struct peek_stats peek = peek_stats(t->peek);
 	u32 count;
 
 	loader_counters(t->loader, kernel);
 	ingest_counters(t->ingest, tracer);
+	tracer[TRACER_PEEKS_LATE] = peek.late;
+	tracer[TRACER_PEEKS_REFUSED] = peek.refused;
 	tracer[TRACER_READER_RESTARTS] = reader.restarts;
 	tracer[TRACER_READER_TIMEOUTS] = reader.timeouts;
 	tracer[TRACER_READER_REFUSED] = reader.refused;

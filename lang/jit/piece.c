@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lang/jit/piece.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/errands.h"
+#include "lang/lang.h"
+#include "proc/peek.h"
+
+struct piece_errand {
+	struct errand errand;
+	char path[PIECE_NAME_MAX + 32];
+	uid_t uid;
+	struct piece_file known;
+	size_t cap;
+	struct piece piece;
+};
+
+void piece_donep(struct piece *piece)
+{
+	free(piece->at);
+}
+
+static int check(const struct piece_errand *e, const struct stat *st)
+{
+	bool is_good = S_ISREG(st->st_mode) && st->st_size <= PIECE_FILE_BYTES_MAX &&
+		       (st->st_uid == e->uid || st->st_uid == 0);
+
+	return is_good ? 0 : -EPERM;
+}
+
+/* No more than there is: a look finds nothing new, mostly. */
+static int read_bytes(int fd, size_t cap, struct piece *piece)
+{
+	off_t left = piece->file_bytes - piece->file.done;
+	ssize_t got;
+
+	if (left <= 0 || !cap)
+		return 0;
+	if ((off_t)cap > left)
+		cap = (size_t)left;
+	piece->at = malloc(cap);
+	if (!piece->at)
+		return -ENOMEM;
+	got = pread(fd, piece->at, cap, piece->file.done);
+	if (got < 0)
+		return -errno;
+	piece->bytes = (size_t)got;
+	return 0;
+}
+
+static int run(struct errand *errand)
+{
+	struct piece_errand *e = (struct piece_errand *)errand;
+	_cleanup_(closep) int fd = open(e->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (check(e, &st) < 0)
+		return -EPERM;
+	e->piece.is_known = e->known.inode == st.st_ino && e->known.device == st.st_dev && st.st_size >= e->known.done;
+	e->piece.file = (struct piece_file){ st.st_dev, st.st_ino, e->piece.is_known ? e->known.done : 0 };
+	e->piece.file_bytes = st.st_size;
+	return read_bytes(fd, e->cap, &e->piece);
+}
+
+static void drop(struct errand *errand)
+{
+	piece_donep(&((struct piece_errand *)errand)->piece);
+}
+
+int piece_read(const struct lang_process *process, uid_t uid, const char *name, const struct piece_file *known,
+	       size_t cap, struct piece *ret_piece)
+{
+	struct piece_errand *e = calloc(1, sizeof(*e));
+	int r;
+
+	if (!e)
+		return -ENOMEM;
+	e->errand = (struct errand){ peek_process(process->serial), run, drop };
+	(void)snprintf(e->path, sizeof(e->path), "/proc/%u/root%s", process->pid, name);
+	e->uid = uid;
+	e->known = *known;
+	e->cap = cap;
+	r = peek_run(process->peek, &e->errand);
+	if (r == -ETIMEDOUT)
+		return r;
+	if (r == 0)
+		*ret_piece = e->piece;
+	else
+		drop(&e->errand);
+	free(e);
+	return r;
+}

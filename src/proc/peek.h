@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks at foreign processes: their memory, and files that they own or that
+ * /proc shows of them. All of it can be held up by who is looked at, and so is
+ * an errand (base/errands.h). -ETIMEDOUT and -EBUSY are its answers to that.
+ *
+ * The tracer's thread owns it. NULL stands for looking without that care.
+ */
+#ifndef PROC_PEEK_H
+#define PROC_PEEK_H
+
+#include <stddef.h>
+
+#include "abi.h"
+#include "base/cleanup.h"
+
+struct errand;
+struct peek;
+
+struct peek_stats {
+	u64 late;	/* looks that did not come back in time */
+	u64 refused;	/* ... that were not begun, since one there did not */
+};
+
+int peek_new(u64 limit_ns, struct peek **ret_peek);
+void peek_free(struct peek *peek);
+DEFINE_CLEANUP(struct peek *, peek_free)
+
+/* A process and a device have different numbers, and no two the same. */
+u64 peek_process(u64 serial);
+u64 peek_device(u32 major, u32 minor);
+
+/* All of some bytes of a process, by one of its threads: 0; -EFAULT if they are not there, -ESRCH if it is gone. */
+int peek_memory(struct peek *peek, u64 place, u32 tid, u64 va, void *to, size_t bytes);
+
+/* What a file of /proc says, with a zero behind it: how many bytes, at most max (less than 2 GiB). */
+int peek_text(struct peek *peek, u64 place, const char *path, size_t max, char **ret_text);
+
+/* Any other errand. */
+int peek_run(struct peek *peek, struct errand *errand);
+
+struct peek_stats peek_stats(const struct peek *peek);
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proc/peek.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "base/errands.h"
+#include "test.h"
+
+#define LONG_NS 600000000000ull
+
+TEST(peek_reads_the_memory_of_a_process_in_pieces)
+{
+	_cleanup_(peek_freep) struct peek *peek = NULL;
+	_cleanup_(freep) u8 *from = malloc(200000), *to = calloc(1, 200000);
+	u32 self = (u32)getpid();
+	void *nothing = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	OK(from && to && nothing != MAP_FAILED);
+	memset(from, 7, 200000);
+	EQ(peek_new(LONG_NS, &peek), 0);
+	EQ(peek_memory(peek, peek_process(1), self, (u64)(uintptr_t)from, to, 200000), 0);
+	EQ(memcmp(from, to, 200000), 0);
+	EQ(peek_memory(peek, peek_process(1), self, (u64)(uintptr_t)nothing, to, 8), -EFAULT);
+	EQ(peek_memory(NULL, peek_process(1), self, (u64)(uintptr_t)nothing, to, 8), -EFAULT);
+	EQ(peek_memory(peek, peek_process(1), 0x7fffffff, (u64)(uintptr_t)from, to, 8), -ESRCH);
+}
+
+TEST(peek_reads_what_a_file_says_up_to_a_limit)
+{
+	_cleanup_(peek_freep) struct peek *peek = NULL;
+	_cleanup_(freep) char *some = NULL, *all = NULL, *none = NULL;
+	int bytes;
+
+	EQ(peek_new(LONG_NS, &peek), 0);
+	EQ(peek_text(peek, peek_process(1), "/proc/self/maps", 10, &some), 10);
+	EQ(strlen(some), 10);
+	bytes = peek_text(peek, peek_process(1), "/proc/self/maps", 1u << 20, &all);
+	OK(bytes > 10 && all[bytes - 1] == '\n' && !all[bytes]);
+	EQ(peek_text(peek, peek_process(1), "/proc/self/there-is-none", 10, &none), -ENOENT);
+}
+
+static int run_for_ever(struct errand *errand)
+{
+	for (;;)
+		pause();
+	return 0;
+}
+
+TEST(peek_leaves_alone_what_held_it_up)
+{
+	struct errand *errand = malloc(sizeof(*errand));
+	struct peek *peek = NULL;
+	u64 word = 1, to;
+
+	OK(errand);
+	*errand = (struct errand){ .place = peek_process(1), .run = run_for_ever };
+	EQ(peek_new(1000000, &peek), 0);
+	EQ(peek_run(peek, errand), -ETIMEDOUT);
+	EQ(peek_memory(peek, peek_process(1), (u32)getpid(), (u64)(uintptr_t)&word, &to, 8), -EBUSY);
+	EQ(peek_stats(peek).late, 1);
+	EQ(peek_stats(peek).refused, 1);
+	peek_free(peek);
+}
+
+TEST(peek_tells_processes_from_devices)
+{
+	OK(peek_process(0) && peek_device(0, 0));
+	OK(peek_process(5) != peek_process(6));
+	OK(peek_device(8, 1) != peek_device(8, 2) && peek_device(8, 1) != peek_device(1, 8));
+	OK(peek_device(0, 3) % 2 != peek_process(3) % 2);
+}
