@@ -16,11 +16,11 @@ KIND = "v8js"
 VICTIM = os.path.join(ROOT, "test", "victims", "v8", "victim.js")
 INSTALL = os.path.join(ROOT, "test", "runtimes", "install.sh")
 VERSION = "20"
-VERSIONS = ["16", "18", "20", "22", "24"]
+VERSIONS = ["16", "18", "20", "22", "24", "25", "26"]
 EXACT = 0.99
 SHARE_POINTS = 3
 JUDGE_POINTS = 5
-SAMPLES, FULL_SAMPLES = 1500, 6000
+SAMPLES, FULL_SAMPLES = int(os.environ.get("SAMPLES", 1500)), 6000
 # Until wick has its tables it walks copies of stacks; functions that the collector has moved since have no names there.
 SETTLE_NS = 1_000_000_000
 

@@ -119,6 +119,7 @@ static int name_optimised(struct heap *h, u64 code, u64 shared, u32 offset, stru
 {
 	u64 deopt = heap_field(h, code, h->layout.at[V8_CODE_DEOPT]), owner;
 	static const u8 types[] = { V8_TYPE_ARRAY, V8_TYPE_TRUSTED_ARRAY, V8_TYPE_PROTECTED_ARRAY };
+	struct positions positions;
 	struct heap_table table;
 
 	heap_expect_any(h, deopt, types, sizeof(types));
@@ -128,7 +129,9 @@ static int name_optimised(struct heap *h, u64 code, u64 shared, u32 offset, stru
 		return h->memory.err;
 	if (shared && owner != shared)
 		return -ESTALE;
-	return name_inlined(h, deopt, owner, positions_find(table.at, table.bytes, offset), names);
+	positions = (struct positions){ table.at, table.bytes, h->layout.position_flags,
+					heap_field32(h, code, h->layout.at[V8_CODE_BYTES]) };
+	return name_inlined(h, deopt, owner, positions_find(&positions, offset), names);
 }
 
 static int name_baseline(struct heap *h, u64 code, u64 shared, u32 offset, struct lang_names *names)

@@ -182,6 +182,7 @@ u64 function_bytecode(struct heap *h, u64 shared)
 s32 function_bytecode_position(struct heap *h, u64 array, u64 offset)
 {
 	u64 header = h->layout.at[V8_BYTECODE_DATA] - 1;
+	struct positions positions;
 	struct heap_table bytes;
 	u64 table;
 
@@ -192,6 +193,7 @@ s32 function_bytecode_position(struct heap *h, u64 array, u64 offset)
 	if (!heap_is_bytes(h, table))
 		return FUNCTION_NO_POSITION;
 	heap_table(h, table, &bytes);
+	positions = (struct positions){ bytes.at, bytes.bytes, h->layout.position_flags, heap_length(h, array) };
 	return h->memory.err ? FUNCTION_NO_POSITION :
-			       position_offset(positions_find(bytes.at, bytes.bytes, (u32)(offset - header)));
+			       position_offset(positions_find(&positions, (u32)(offset - header)));
 }

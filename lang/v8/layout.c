@@ -40,12 +40,13 @@ static const struct gap gaps[] = {
 	{ 12, 4, V8_CODE_DEOPT, 8 },
 	{ 12, 4, V8_CODE_POSITIONS, 16 },
 	{ 12, 4, V8_BYTECODE_POSITIONS, 24 },
-	/* Node 24 */
-	{ 13, 6, V8_DEOPT_SHARED, GONE },
+	/* Node 23 */
+	{ 12, 9, V8_DEOPT_SHARED, GONE },
+	{ 12, 9, V8_DEOPT_WRAPPED, 6 },
 };
 
-/* Those that were run: a version that is none of them is left alone. */
-static const u16 known[][2] = { { 9, 4 }, { 10, 2 }, { 11, 3 }, { 12, 4 }, { 13, 6 } };
+/* Those that were run. Another one is read as the nearest before it: each object that is read must be of its type. */
+static const u16 known[][2] = { { 9, 4 }, { 10, 2 }, { 11, 3 }, { 12, 4 }, { 13, 6 }, { 14, 1 }, { 14, 6 } };
 
 /* What must be there: the frames cannot be walked, or not named, without. */
 static const u8 needed[] = {
@@ -74,14 +75,18 @@ static bool is_known(u64 major, u64 minor)
 	return false;
 }
 
+static bool is_since(const u64 facts[LANG_FACTS_MAX], u64 major, u64 minor)
+{
+	return facts[V8_VERSION_MAJOR] > major ||
+	       (facts[V8_VERSION_MAJOR] == major && facts[V8_VERSION_MINOR] >= minor);
+}
+
 static void fill_gaps(struct layout *l, const u64 facts[LANG_FACTS_MAX])
 {
-	u64 major = facts[V8_VERSION_MAJOR], minor = facts[V8_VERSION_MINOR];
-
 	for (size_t i = 0; i < sizeof(gaps) / sizeof(*gaps); i++) {
 		const struct gap *g = &gaps[i];
 
-		if (facts[g->number] == V8_MISSING && (g->major < major || (g->major == major && g->minor <= minor)))
+		if (facts[g->number] == V8_MISSING && is_since(facts, g->major, g->minor))
 			l->at[g->number] = g->value == GONE ? V8_MISSING : (u64)(s64)g->value;
 	}
 }
@@ -119,11 +124,16 @@ static int check(const struct layout *l)
 
 int layout_read(const u64 facts[LANG_FACTS_MAX], struct layout *ret_layout)
 {
-	if (!is_known(facts[V8_VERSION_MAJOR], facts[V8_VERSION_MINOR]))
+	u64 major = facts[V8_VERSION_MAJOR], minor = facts[V8_VERSION_MINOR];
+	int r;
+
+	if (major == V8_MISSING || minor == V8_MISSING || !is_since(facts, known[0][0], known[0][1]))
 		return -ENOTSUP;
 	memcpy(ret_layout->at, facts, sizeof(ret_layout->at));
 	fill_gaps(ret_layout, facts);
-	return check(ret_layout);
+	ret_layout->position_flags = is_since(facts, 14, 1) ? 2 : 0;
+	r = check(ret_layout);
+	return r < 0 ? r : !is_known(major, minor);
 }
 
 static u8 frame_word(const struct layout *l, enum v8_number number)

@@ -8,9 +8,13 @@
 
 struct layout {
 	u64 at[V8_NUMBER_COUNT];	/* V8_MISSING: this version has none */
+	u32 position_flags;		/* bits of them in tables of positions */
 };
 
-/* -ENOTSUP if the version is not known well enough, or compresses its pointers. */
+/*
+ * 1 instead of 0 if the version is not known, and read as the nearest before it; -ENOTSUP if it does not tell enough,
+ * is too old, or compresses its pointers.
+ */
 int layout_read(const u64 facts[LANG_FACTS_MAX], struct layout *ret_layout);
 
 void layout_slot(const struct layout *layout, struct v8_slot *ret_slot);

@@ -47,9 +47,11 @@ TEST(v8_layout_of_node_24)
 	struct layout l;
 
 	facts_of(facts, 13, 6, missing, sizeof(missing));
-	EQ(layout_read(facts, &l), -ENOTSUP);
+	EQ(layout_read(facts, &l), 0);
+	EQ(l.at[V8_DEOPT_WRAPPED], 6);		/* as Node 23 has it, which does not publish it */
 	facts[V8_DEOPT_WRAPPED] = 7;
 	EQ(layout_read(facts, &l), 0);
+	EQ(l.at[V8_DEOPT_WRAPPED], 7);
 	EQ(l.at[V8_CODE_DEOPT], 8);
 	EQ(l.at[V8_CODE_POSITIONS], 16);
 	EQ(l.at[V8_BYTECODE_POSITIONS], 24);
@@ -67,5 +69,27 @@ TEST(v8_layout_believes_what_is_published)
 	EQ(l.at[V8_CODE_START], 72);
 	EQ(l.at[V8_CODE_BYTES], 56);
 	facts[V8_CODE_DEOPT] = 1 << 20;
+	EQ(layout_read(facts, &l), -ENOTSUP);
+}
+
+TEST(v8_layout_of_an_unknown_version_is_the_nearest)
+{
+	static const u8 missing[] = { V8_SHARED_DATA, V8_CODE_DEOPT, V8_DEOPT_SHARED };
+	u64 facts[LANG_FACTS_MAX];
+	struct layout l;
+
+	facts_of(facts, 99, 0, missing, sizeof(missing));
+	facts[V8_DEOPT_WRAPPED] = 7;
+	EQ(layout_read(facts, &l), 1);
+	EQ(l.at[V8_CODE_DEOPT], 8);
+	EQ(l.position_flags, 2);
+	facts[V8_MAP_TYPE] = V8_MISSING;
+	EQ(layout_read(facts, &l), -ENOTSUP);
+	facts_of(facts, 11, 8, NULL, 0);
+	EQ(layout_read(facts, &l), 1);
+	EQ(l.position_flags, 0);
+	facts_of(facts, 9, 3, NULL, 0);
+	EQ(layout_read(facts, &l), -ENOTSUP);
+	facts_of(facts, V8_MISSING, V8_MISSING, NULL, 0);
 	EQ(layout_read(facts, &l), -ENOTSUP);
 }

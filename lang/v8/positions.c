@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lang/v8/positions.h"
 
+#include <stdint.h>
+
 bool positions_number(const u8 **at, const u8 *end, u64 *ret_number)
 {
 	u64 number = 0;
@@ -23,20 +25,29 @@ static s64 signed_of(u64 number)
 	return (s64)(number >> 1) ^ -(s64)(number & 1);
 }
 
-u64 positions_find(const u8 *table, size_t bytes, u32 code_offset)
+/* Less than 0 is an expression, not a statement; later versions have bits for that. */
+static u64 code_delta(u64 number, u32 flag_bits)
 {
-	const u8 *at = table, *end = table + bytes;
-	u64 code_delta, position_delta, position = 0, found = POSITION_NONE;
-	s64 code = -1, delta;		/* where a function is entered, before its first instruction */
+	s64 delta = signed_of(number);
 
-	while (positions_number(&at, end, &code_delta) && positions_number(&at, end, &position_delta)) {
-		delta = signed_of(code_delta);
-		/* Less than 0 is an expression, not a statement. */
-		code += delta < 0 ? -(delta + 1) : delta;
-		if (code < -1 || code > code_offset)
-			break;
-		position += (u64)signed_of(position_delta);
-		found = position;
+	if (flag_bits)
+		return number >> flag_bits;
+	return (u64)(delta < 0 ? -(delta + 1) : delta);
+}
+
+u64 positions_find(const struct positions *p, u32 code_offset)
+{
+	const u8 *at = p->table, *end = p->table + p->bytes;
+	u64 number, delta, position = 0, found = POSITION_NONE;
+	s64 code = -1;		/* where a function is entered, before its first instruction */
+
+	while (positions_number(&at, end, &number) && positions_number(&at, end, &delta)) {
+		number = code_delta(number, p->flag_bits);
+		if (number > UINT32_MAX || (code += (s64)number) > (s64)p->code_bytes)
+			return POSITION_NONE;
+		position += (u64)signed_of(delta);
+		if (code <= (s64)code_offset)
+			found = position;
 	}
 	return found;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * V8's tables of source positions. An entry is two numbers, each the difference to the entry before: where the code of
- * the position starts, and the position.
+ * the position starts, with flags, and the position.
  */
 #ifndef LANG_V8_POSITIONS_H
 #define LANG_V8_POSITIONS_H
@@ -28,7 +28,17 @@ static inline s32 position_inlining(u64 position)
 /* A number of seven bits a byte, the lowest first; false at the end of the bytes. */
 bool positions_number(const u8 **at, const u8 *end, u64 *ret_number);
 
-/* The position of the last entry at or before an offset in the code; POSITION_NONE if there is none. */
-u64 positions_find(const u8 *table, size_t bytes, u32 code_offset);
+struct positions {
+	const u8 *table;
+	size_t bytes;
+	u32 flag_bits;		/* lowest bits of the first number; 0: it has a sign instead */
+	u32 code_bytes;		/* of what it is of */
+};
+
+/*
+ * The position of the last entry at or before an offset in the code; POSITION_NONE if there is none, and if the table
+ * is of more code than there is: it is not what we take it for.
+ */
+u64 positions_find(const struct positions *positions, u32 code_offset);
 
 #endif

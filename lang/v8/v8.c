@@ -41,7 +41,7 @@ static int attach(const struct lang_process *process, const struct lang_file *fi
 	layout_slot(&h->layout, &words);
 	memcpy(slot->word, &words, sizeof(words));
 	*ret_state = TAKE(h);
-	return 0;
+	return r;
 }
 
 static void detach(void *state)

@@ -29,39 +29,57 @@ static u64 word_at(const struct exe *exe, u64 ea)
 	return value;
 }
 
+/* The length of what stands there, if it does. */
+static u32 passes(const u8 *at, const char *bytes, u32 count)
+{
+	return memcmp(at, bytes, count) ? 0 : count;
+}
+
 /*
- * What a function of two instructions returns: a constant, an address near it, or a word near it. The built-in code has
- * no exported symbol, but there is a function for its address and one for its size.
+ * What a function of one instruction returns: a constant, an address near it, or a word near it. The built-in code has
+ * no exported symbol, but there is a function for its address and one for its size. clang gives them frames.
  */
 static u64 returned_by(const struct exe *exe, u64 ea)
 {
-	static const u8 ret = 0xc3;
-	const u8 *at = exe_bytes_at(exe, ea, 8);
-	u32 operand;
+	static const struct {
+		char code[4];
+		u8 code_bytes;
+	} forms[] = {
+		{ "\xb8", 1 },			/* mov eax, operand */
+		{ "\x48\x8d\x05", 3 },		/* lea rax, [rip + operand] */
+		{ "\x48\x8b\x05", 3 },		/* mov rax, [rip + operand] */
+		{ "\x8b\x05", 2 },		/* mov eax, [rip + operand] */
+	};
+	const u8 *code = exe_bytes_at(exe, ea, 24);
+	u32 at = 0, form = 0, frame;
+	u64 target;
+	s32 operand;
 
-	if (at && !memcmp(at, "\xf3\x0f\x1e\xfa", 4)) {	/* endbr64 */
-		ea += 4;
-		at = exe_bytes_at(exe, ea, 8);
-	}
-	if (!at)
+	if (!code)
 		return 0;
-	if (at[0] == 0xb8 && at[5] == ret) {				/* mov eax, operand */
-		memcpy(&operand, at + 1, sizeof(operand));
-		return operand;
+	at += passes(code, "\xf3\x0f\x1e\xfa", 4);		/* endbr64 */
+	frame = passes(code + at, "\x55\x48\x89\xe5", 4);	/* push rbp; mov rbp, rsp */
+	at += frame;
+	while (form < 4 && !passes(code + at, forms[form].code, forms[form].code_bytes))
+		form++;
+	if (form == 4)
+		return 0;
+	at += forms[form].code_bytes;
+	memcpy(&operand, code + at, sizeof(operand));
+	at += sizeof(operand);
+	if (!(frame ? passes(code + at, "\x5d\xc3", 2) : passes(code + at, "\xc3", 1)))
+		return 0;
+	target = ea + at + (u64)(s64)operand;
+	switch (form) {
+	case 0:
+		return (u32)operand;
+	case 1:
+		return target;
+	case 2:
+		return word_at(exe, target);
+	default:
+		return number_at(exe, target);
 	}
-	if (at[0] == 0x48 && at[1] == 0x8d && at[2] == 0x05 && at[7] == ret) {	/* lea rax, [rip + operand] */
-		memcpy(&operand, at + 3, sizeof(operand));
-		return ea + 7 + (u64)(s64)(s32)operand;
-	}
-	if (at[0] == 0x48 && at[1] == 0x8b && at[2] == 0x05 && at[7] == ret) {	/* mov rax, [rip + operand] */
-		memcpy(&operand, at + 3, sizeof(operand));
-		return word_at(exe, ea + 7 + (u64)(s64)(s32)operand);
-	}
-	if (at[0] == 0x8b && at[1] == 0x05 && at[6] == ret) {		/* mov eax, [rip + operand] */
-		memcpy(&operand, at + 2, sizeof(operand));
-		return number_at(exe, ea + 6 + (u64)(s64)(s32)operand);
-	}
-	return 0;
 }
 
 static int mark_builtins(const struct exe *exe, struct lang_file *file)

@@ -87,6 +87,9 @@
 
 /* X(ID, name): what some versions call it instead. */
 #define V8_NUMBERS_ALSO(X)                                                                              \
+	X(SHARED_DATA, "v8dbg_class_SharedFunctionInfo__function_data__Tagged_Object_")                  \
+	X(CODE_DEOPT, "v8dbg_class_Code__deoptimization_data__Tagged_FixedArray_")                       \
+	X(CODE_POSITIONS, "v8dbg_class_Code__source_position_table__Tagged_ByteArray_")                  \
 	X(SHARED_NAME, "v8dbg_class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_")             \
 	X(SHARED_NAME, "v8dbg_class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_")   \
 	X(SHARED_SCRIPT, "v8dbg_class_SharedFunctionInfo__raw_script__Tagged_Object_")

@@ -51,9 +51,13 @@ static int recognise(u32 machine, const void *code_at, const void *code_bytes, u
 	return r;
 }
 
-/* mov eax, BUILTINS; lea rax, [rip + ...], behind endbr64, to the same; mov eax, 0x180; mov eax, [the last number] */
+/*
+ * mov eax, BUILTINS, also with a frame; lea rax, [rip + ...], behind endbr64, to the same; mov eax, 0x180;
+ * mov eax, [the last number]
+ */
 static const u8 at_constant[16] = { 0xb8, 0x00, 0x11, 0x00, 0x00, 0xc3 };
 static const u8 at_near[16] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x8d, 0x05, 0xf5, 0x00, 0x00, 0x00, 0xc3 };
+static const u8 at_framed[16] = { 0x55, 0x48, 0x89, 0xe5, 0xb8, 0x00, 0x11, 0x00, 0x00, 0x5d, 0xc3 };
 static const u8 bytes_constant[16] = { 0xb8, 0x80, 0x01, 0x00, 0x00, 0xc3 };
 
 static void check(const struct lang_file *file)
@@ -75,6 +79,8 @@ TEST(v8_is_known_by_what_it_exports)
 	EQ(file.facts[V8_FP_FUNCTION], 100 + V8_FP_FUNCTION);
 	EQ(file.facts[V8_THIN_TAG], V8_MISSING);
 	EQ(recognise(EM_X86_64, at_near, bytes_near, V8_THIN_TAG, &file), 0);
+	check(&file);
+	EQ(recognise(EM_X86_64, at_framed, bytes_near, V8_THIN_TAG, &file), 0);
 	check(&file);
 }
 

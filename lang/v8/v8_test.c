@@ -236,7 +236,6 @@ TEST(v8_leaves_alone_what_it_does_not_know)
 
 	EQ(try_attach(&a, V8_TAGGED_SIZE, 4), -ENOTSUP);	/* compressed pointers */
 	EQ(try_attach(&a, V8_VERSION_MAJOR, 8), -ENOTSUP);
-	EQ(try_attach(&a, V8_VERSION_MAJOR, 14), -ENOTSUP);
 	EQ(try_attach(&a, V8_FP_FUNCTION, (u64)-1000), -ENOTSUP);
 	EQ(try_attach(&a, V8_SHARED_NAME, V8_MISSING), -ENOTSUP);
 	test_alloc_fail(0);

@@ -51,7 +51,7 @@ struct counter_value {
 	X(MAPS_FULL, "maps_lost_table_full", LOSS, "processes whose mappings did not fit the kernel's table")          \
 	X(PROCS_FULL, "processes_lost_kernel_table_full", LOSS, "processes that did not fit the kernel's table")       \
 	X(RUNTIMES, "runtimes_attached", NEUTRAL, "runtimes of languages found in processes")                          \
-	X(RUNTIMES_NEWER, "runtimes_newer", NEUTRAL, "... of newer versions than known, read as the newest known")     \
+	X(RUNTIMES_NEWER, "runtimes_newer", NEUTRAL, "... of versions that are not known, read as the nearest known")  \
 	X(RUNTIMES_REFUSED, "runtimes_refused", SHORT, "runtimes of languages that could not be taken up")             \
 	X(RUNTIMES_FULL, "runtimes_lost_table_full", LOSS, "runtimes of languages that did not fit the table")         \
 	X(PROGRAMS_FAILED, "language_programs_failed", LOSS, "languages whose program the kernel did not take")        \

