@@ -52,7 +52,13 @@ static int run_test(const struct test *t)
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)
 		return -1;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	if (WTERMSIG(status) == SIGALRM)
+		printf("# not done after %u s; TEST_SECONDS gives it more\n", test_seconds());
+	else
+		printf("# ended by signal %d, %s\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return 128 + WTERMSIG(status);
 }
 
 int main(int argc, char **argv)
