@@ -5,7 +5,7 @@
 # make check       unit tests, lint; installs nothing       (SAN=1 adds ASan and UBSan, CC=clang O=build/clang)
 # make test        install what the tests need, run all of them once
 # make test-all    the matrices, peers and long runs too
-# make test-runtimes  every version of every language's runtime
+# make test-runtimes  every version of every language's runtime; TEST=go one language's; tables in build/test-logs/runtimes-*.md
 # make arm64       build/arm64/wick, cross-built             (check-arm64: its unit tests on an arm64 kernel)
 # make lint        width, length of functions and files, layers, banned functions
 # make docs        write the tables of options in docs/config.md anew
@@ -40,6 +40,8 @@ ALL   := $(sort $(shell find $(wildcard src lang) -name '*.c' ! -name '*.bpf.c')
 BPF   := $(sort $(shell find $(wildcard bpf lang) -name '*.bpf.c'))
 HEAD  := $(sort $(shell find $(wildcard bpf src lang test) -name '*.h'))
 SIDE  := $(sort $(shell find $(wildcard test bench) -name '*.c'))
+TOOLS := $(sort $(wildcard test/tools/*.c))
+LANGUAGES := $(patsubst test/lang_%.py,%,$(wildcard test/lang_*.py))
 TESTS := $(filter %_test.c,$(ALL)) test/main.c test/alloc.c
 FUZZ  := $(filter %_fuzz.c,$(ALL))
 SRCS  := $(filter-out %_test.c %_fuzz.c,$(ALL))
@@ -53,6 +55,9 @@ say = @printf '  %-6s %s\n' $(1) $(@:$(O)/%=%);
 endif
 
 all: $(O)/wick
+
+# All that steps of test/list take from $(O), built before any of them runs: two may run at a time.
+test-build: $(O)/wick $(O)/unit $(TOOLS:%.c=$(O)/%) $(O)/bench/store/store
 
 $(O)/wick: $(OBJS)
 	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
@@ -146,9 +151,9 @@ test-all:
 
 test-runtimes: all
 	$(Q)tools/deps.sh test runtimes
-	$(Q)test/real_programs.py
-	$(Q)for language in $(patsubst test/lang_%.py,%,$(wildcard test/lang_*.py)); do \
-		test/languages.py $$language --all || exit 1; done
+	$(Q)echo 'all real-programs 3600 test/real_programs.py' >$(O)/runtimes.list
+	$(Q)printf 'all %s 14400 test/languages.py %s --all\n' $(foreach l,$(LANGUAGES),$(l) $(l)) >>$(O)/runtimes.list
+	$(Q)test/run.sh --all --list $(O)/runtimes.list $(TEST)
 
 test-kernels:
 	$(Q)tools/deps.sh build kernels
@@ -207,8 +212,8 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all check docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
+.PHONY: all test-build check docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
 	test test-all test-runtimes test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(wildcard $(patsubst %.c,$(O)/%.d,$(ALL) $(BPF) $(SIDE)))

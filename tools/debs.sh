@@ -13,6 +13,9 @@ shift 3
 
 apt=${WICK_TEST_CACHE:-$HOME/.cache/wick-test}/apt/$suite-$arch
 mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/sources.d" "$dir"
+# Two tests may want packages of one suite at a time.
+exec 8>"$apt/lock"
+flock 8
 
 # Where this machine gets Debian from: the archive, and the security archive where it has one.
 mirror() {

@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit
 here=test/vm
 
-BOOT_SECONDS=900	# a guest that needs longer hangs
+BOOT_SECONDS=1200	# a guest that needs longer hangs
 SAMPLES_MIN=300		# of about 3,000, on a shared machine that emulates two processors
 WHOLE_PERCENT=99	# of the samples in a victim's code
 START_PERCENT=90	# of all samples of a victim: the rest is exec, the loader, exit
@@ -150,11 +150,11 @@ done
 [ $# != 0 ] || set -- $(awk -v when=$when '!/^#/ && NF && (when == "all" || $6 == when) { print $1 }' $here/kernels.list)
 
 {
-	make -s build/wick
-	make -s -C test/victims O="$PWD/build/victims"
+	make -s -j2 build/wick
+	make -s -j2 -C test/victims O="$PWD/build/victims"
 	case "$*" in
 	*arm64*)
-		tools/cross-arm64.sh -s build/arm64/wick build/arm64/unit
+		tools/cross-arm64.sh -s -j2 build/arm64/wick build/arm64/unit
 		tools/cross-arm64.sh --victims
 		;;
 	esac
