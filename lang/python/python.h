@@ -19,6 +19,8 @@ enum python_frames {
 
 #define PYTHON_OWNER_SHIM 3	/* FRAME_OWNED_BY_CSTACK, from 3.14 on _INTERPRETER; larger: one, too */
 
+#define PYTHON_SEEN 8		/* a power of two */
+
 /* Offsets are in bytes; those in a block count from where it begins. */
 struct python_slot {
 	u64 frames;		/* enum python_frames */
@@ -40,9 +42,14 @@ struct python_slot {
 	u64 instruction_shift;	/* of PYTHON_OBJECTS: 1 if instructions are counted in bytes, 0 if in pairs */
 	u64 copies;		/* free-threaded: in the code object, the threads' copies of its instructions */
 	u64 frame_copy;		/* ... and in the block of a frame: which of them */
+	/* Left zero, the kernel half's own: code objects of this walk. While it goes on they stay what they are. */
+	struct {
+		u64 code, cookie;
+	} seen[PYTHON_SEEN];
 };
 
 #define PYTHON_BLOCK_WORDS 11	/* of a frame or code object */
+#define PYTHON_BLOCK_BYTES (PYTHON_BLOCK_WORDS * sizeof(u64))
 
 /*
  * A frame's own words. The first, 44 bits:

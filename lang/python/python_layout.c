@@ -73,7 +73,7 @@ static bool is_sane(const struct python_layout *l)
 		l->object_type, l->bytes_size, l->bytes_data, l->text_state, l->text_length, l->text_ascii,
 		l->text_other, l->top, l->thread_id, l->thread_next, l->thread_interpreter,
 	};
-	const u64 block = PYTHON_BLOCK_WORDS * sizeof(u64);
+	const u64 block = PYTHON_BLOCK_BYTES;
 
 	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
 		if (small[i] > SMALL_MAX)

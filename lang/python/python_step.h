@@ -22,7 +22,19 @@
 #include "native.h"
 #include "python.h"
 
-#define PYTHON_FRAMES_STEP 4	/* frames looked at in one step */
+#define PYTHON_FRAMES_STEP 16	/* frames looked at in one step */
+
+/*
+ * Where frames and code objects are read into: u->words, behind all that can be pushed. A read costs more than what is
+ * done with it, and the frames of a run mostly lie one below the other, so that one read gets several: a window.
+ */
+#define PYTHON_ROOM (KERNEL_FRAMES_MAX + USER_WORDS_MAX)
+#define PYTHON_WINDOW_WORDS 64
+#define PYTHON_CODE PYTHON_WINDOW_WORDS	/* a code object's block, behind the window */
+#define PYTHON_ROOM_WORDS 128		/* a power of two */
+#define PYTHON_STRIDE_MAX 400		/* frames that are farther apart are not expected in one window */
+_Static_assert(PYTHON_ROOM + PYTHON_ROOM_WORDS <= WORDS_MAX, "there is room");
+_Static_assert(PYTHON_CODE + PYTHON_BLOCK_WORDS <= PYTHON_ROOM_WORDS, "both fit");
 
 enum python_phase {
 	PYTHON_START,		/* nothing is known of the thread */
@@ -37,8 +49,9 @@ struct python_state {
 	u64 at;
 	u64 run;		/* where the frames of this run began, to give them back */
 	u32 words, frames;	/* what was pushed before them */
-	u64 pad;
-	u64 block[PYTHON_BLOCK_WORDS];
+	u64 window_va, window_bytes;	/* what is in the window */
+	u64 frame_va;		/* of the block that was looked at last */
+	u64 frame;		/* ... and where in the room it is */
 };
 _Static_assert(sizeof(struct python_state) <= STATE_WORDS * sizeof(u64), "fits the state");
 _Static_assert(sizeof(struct python_slot) <= SLOT_WORDS * sizeof(u64), "fits the slot");
@@ -48,22 +61,43 @@ static inline int python_read(struct unwind *u, u64 va, u64 *ret_word)
 	return read_user(u, ret_word, sizeof(*ret_word), va);
 }
 
-/* A word of the block that was read last. */
-static inline u64 python_word(struct python_state *st, u64 at)
+/* A word of a block that was read: of st->frame, or PYTHON_CODE. */
+static inline u64 python_word(struct unwind *u, u64 block, u64 at)
 {
-	u64 index = at / 8;
-
-	return index < PYTHON_BLOCK_WORDS ? st->block[index] : 0;
+	return u->words[PYTHON_ROOM + ((block + at / 8) & (PYTHON_ROOM_WORDS - 1))];
 }
 
-static inline u32 python_half(struct python_state *st, u64 at)
+static inline u32 python_half(struct unwind *u, u64 block, u64 at)
 {
-	return (u32)(python_word(st, at) >> (at & 4) * 8);
+	return (u32)(python_word(u, block, at) >> (at & 4) * 8);
 }
 
-static inline u8 python_byte(struct python_state *st, u64 at)
+static inline u8 python_byte(struct unwind *u, u64 block, u64 at)
 {
-	return (u8)(python_word(st, at) >> (at & 7) * 8);
+	return (u8)(python_word(u, block, at) >> (at & 7) * 8);
+}
+
+/* Gets the block of a frame: st->frame. 0, or less if it cannot be read. */
+static inline int python_load(struct unwind *u, struct python_state *st, u64 va)
+{
+	const u64 block = PYTHON_BLOCK_BYTES, window = PYTHON_WINDOW_WORDS * sizeof(u64);
+	u64 above = st->frame_va - va, offset = va - st->window_va;
+
+	st->frame_va = va;
+	if (offset + block <= st->window_bytes && offset < window && !(offset & 7)) {
+		st->frame = offset / 8;
+		return 0;
+	}
+	if (above < PYTHON_STRIDE_MAX && !read_user(u, &u->words[PYTHON_ROOM], window, va + block - window)) {
+		st->window_va = va + block - window;
+		st->window_bytes = window;
+		st->frame = PYTHON_WINDOW_WORDS - PYTHON_BLOCK_WORDS;
+		return 0;
+	}
+	st->window_va = va;
+	st->window_bytes = block;
+	st->frame = 0;
+	return read_user(u, &u->words[PYTHON_ROOM], block, va);
 }
 
 /* The state of this thread, or 0. That of the lock's holder goes first: it may be that of a subinterpreter. */
@@ -171,15 +205,15 @@ static inline int python_leave(struct unwind *u, const struct python_slot *slot,
 static inline u64 python_instruction(struct unwind *u, const struct python_slot *slot, struct python_state *st,
 				     u64 code)
 {
-	u64 start = code + slot->code_start, at = python_word(st, slot->frame_instruction), copy;
+	u64 start = code + slot->code_start, at = python_word(u, st->frame, slot->frame_instruction), copy;
 
 	if (slot->frames == PYTHON_OBJECTS) {
-		at = python_half(st, slot->frame_instruction);
+		at = python_half(u, st->frame, slot->frame_instruction);
 		at = (s32)at < 0 ? PYTHON_INSTRUCTION_NONE : at >> slot->instruction_shift;
 		return at < PYTHON_INSTRUCTION_NONE ? at : PYTHON_INSTRUCTION_NONE;
 	}
 	if (slot->copies) {
-		copy = python_half(st, slot->frame_copy);
+		copy = python_half(u, st->frame, slot->frame_copy);
 		if (python_read(u, code + slot->copies, &start) || copy > PYTHON_INSTRUCTION_MASK ||
 		    python_read(u, start + 8 + copy * 8, &start))
 			return PYTHON_INSTRUCTION_NONE;
@@ -188,44 +222,53 @@ static inline u64 python_instruction(struct unwind *u, const struct python_slot 
 	return at < PYTHON_INSTRUCTION_NONE ? at : PYTHON_INSTRUCTION_NONE;
 }
 
-/* Pushes the frame of a code object, whose block is read. 0, or an enum step that ends the walk. */
-static inline int python_push(struct unwind *u, const struct python_slot *slot, struct python_state *st, u64 code,
-			      u64 instruction)
+/*
+ * The cookie of a code object: 0, or an enum step. The code that recurses is read once. -1: not to be shown, it is the
+ * interpreter's own, such as what cleans up after __init__(), which has no file, or its name instead.
+ */
+static inline int python_code(struct unwind *u, struct python_slot *slot, u64 code, u64 *ret_cookie)
 {
-	u64 file = python_word(st, slot->code_file), name = python_word(st, slot->code_name), cookie;
+	u64 at = (code >> 4 ^ code >> 7) & (PYTHON_SEEN - 1), file, name, cookie;
 
-	/* The interpreter's own code, such as what cleans up after __init__(), has no file, or its name instead. */
-	if (!file || file == name)
+	*ret_cookie = slot->seen[at].cookie;
+	if (slot->seen[at].code == code)
 		return 0;
-	cookie = python_cookie(file, name, python_half(st, slot->code_line));
-	if (unwind_push_runtime(u, LANG_PYTHON, instruction << PYTHON_COOKIE_BITS | cookie, code))
-		return STEP_END;
+	if (read_user(u, &u->words[PYTHON_ROOM + PYTHON_CODE], PYTHON_BLOCK_BYTES, code + slot->code_block))
+		return python_broken(u);
+	file = python_word(u, PYTHON_CODE, slot->code_file);
+	name = python_word(u, PYTHON_CODE, slot->code_name);
+	if (!file || file == name)
+		return -1;
+	cookie = python_cookie(file, name, python_half(u, PYTHON_CODE, slot->code_line));
 	if (unwind_meet(u, code ^ cookie << FRAME_LANG_SHIFT))
 		python_keep(code, cookie, file);
+	slot->seen[at].code = code;
+	slot->seen[at].cookie = cookie;
+	*ret_cookie = cookie;
 	return 0;
 }
 
 /* One frame of the run: pushed, and st->at moved on. STEP_AGAIN if there may be more. */
-static inline int python_frame(struct unwind *u, const struct python_slot *slot, struct python_state *st,
+static inline int python_frame(struct unwind *u, struct python_slot *slot, struct python_state *st,
 			       const struct unwind_rule *rule)
 {
-	u64 previous, code, instruction, shim = st->at;
+	u64 previous, code, cookie, instruction, shim = st->at;
 	u8 owner;
 	int r;
 
-	if (!shim || read_user(u, st->block, sizeof(st->block), shim + slot->frame_block))
+	if (!shim || python_load(u, st, shim + slot->frame_block))
 		return python_broken(u);
-	previous = python_word(st, slot->frame_previous);
-	code = python_word(st, slot->frame_code) & slot->code_mask;
-	owner = python_byte(st, slot->frame_owner);
+	previous = python_word(u, st->frame, slot->frame_previous);
+	code = python_word(u, st->frame, slot->frame_code) & slot->code_mask;
+	owner = python_byte(u, st->frame, slot->frame_owner);
 	if (slot->frames >= PYTHON_CSHIMS && owner >= PYTHON_OWNER_SHIM)
 		return python_leave(u, slot, st, rule, shim, previous);
 	instruction = python_instruction(u, slot, st, code);
-	if (read_user(u, st->block, sizeof(st->block), code + slot->code_block))
-		return python_broken(u);
-	r = python_push(u, slot, st, code, instruction);
-	if (r)
+	r = python_code(u, slot, code, &cookie);
+	if (r > 0)
 		return r;
+	if (r == 0 && unwind_push_runtime(u, LANG_PYTHON, instruction << PYTHON_COOKIE_BITS | cookie, code))
+		return STEP_END;
 	if (slot->frames == PYTHON_OBJECTS || (slot->frames == PYTHON_ENTRIES && owner))
 		return python_leave(u, slot, st, rule, 0, previous);
 	st->at = previous;
@@ -235,7 +278,7 @@ static inline int python_frame(struct unwind *u, const struct python_slot *slot,
 /* See lang/README.md: what to do with a run of the loop. */
 static inline int runtime_step(struct unwind *u, const struct unwind_rule *rule)
 {
-	const struct python_slot *slot = (const void *)u->slot;
+	struct python_slot *slot = (void *)u->slot;
 	struct python_state *st = (void *)u->state;
 	int step;
 

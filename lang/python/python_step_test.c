@@ -46,8 +46,11 @@ static const struct unwind_rule *table_rule(u32 index)
 	return index < 4 ? &rules[index] : NULL;
 }
 
+static u32 read_count;
+
 static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
 {
+	read_count++;
 	if (va < MEMORY_VA || bytes > MEMORY_BYTES || va - MEMORY_VA > MEMORY_BYTES - bytes)
 		return -1;
 	memcpy(to, memory + (va - MEMORY_VA), bytes);
@@ -215,6 +218,44 @@ TEST(python_step_keeps_the_objects_of_frames_that_are_new)
 	u.trace.pid = 2;
 	STREQ(walked(), "12c3cc");
 	EQ(kept_count, 6);
+}
+
+/* A run of that many frames, each so many bytes below its callee; the last ones at `low`. */
+static void put_run(u64 low, u64 stride, u32 count)
+{
+	STACK(CODE_VA + 0x310);
+	put(THREAD_VA + 0x18, low + (count - 1) * stride);
+	for (u32 i = 0; i < count; i++)
+		put_frame(1 + i / 4, low + i * stride, i ? low + (i - 1) * stride : SHIM_OF(0), 0);
+	put(SHIM_OF(0) + 64, 3ull << 48);
+}
+
+TEST(python_step_reads_frames_that_lie_together_at_once)
+{
+	u32 alone;
+
+	setup(PYTHON_SHIMS);
+	put_run(MEMORY_VA + 0x500, 0x400, 1);
+	read_count = 0;
+	STREQ(walked(), "1c");
+	alone = read_count;
+	setup(PYTHON_SHIMS);
+	put_run(MEMORY_VA + 0x800, 0x60, 16);
+	read_count = 0;
+	STREQ(walked(), "4444333322221111c");
+	/* Four objects of code; the first frame, then each time as many as the window holds. */
+	EQ(read_count - alone, 3 + 3);
+	/* Farther apart than the window is long. */
+	setup(PYTHON_SHIMS);
+	put_run(MEMORY_VA + 0x600, 0x200, 5);
+	STREQ(walked(), "21111c");
+}
+
+TEST(python_step_reads_a_frame_alone_where_memory_begins)
+{
+	setup(PYTHON_SHIMS);
+	put_run(MEMORY_VA + 8, 0x60, 2);
+	STREQ(walked(), "11c");
 }
 
 TEST(python_step_shows_a_run_without_frames_as_c)
