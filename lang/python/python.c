@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lang/python/python.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,11 +74,9 @@ static int attach(const struct lang_process *process, const struct lang_file *fi
 	u64 runtime_va;
 	int r;
 
-	if (REG_RA == 30)
-		return -EOPNOTSUPP;	/* how far the thread pointer is from struct pthread differs between libcs */
 	memcpy(&facts, file->facts, sizeof(facts));
 	runtime_va = facts.runtime_ea + place->bias;
-	r = python_thread_find(process, &facts.layout, runtime_va, &words);
+	r = python_thread_find(process, &facts.layout, runtime_va, REG_RA == 30 ? EM_AARCH64 : EM_X86_64, &words);
 	if (r < 0)
 		return r;
 	state = python = calloc(1, sizeof(*python));

@@ -24,12 +24,13 @@ enum python_frames {
 /* Offsets are in bytes; those in a block count from where it begins. */
 struct python_slot {
 	u64 frames;		/* enum python_frames */
+	u64 self;		/* pthread_self(), from the thread pointer on */
 	/* The thread's state: at a thread-specific value of libc, from the thread pointer on. */
 	u64 tsd;
 	u64 tsd_block;		/* 1: there is the address of a block, which holds the value at tsd_in_block */
 	u64 tsd_in_block;
 	u64 current_va;		/* -3.11: the state of the thread that holds the lock; 0: none */
-	u64 thread_id;		/* in the state: the thread pointer again */
+	u64 thread_id;		/* in the state: pthread_self() */
 	u64 top;		/* in the state: the innermost frame, or its _PyCFrame */
 	u64 cframe_frame, cframe_previous;
 	u64 frame_block;	/* of a frame, where the block begins that is read */

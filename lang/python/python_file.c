@@ -4,14 +4,15 @@
  * called: python itself, libpython, uwsgi, an embedder.
  *
  * The loop may be in several pieces. gcc moves what is unlikely to a .cold
- * part, which has an FDE of its own: where conditional jumps lead out of the
- * function. That part may be nearly all of it (Debian's 3.14).
+ * part, which has an FDE of its own: where jumps lead out of the function.
+ * That part may be nearly all of it (Debian's 3.14).
  */
 #include "lang/python/python_file.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "exe/arm64_insn.h"
 #include "exe/cfi.h"
 #include "exe/elf.h"
 #include "exe/symtab.h"
@@ -20,6 +21,7 @@
 #include "lang/python/python.h"
 
 #define LOOP_BYTES_MAX (1u << 20)	/* 58 KB, mostly */
+#define JUMPS_MAX 32		/* that lead out of the loop, and are looked after */
 
 enum { RUNTIME, LOOP, VERSION, CODE_TYPE, SINCE_3_10, SINCE_3_9, SINCE_3_8, WANTED_COUNT };
 
@@ -56,7 +58,7 @@ static int find_layout(const struct exe *exe, const struct symtab_wanted *wanted
 
 	if (at && python_layout_speaks(at, bytes))
 		return python_layout_read(at, bytes, ret_layout);
-	return python_layout_known(find_version(exe, wanted), ret_layout);
+	return python_layout_known(find_version(exe, wanted), exe->machine, ret_layout);
 }
 
 static void add_mark(struct lang_file *file, u64 start_ea, u64 end_ea)
@@ -65,7 +67,7 @@ static void add_mark(struct lang_file *file, u64 start_ea, u64 end_ea)
 		file->marks[file->mark_count++] = (struct lang_mark){ start_ea, end_ea };
 }
 
-/* Looking for the FDE that an address lies in, but does not begin. */
+/* Looking for the FDE that an address lies in. */
 struct cold_search {
 	u64 ea;
 	u64 start_ea, end_ea;
@@ -81,9 +83,47 @@ static void look_for_cold(void *arg, u64 start_ea, u64 end_ea)
 	}
 }
 
-static bool is_inside(const struct lang_mark *mark, u64 ea)
+/* A jump in the loop's code. */
+struct jump {
+	u64 target_ea;		/* 0: it is none */
+	u32 bytes;		/* of the instruction; 0: it is none */
+	bool stays;		/* in the function; others may be calls in its last place */
+};
+
+static struct jump jump_of_x86(const u8 *at, size_t bytes, u64 ea)
 {
-	return mark->start_ea <= ea && ea < mark->end_ea;
+	struct x86_insn insn = x86_decode(at, bytes, ea);
+	struct jump jump = { .bytes = insn.bytes };
+
+	if (insn.kind == X86_BRANCH) {
+		jump.target_ea = insn.target;
+		jump.stays = true;
+	}
+	return jump;
+}
+
+/* Conditional ones reach a megabyte: compilers go to a .cold part by others. */
+static struct jump jump_of_arm64(const u8 *at, size_t bytes, u64 ea)
+{
+	struct jump jump = { .bytes = 4 };
+	u32 word;
+
+	if (bytes < sizeof(word))
+		return (struct jump){ 0 };
+	memcpy(&word, at, sizeof(word));
+	jump.target_ea = arm64_jump(word, ea, &jump.stays);
+	return jump;
+}
+
+/* Marks what a jump leads to, if that is a part of the loop: nobody calls the middle of a function. */
+static bool mark_cold(const struct exe *exe, const struct jump *jump, struct lang_file *file)
+{
+	struct cold_search cold = { .ea = jump->target_ea };
+
+	if (cfi_each_function(exe, look_for_cold, &cold) <= 0 || (!jump->stays && cold.start_ea == cold.ea))
+		return false;
+	add_mark(file, cold.start_ea, cold.end_ea);
+	return true;
 }
 
 /* The loop, and its .cold part if it has one. */
@@ -91,25 +131,23 @@ static int mark_loop(const struct exe *exe, const struct symtab_wanted *loop, st
 {
 	u64 bytes = loop->bytes < LOOP_BYTES_MAX ? loop->bytes : LOOP_BYTES_MAX;
 	const u8 *at = exe_bytes_at(exe, loop->ea, bytes);
+	u32 looked = 0;
 
 	add_mark(file, loop->ea, loop->ea + bytes);
 	if (!at || !bytes)
 		return -ENODATA;
-	if (exe->machine != EM_X86_64)
-		return 0;
-	for (u64 done = 0; done < bytes;) {
-		struct x86_insn insn = x86_decode(at + done, bytes - done, loop->ea + done);
-		struct cold_search cold = { .ea = insn.target };
+	for (u64 done = 0; done < bytes && looked < JUMPS_MAX;) {
+		struct jump jump = (exe->machine == EM_AARCH64 ? jump_of_arm64 : jump_of_x86)(at + done, bytes - done,
+											loop->ea + done);
 
-		if (!insn.bytes)
+		if (!jump.bytes)
 			break;
-		done += insn.bytes;
-		/* Conditional jumps stay in the function; others may be calls in its last place. */
-		if (insn.kind != X86_BRANCH || !insn.target || is_inside(&file->marks[0], insn.target))
+		done += jump.bytes;
+		if (!jump.target_ea || jump.target_ea - loop->ea < bytes)
 			continue;
-		if (cfi_each_function(exe, look_for_cold, &cold) > 0)
-			add_mark(file, cold.start_ea, cold.end_ea);
-		break;
+		looked++;
+		if (mark_cold(exe, &jump, file))
+			break;
 	}
 	return 0;
 }

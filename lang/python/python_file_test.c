@@ -35,7 +35,16 @@ static struct python_facts facts_of(const struct lang_file *file)
 	return facts;
 }
 
-/* A loop of 0x100 bytes that jumps out of itself, to what has an FDE at COLD. */
+static void forge_code(struct forge *f, u32 machine, const u8 code[0x1000], const struct sym *syms, u32 count,
+		       const void *data, size_t data_bytes)
+{
+	forge_init(f, machine);
+	forge_section(f, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, code, 0x1000);
+	forge_section(f, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, DATA, data, data_bytes);
+	forge_symbols(f, ".dynsym", SHT_DYNSYM, syms, count);
+}
+
+/* A loop of 0x200 bytes that jumps out of itself, to what has an FDE at COLD. */
 static void forge_python(struct forge *f, const struct sym *syms, u32 count, const void *data, size_t data_bytes)
 {
 	u8 code[0x1000];
@@ -45,10 +54,7 @@ static void forge_python(struct forge *f, const struct sym *syms, u32 count, con
 	code[0x100] = 0x0f;
 	code[0x101] = 0x84;
 	memcpy(code + 0x102, &away, sizeof(away));
-	forge_init(f, EM_X86_64);
-	forge_section(f, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, code, sizeof(code));
-	forge_section(f, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, DATA, data, data_bytes);
-	forge_symbols(f, ".dynsym", SHT_DYNSYM, syms, count);
+	forge_code(f, EM_X86_64, code, syms, count, data, data_bytes);
 }
 
 static const struct sym old[] = {
@@ -82,23 +88,61 @@ TEST(python_file_tells_old_versions_by_what_they_export)
 	}
 }
 
-TEST(python_file_finds_the_cold_part_of_the_loop)
+static void add_fdes(struct forge *f)
 {
-	_cleanup_(forge_done) struct forge f;
 	_cleanup_(forge_cfi_done) struct forge_cfi c;
-	struct lang_file file;
 
-	forge_python(&f, old, 7, hex_3_11, sizeof(hex_3_11));
 	forge_cfi_init(&c, 0x3000);
 	forge_cie(&c, NULL, 0);
 	forge_fde(&c, TEXT, 0x200, NULL, 0);
 	forge_fde(&c, COLD, 0x80, NULL, 0);
-	forge_section(&f, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x3000, c.b.data, c.b.len);
+	forge_section(f, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x3000, c.b.data, c.b.len);
+}
+
+TEST(python_file_finds_the_cold_part_of_the_loop)
+{
+	_cleanup_(forge_done) struct forge f;
+	struct lang_file file;
+
+	forge_python(&f, old, 7, hex_3_11, sizeof(hex_3_11));
+	add_fdes(&f);
 	EQ(recognise(&f, &file), 0);
 	EQ(file.mark_count, 2);
 	EQ(file.marks[1].start_ea, COLD);
 	EQ(file.marks[1].end_ea, COLD + 0x80);
 	EQ(facts_of(&file).code_type_ea, DATA + 0x100);
+}
+
+/* The marks of a loop for arm64 that has an instruction at TEXT + 0x100. */
+static u32 marks_of(u32 instruction)
+{
+	_cleanup_(forge_done) struct forge f;
+	struct lang_file file;
+	u8 code[0x1000] = { 0 };
+
+	memcpy(code + 0x100, &instruction, sizeof(instruction));
+	forge_code(&f, EM_AARCH64, code, old, 7, hex_3_11, sizeof(hex_3_11));
+	add_fdes(&f);
+	EQ(recognise(&f, &file), 0);
+	if (file.mark_count == 2) {
+		EQ(file.marks[1].start_ea, COLD);
+		EQ(file.marks[1].end_ea, COLD + 0x80);
+	}
+	return file.mark_count;
+}
+
+TEST(python_file_follows_jumps_of_arm64)
+{
+	const u32 cold = (COLD - TEXT - 0x100) / 4;
+
+	EQ(marks_of(0x14000000 | (cold + 8)), 2);		/* b, to its middle */
+	EQ(marks_of(0x14000000 | cold), 1);			/* b, to its first: a call in the last place */
+	EQ(marks_of(0x54000000 | cold << 5), 2);		/* b.eq */
+	EQ(marks_of(0xb4000000 | (cold + 1) << 5 | 3), 2);	/* cbz x3 */
+	EQ(marks_of(0x37480000 | cold << 5), 2);		/* tbnz w0, #9 */
+	EQ(marks_of(0x17ffffff), 1);				/* b, back by one */
+	EQ(marks_of(0x94000000 | (cold + 8)), 1);		/* bl */
+	EQ(marks_of(0x14000000 | (cold + 0x100)), 1);		/* b, to what has no FDE */
 }
 
 TEST(python_file_refuses_debug_offsets_that_cannot_be)

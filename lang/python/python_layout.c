@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lang/python/python_layout.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #define OFFSETS_WORDS 81	/* of 3.14 that are read */
 #define OFFSET_MAX (1u << 20)	/* PyInterpreterState is the largest: 226 KB in 3.14 */
 #define SMALL_MAX 512		/* frames, code objects, texts */
+#define ARM64_MUTEX_MORE 8	/* bytes of a pthread_mutex_t; the lock that is in _PyRuntime has two */
 
 /*
  * From the headers of each version (Include/cpython/pystate.h, Include/internal/pycore_runtime.h, pycore_interp.h,
@@ -43,7 +45,7 @@ static const struct python_layout known[] = {
 	},
 };
 
-int python_layout_known(u32 version, struct python_layout *ret_layout)
+int python_layout_known(u32 version, u32 machine, struct python_layout *ret_layout)
 {
 	size_t count = sizeof(known) / sizeof(known[0]);
 
@@ -54,6 +56,8 @@ int python_layout_known(u32 version, struct python_layout *ret_layout)
 			continue;
 		*ret_layout = known[i];
 		ret_layout->layout_version = version;
+		if (machine == EM_AARCH64 && ret_layout->current)
+			ret_layout->current += 2 * ARM64_MUTEX_MORE;
 		return 0;
 	}
 	return -ENODATA;

@@ -3,7 +3,8 @@
  * Where CPython keeps what: offsets in its structures. From 3.13 on it says so
  * itself (_Py_DebugOffsets, at the start of _PyRuntime); of older ones there
  * is a table here, the only one. All 64-bit builds of a minor version agree,
- * but for those with Py_TRACE_REFS.
+ * but for those with Py_TRACE_REFS, and for the one offset behind a lock of
+ * libc's.
  */
 #ifndef LANG_PYTHON_LAYOUT_H
 #define LANG_PYTHON_LAYOUT_H
@@ -59,8 +60,11 @@ struct python_layout {
 #undef X
 };
 
-/* The layout of a version; for one that is not known the nearest. -ENODATA below the oldest, or if it must be asked. */
-int python_layout_known(u32 version, struct python_layout *ret_layout);
+/*
+ * The layout of a version; for one that is not known the nearest. machine: ELF's. -ENODATA below the oldest, or if it
+ * must be asked.
+ */
+int python_layout_known(u32 version, u32 machine, struct python_layout *ret_layout);
 
 /* True if the bytes at _PyRuntime begin with debug offsets. */
 bool python_layout_speaks(const u8 *runtime, size_t bytes);

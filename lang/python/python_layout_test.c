@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lang/python/python_layout.h"
 
+#include <elf.h>
 #include <errno.h>
 
 #include "lang/python/python.h"
@@ -107,11 +108,24 @@ TEST(python_layout_knows_the_versions_that_do_not_say)
 	struct python_layout l;
 
 	for (u32 minor = 8; minor <= 12; minor++) {
-		EQ(python_layout_known(PYTHON_VERSION(minor), &l), 0);
+		EQ(python_layout_known(PYTHON_VERSION(minor), EM_X86_64, &l), 0);
 		EQ(l.version, PYTHON_VERSION(minor));
 		EQ(l.layout_version, PYTHON_VERSION(minor));
 		OK(l.interpreters && l.threads && l.thread_id && l.top && l.code_file && l.code_lines);
 	}
-	EQ(python_layout_known(PYTHON_VERSION(7), &l), -ENODATA);
-	EQ(python_layout_known(PYTHON_VERSION(13), &l), -ENODATA);
+	EQ(python_layout_known(PYTHON_VERSION(7), EM_X86_64, &l), -ENODATA);
+	EQ(python_layout_known(PYTHON_VERSION(13), EM_X86_64, &l), -ENODATA);
+}
+
+/* As the headers of Debian's 3.11 have it, compiled for arm64. */
+TEST(python_layout_allows_for_larger_locks_on_arm64)
+{
+	struct python_layout l;
+
+	EQ(python_layout_known(PYTHON_VERSION(9), EM_AARCH64, &l), 0);
+	EQ(l.current, 584);
+	EQ(python_layout_known(PYTHON_VERSION(11), EM_AARCH64, &l), 0);
+	EQ(l.current, 592);
+	EQ(python_layout_known(PYTHON_VERSION(12), EM_AARCH64, &l), 0);
+	EQ(l.current, 0);
 }

@@ -103,17 +103,17 @@ static inline int python_load(struct unwind *u, struct python_state *st, u64 va)
 /* The state of this thread, or 0. That of the lock's holder goes first: it may be that of a subinterpreter. */
 static inline u64 python_thread(struct unwind *u, const struct python_slot *slot)
 {
-	u64 tp = walk_thread_pointer(), at = tp + slot->tsd, thread = 0, id = 0;
+	u64 tp = walk_thread_pointer(), self = tp + slot->self, at = tp + slot->tsd, thread = 0, id = 0;
 
 	if (slot->current_va && !python_read(u, slot->current_va, &thread) && thread &&
-	    !python_read(u, thread + slot->thread_id, &id) && id == tp)
+	    !python_read(u, thread + slot->thread_id, &id) && id == self)
 		return thread;
 	if (slot->tsd_block) {
 		if (python_read(u, at, &at) || !at)
 			return 0;
 		at += slot->tsd_in_block;
 	}
-	if (python_read(u, at, &thread) || !thread || python_read(u, thread + slot->thread_id, &id) || id != tp)
+	if (python_read(u, at, &thread) || !thread || python_read(u, thread + slot->thread_id, &id) || id != self)
 		return 0;
 	return thread;
 }
@@ -135,7 +135,10 @@ static inline int python_broken(struct unwind *u)
 	return STEP_END;
 }
 
-/* The frame address of the loop's run, or 0: u->cfa. */
+/*
+ * The frame address of the loop's run, or 0: u->cfa. On arm64 the frame pointer tells only where the record of its
+ * caller is, at the bottom of that frame: nothing of the run lies above.
+ */
 static inline u64 python_cfa(struct unwind *u, const struct unwind_rule *rule)
 {
 	u64 bx_va = u->bx_va;
@@ -143,7 +146,9 @@ static inline u64 python_cfa(struct unwind *u, const struct unwind_rule *rule)
 
 	if (!rule || (rule->kind != RULE_CFA && rule->kind != RULE_FRAME))
 		return 0;
-	if (rule->kind == RULE_FRAME) {
+	if (REG_RA == 30 && (rule->kind == RULE_FRAME || (u->sp_lost && rule->cfa_reg == REG_SP))) {
+		r = native_fp(u) || read_user(u, &u->cfa, sizeof(u->cfa), u->regs.reg[REG_FP]);
+	} else if (rule->kind == RULE_FRAME) {
 		r = native_fp(u);
 		u->cfa = u->regs.reg[REG_FP] + 16;
 	} else {

@@ -346,6 +346,19 @@ TEST(python_step_knows_the_thread_that_holds_the_lock)
 	STREQ(walked(), "12c3cc");
 }
 
+TEST(python_step_knows_a_thread_that_lies_before_its_pointer)
+{
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	slot->self = -0x40ull;
+	STREQ(walked(), "LcLcc");
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	slot->self = -0x40ull;
+	put(THREAD_VA + 0x10, THREAD_POINTER - 0x40);
+	STREQ(walked(), "12c3cc");
+}
+
 TEST(python_step_leaves_threads_without_python_native)
 {
 	setup(PYTHON_SHIMS);

@@ -2,6 +2,7 @@
 /* CPython's structures made up in our own memory, read as those of another process. */
 #include "lang/python/python.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 
 extern const struct lang_ops python_ops;
 
+#define MACHINE (REG_RA == 30 ? EM_AARCH64 : EM_X86_64)
+
 static struct lang_process self(void)
 {
 	return (struct lang_process){ .pid = (u32)getpid() };
@@ -23,7 +26,7 @@ static struct python_layout layout_of(u32 minor)
 {
 	struct python_layout l;
 
-	EQ(python_layout_known(PYTHON_VERSION(minor), &l), 0);
+	EQ(python_layout_known(PYTHON_VERSION(minor), MACHINE, &l), 0);
 	return l;
 }
 
@@ -108,20 +111,40 @@ TEST(python_bytes_are_read_as_far_as_there_is_room)
 }
 
 /* One interpreter with two threads, of which the first has not begun. */
-static u64 pthread_self_made[512], tsd[128], thread[2][64], interpreter[64], runtime[256];
+static u64 pthread_made[512], tsd[128], vector[4], thread[2][64], interpreter[64], runtime[256];
 
 static void make_threads(const struct python_layout *l)
 {
-	memset(pthread_self_made, 0, sizeof(pthread_self_made));
+	memset(pthread_made, 0, sizeof(pthread_made));
 	memset(tsd, 0, sizeof(tsd));
 	memset(thread, 0, sizeof(thread));
-	pthread_self_made[0] = (u64)pthread_self_made;
 	put(runtime, l->interpreters, (u64)interpreter);
 	put(interpreter, l->threads, (u64)thread[0]);
 	put(thread[0], l->thread_next, (u64)thread[1]);
 	put(thread[0], l->thread_interpreter, (u64)interpreter);
 	put(thread[1], l->thread_interpreter, (u64)interpreter);
-	put(thread[1], l->thread_id, (u64)pthread_self_made);
+	put(thread[1], l->thread_id, (u64)pthread_made);
+}
+
+/* glibc's struct pthread of 0x740 bytes, as in 2.36; the thread pointer of arm64 is behind it. */
+#define ARM64_BYTES 0x740
+
+static void make_glibc(u32 machine, u32 key)
+{
+	u32 first = machine == EM_AARCH64 ? 0x110 : 0x310;
+
+	if (machine == EM_X86_64) {
+		pthread_made[0] = (u64)pthread_made;
+	} else {
+		pthread_made[ARM64_BYTES / 8] = (u64)vector;
+		vector[2] = (u64)pthread_made + ARM64_BYTES + 16;
+	}
+	if (key < 32) {
+		pthread_made[(first + key * 16 + 8) / 8] = (u64)thread[1];
+	} else {
+		pthread_made[(first + 0x200 + key / 32 * 8) / 8] = (u64)tsd;
+		tsd[key % 32 * 2 + 1] = (u64)thread[1];
+	}
 }
 
 TEST(python_thread_is_found_among_the_values_of_libc)
@@ -131,26 +154,57 @@ TEST(python_thread_is_found_among_the_values_of_libc)
 	struct python_slot slot = { 0 };
 
 	make_threads(&l);
-	EQ(python_thread_find(&process, &l, (u64)runtime, &slot), -EAGAIN);
-	/* glibc's, of key 3 */
-	pthread_self_made[(0x310 + 3 * 16 + 8) / 8] = (u64)thread[1];
-	EQ(python_thread_find(&process, &l, (u64)runtime, &slot), 0);
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), -EAGAIN);
+	make_glibc(EM_X86_64, 3);
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), 0);
 	EQ(slot.tsd, 0x310 + 3 * 16 + 8);
 	EQ(slot.tsd_block, 0);
-	/* glibc's, of key 2 * 32 + 5 */
 	make_threads(&l);
-	pthread_self_made[(0x510 + 2 * 8) / 8] = (u64)tsd;
-	tsd[5 * 2 + 1] = (u64)thread[1];
-	EQ(python_thread_find(&process, &l, (u64)runtime, &slot), 0);
+	make_glibc(EM_X86_64, 2 * 32 + 5);
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), 0);
 	EQ(slot.tsd, 0x510 + 2 * 8);
 	EQ(slot.tsd_block, 1);
 	EQ(slot.tsd_in_block, 5 * 16 + 8);
 	/* musl's */
 	make_threads(&l);
-	pthread_self_made[0x80 / 8] = (u64)tsd;
+	pthread_made[0] = (u64)pthread_made;
+	pthread_made[0x80 / 8] = (u64)tsd;
 	tsd[9] = (u64)thread[1];
-	EQ(python_thread_find(&process, &l, (u64)runtime, &slot), 0);
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), 0);
 	EQ(slot.tsd, 0x80);
+	EQ(slot.tsd_in_block, 72);
+	EQ(slot.self, 0);
+}
+
+TEST(python_thread_is_found_before_the_thread_pointer_of_arm64)
+{
+	struct python_layout l = layout_of(12);
+	struct lang_process process = self();
+	struct python_slot slot = { 0 };
+
+	make_threads(&l);
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_AARCH64, &slot), -EAGAIN);
+	make_glibc(EM_AARCH64, 3);
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_AARCH64, &slot), 0);
+	EQ(slot.self, 0ull - ARM64_BYTES);
+	EQ(slot.tsd, 0x110ull + 3 * 16 + 8 - ARM64_BYTES);
+	EQ(slot.tsd_block, 0);
+	/* Nothing looks like a thread pointer. */
+	vector[2] = (u64)pthread_made;
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_AARCH64, &slot), -EAGAIN);
+	make_threads(&l);
+	make_glibc(EM_AARCH64, 2 * 32 + 5);
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_AARCH64, &slot), 0);
+	EQ(slot.tsd, 0x310ull + 2 * 8 - ARM64_BYTES);
+	EQ(slot.tsd_in_block, 5 * 16 + 8);
+	/* musl's */
+	make_threads(&l);
+	pthread_made[0] = (u64)pthread_made;
+	pthread_made[0x70 / 8] = (u64)tsd;
+	tsd[9] = (u64)thread[1];
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_AARCH64, &slot), 0);
+	EQ(slot.self, 0ull - 200);
+	EQ(slot.tsd, 0x70ull - 200);
 	EQ(slot.tsd_in_block, 72);
 }
 
@@ -163,7 +217,7 @@ TEST(python_thread_does_not_follow_a_list_for_ever)
 	make_threads(&l);
 	put(thread[1], l.thread_next, (u64)thread[0]);
 	put(interpreter, l.interpreter_next, (u64)interpreter);
-	EQ(python_thread_find(&process, &l, (u64)runtime, &slot), -EAGAIN);
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), -EAGAIN);
 }
 
 static int attach(u32 version, struct runtime_slot *slot, void **ret_state)
@@ -174,7 +228,7 @@ static int attach(u32 version, struct runtime_slot *slot, void **ret_state)
 	static struct lang_file file;
 
 	make_threads(&facts.layout);
-	pthread_self_made[(0x310 + 8) / 8] = (u64)thread[1];
+	make_glibc(MACHINE, 0);
 	facts.layout.version = version;
 	memcpy(file.facts, &facts, sizeof(facts));
 	return python_ops.attach(&process, &file, &place, slot, ret_state);
@@ -186,12 +240,10 @@ TEST(python_attach_fills_the_slot)
 	struct python_slot words;
 	void *state = NULL;
 
-	if (REG_RA == 30)
-		SKIP("not on arm64");
 	EQ(attach(PYTHON_VERSION(12), &slot, &state), 0);
 	memcpy(&words, slot.word, sizeof(words));
 	EQ(words.frames, PYTHON_CSHIMS);
-	EQ(words.tsd, 0x318);
+	EQ(words.tsd - words.self, MACHINE == EM_AARCH64 ? 0x118 : 0x318);
 	EQ(words.code_block, 64);
 	EQ(words.code_line, 4);
 	EQ(words.code_file, 48);
@@ -206,8 +258,6 @@ TEST(python_attach_survives_each_failed_allocation)
 	struct runtime_slot slot;
 	void *state = NULL;
 
-	if (REG_RA == 30)
-		SKIP("not on arm64");
 	for (long i = 0; i < 2; i++) {
 		int r;
 
@@ -225,8 +275,6 @@ TEST(python_does_not_name_code_that_is_gone)
 	u8 code[256] = { 0 };
 	void *state = NULL;
 
-	if (REG_RA == 30)
-		SKIP("not on arm64");
 	EQ(attach(PYTHON_VERSION(12), &slot, &state), 0);
 	put(code, 112, 0x1000);
 	put(code, 120, 0x2000);
@@ -266,8 +314,6 @@ TEST(python_names_code_that_is_gone_by_what_was_kept_of_it)
 	struct named names;
 	void *state = NULL;
 
-	if (REG_RA == 30)
-		SKIP("not on arm64");
 	EQ(attach(PYTHON_VERSION(12), &slot, &state), 0);
 	named_init(&names);
 	memcpy(kept.piece[0].bytes + l.code_line, &(u32){ 7 }, 4);

@@ -13,8 +13,8 @@
 #include "lang/python/python.h"
 #include "lang/python/python_layout.h"
 
-/* Fills slot->tsd, tsd_block, tsd_in_block. -EAGAIN if there is no such thread yet. */
+/* Fills slot->self, tsd, tsd_block, tsd_in_block. machine: ELF's. -EAGAIN if there is no such thread yet. */
 int python_thread_find(const struct lang_process *process, const struct python_layout *layout, u64 runtime_va,
-		       struct python_slot *slot);
+		       u32 machine, struct python_slot *slot);
 
 #endif

@@ -39,12 +39,19 @@ victim() {
 victim victim
 victim victim-static -static
 
-# What this machine cannot run by itself: signed return addresses, and the unit tests.
+# What this machine cannot run by itself: signed return addresses, the unit tests, and runtimes.
 if [ "$arch" = arm64 ]; then
 	victim victim-pac -mbranch-protection=standard
 	cp "$build/unit" "$stage/unit"
 	mkdir "$stage/test"
 	cp -r test/golden test/corpus "$stage/test"
+	python=${WICK_TEST_CACHE:-$HOME/.cache/wick-test}/python-arm64
+	if [ ! -e "$python/complete" ]; then
+		tools/debs.sh bookworm arm64 "$python" python3.11-minimal libpython3.11-minimal libexpat1
+		touch "$python/complete"
+	fi
+	cp -r "$python/lib" "$python/usr" "$stage"
+	cp test/vm/victim.py "$stage"
 fi
 
 cp -r "$build/victims" "$stage/victims"
@@ -75,6 +82,7 @@ add_needed "$stage/wick"
 add_library libcurl.so.4 # opened when first needed
 [ ! -e "$stage/unit" ] || add_needed "$stage/unit"
 add_needed "$stage/programs"
+[ ! -e "$stage/victim.py" ] || add_needed "$stage/usr/bin/python3.11"
 add_needed "$stage/victim"
 for victim in "$stage/victims"/*; do
 	add_needed "$victim"
