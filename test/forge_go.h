@@ -31,6 +31,7 @@ struct forge_go_options {
 	bool relocated;		/* pointers are in relocations alone */
 	bool merged;		/* the pclntab has no section of its own */
 	bool without_sections;
+	bool arm64;
 	const void *code;	/* FORGE_GO_TEXT_BYTES, or NULL */
 	const void *funcdata;
 	u32 funcdata_bytes;
@@ -142,7 +143,9 @@ static inline void forge_go(struct forge *f, const struct forge_go_function *fun
 	static const u8 nothing[FORGE_GO_TEXT_BYTES];
 	struct buf table = forge_go_pclntab(functions, count, 0xfffffff1);
 
-	forge_init(f, EM_X86_64);
+	if (options->arm64)
+		((u8 *)table.data)[6] = 4;	/* bytes of an instruction */
+	forge_init(f, options->arm64 ? EM_AARCH64 : EM_X86_64);
 	forge_section(f, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, FORGE_GO_TEXT,
 		      options->code ? options->code : nothing, FORGE_GO_TEXT_BYTES);
 	forge_section(f, options->merged ? ".data.rel.ro" : ".gopclntab", SHT_PROGBITS, SHF_ALLOC, FORGE_GO_PCLNTAB,

@@ -20,11 +20,11 @@ enum go_labels {
 
 /* Offsets are in bytes. */
 struct go_slot {
-	u64 tls;		/* g is there, from the thread pointer on; unused on arm64, which has it in x28 */
+	u64 tls;		/* g is there, from the thread pointer on; on arm64, which has it in x28, perhaps: 0 */
 	u64 curg;		/* in m */
 	u64 labels;		/* in g; 0: nothing in the program sets any */
 	u64 kind;		/* enum go_labels */
-	u64 sched_bp;		/* in g */
+	u64 sched_bp;		/* in g; the word before it is the return address, on arm64 */
 	u64 mcall_start_va, mcall_end_va;
 };
 _Static_assert(sizeof(struct go_slot) <= SLOT_WORDS * sizeof(u64), "fits the slot");

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "exe/arm64_insn.h"
 #include "exe/elf.h"
 #include "lang/go/build_info.h"
 #include "lang/go/go_tables.h"
@@ -17,13 +18,14 @@
 #define CODE_MAX 256		/* bytes of a function that are looked at */
 #define MINOR_FRAMELESS 20	/* the last version whose systemstack() has no frame */
 
-enum { SYSTEMSTACK, MCALL, MORESTACK, SET_LABELS, WANTED_COUNT };
+enum { SYSTEMSTACK, MCALL, MORESTACK, LAST_SWITCH = MORESTACK, SET_LABELS, LOAD_G, WANTED_COUNT };
 
 static const char *const wanted_names[WANTED_COUNT] = {
 	[SYSTEMSTACK] = "runtime.systemstack",
 	[MCALL] = "runtime.mcall",
 	[MORESTACK] = "runtime.morestack",
 	[SET_LABELS] = "runtime/pprof.runtime_setProfLabel",	/* all who set labels call it */
+	[LOAD_G] = "runtime.load_g",	/* arm64: gets g where C code was */
 };
 
 /* A function's code. */
@@ -44,7 +46,7 @@ static void find_code(const struct exe *exe, const struct pclntab *table, struct
 			u64 bytes = function.end_ea - function.start_ea;
 
 			/* Go calls those in assembly by wrappers of the same name. */
-			if ((w != SET_LABELS && !(function.flags & GO_SP_WRITE)) ||
+			if ((w <= LAST_SWITCH && !(function.flags & GO_SP_WRITE)) ||
 			    !pclntab_is_named(table, &function, wanted_names[w]))
 				continue;
 			bytes = bytes < CODE_MAX ? bytes : CODE_MAX;
@@ -113,6 +115,31 @@ static bool find_tls(const struct code *code, struct go_facts *facts)
 	return false;
 }
 
+/*
+ * load_g() of arm64, where the linker has put in the offset:
+ *
+ *	mrs x0, tpidr_el0; mov x27, #N
+ *	mrs x0, tpidr_el0; adrp x27, PAGE; ldr x27, [x27, #N]	libraries: what the dynamic linker has put there
+ *
+ * Without C code in the program nothing is stored there.
+ */
+static void find_tls_arm64(const struct code *code, struct go_facts *facts)
+{
+	const u32 get_pointer = 0xd53bd040;
+
+	for (size_t i = 0; i + 12 <= code->bytes; i += 4) {
+		u32 first = load32(code->at + i + 4), second = load32(code->at + i + 8);
+
+		if (load32(code->at + i) != get_pointer)
+			continue;
+		if ((first & 0xffe0001f) == 0xd280001b)
+			facts->tls = first >> 5 & 0xffff;
+		else if (arm64_is_adrp(first, 27) && (second & 0xffc003ff) == 0xf940037b)
+			facts->tls_ea = arm64_near(first, code->start_ea + i + 4) + (second >> 10 & 0xfff) * 8;
+		return;
+	}
+}
+
 static bool find_layout(const struct exe *exe, const struct code code[WANTED_COUNT], struct go_facts *facts)
 {
 	u32 minor = go_build_minor(exe);
@@ -136,6 +163,27 @@ static void add_mark(struct lang_file *file, const struct code *code)
 		file->marks[file->mark_count++] = (struct lang_mark){ code->start_ea, code->end_ea };
 }
 
+static int find_switches(const struct exe *exe, const struct code code[WANTED_COUNT], struct go_facts *facts,
+			 struct lang_file *file)
+{
+	if (exe->machine == EM_AARCH64) {
+		find_tls_arm64(&code[LOAD_G], facts);
+		/* What mcall() has called has its argument in a register: there is no way back. */
+		add_mark(file, &code[MORESTACK]);
+		return 0;
+	}
+	if (!find_tls(&code[SYSTEMSTACK], facts))
+		return -ENODATA;
+	facts->mcall_start_ea = code[MCALL].start_ea;
+	facts->mcall_end_ea = code[MCALL].end_ea;
+	/* Later ones have a frame, and are followed by it. */
+	if (facts->minor <= MINOR_FRAMELESS)
+		add_mark(file, &code[SYSTEMSTACK]);
+	add_mark(file, &code[MCALL]);
+	add_mark(file, &code[MORESTACK]);
+	return 0;
+}
+
 static int recognise(const struct exe *exe, struct lang_file *ret_file)
 {
 	struct code code[WANTED_COUNT] = { 0 };
@@ -145,19 +193,8 @@ static int recognise(const struct exe *exe, struct lang_file *ret_file)
 	if (pclntab_open(exe, &table) < 0)
 		return -ENODATA;
 	find_code(exe, &table, code);
-	if (!find_layout(exe, code, &facts))
+	if (!find_layout(exe, code, &facts) || find_switches(exe, code, &facts, ret_file) < 0)
 		return -ENODATA;
-	if (exe->machine != EM_AARCH64) {
-		if (!find_tls(&code[SYSTEMSTACK], &facts))
-			return -ENODATA;
-		facts.mcall_start_ea = code[MCALL].start_ea;
-		facts.mcall_end_ea = code[MCALL].end_ea;
-		/* Later ones have a frame, and are followed by it. */
-		if (facts.minor <= MINOR_FRAMELESS)
-			add_mark(ret_file, &code[SYSTEMSTACK]);
-		add_mark(ret_file, &code[MCALL]);
-		add_mark(ret_file, &code[MORESTACK]);
-	}
 	_Static_assert(sizeof(facts) <= sizeof(ret_file->facts), "fits");
 	memcpy(ret_file->facts, &facts, sizeof(facts));
 	return 0;

@@ -15,6 +15,7 @@
 #define SYSTEMSTACK 0x000
 #define MCALL 0x100
 #define SET_LABELS 0x300
+#define LOAD_G 0x500
 #define SWITCHES .flags = GO_SP_WRITE | GO_ASM
 
 static const struct forge_go_function functions[] = {
@@ -23,6 +24,7 @@ static const struct forge_go_function functions[] = {
 	{ "runtime.morestack", 0x200, SWITCHES, .pcsp = LEAF },
 	{ "runtime/pprof.runtime_setProfLabel", SET_LABELS, .pcsp = LEAF },
 	{ "runtime.systemstack", 0x400, .pcsp = LEAF },	/* the wrapper */
+	{ "runtime.load_g", LOAD_G, .flags = GO_ASM, .pcsp = LEAF },
 };
 #define COUNT (sizeof(functions) / sizeof(functions[0]))
 
@@ -38,8 +40,8 @@ static const u8 other[11];
 
 static u8 code[FORGE_GO_TEXT_BYTES];
 
-/* A program of that version, whose systemstack() begins so. */
-static int recognise(const char *version, const u8 tls[11], const struct forge_go_options *options,
+/* A program of that version, with `code`. */
+static int open_and_recognise(const char *version, const struct forge_go_options *options,
 		     struct lang_file *ret_file)
 {
 	char info[96] = "\xff Go buildinf:\x08\x02";
@@ -50,8 +52,6 @@ static int recognise(const char *version, const u8 tls[11], const struct forge_g
 
 	info[32] = (char)strlen(version);
 	memcpy(info + 33, version, strlen(version));
-	memcpy(code + SYSTEMSTACK + 5, tls, 11);
-	memcpy(code + SYSTEMSTACK + 0x20, has_curg, sizeof(has_curg));
 	with_code.code = code;
 	forge_go(&f, functions, COUNT, &with_code);
 	forge_section(&f, ".go.buildinfo", SHT_PROGBITS, SHF_ALLOC, 0x30000, info, sizeof(info));
@@ -61,6 +61,15 @@ static int recognise(const char *version, const u8 tls[11], const struct forge_g
 	r = go_file_ops.recognise(exe, ret_file);
 	forge_done(&f);
 	return r;
+}
+
+/* ... whose systemstack() begins so. */
+static int recognise(const char *version, const u8 tls[11], const struct forge_go_options *options,
+		     struct lang_file *ret_file)
+{
+	memcpy(code + SYSTEMSTACK + 5, tls, 11);
+	memcpy(code + SYSTEMSTACK + 0x20, has_curg, sizeof(has_curg));
+	return open_and_recognise(version, options, ret_file);
 }
 
 static struct go_facts facts_of(const struct lang_file *file)
@@ -130,4 +139,47 @@ TEST(go_files_of_other_versions)
 	memset(code + SET_LABELS, 0, sizeof(has_labels));
 	EQ(recognise("go1.26.8", constant, &options, &file), 0);
 	EQ(facts_of(&file).labels, 0);
+}
+
+static void put_code(u32 at, const u32 *words, size_t bytes)
+{
+	memset(code + at, 0, 0x20);
+	if (bytes)
+		memcpy(code + at, words, bytes);
+}
+
+TEST(go_files_for_arm64)
+{
+	/* ldr x6, [x4, #184]; str x0, [x1, #352] */
+	static const u32 get_curg[] = { 0xf9405c86 }, set_labels[] = { 0xf900b020 };
+	/* mrs x0, tpidr_el0; mov x27, #16, or adrp x27, back by two pages; ldr x27, [x27, #0x48]; ldr x28, [x0, x27] */
+	static const u32 direct_g[] = { 0xd503201f, 0xd53bd040, 0xd280021b, 0xf87b681c };
+	static const u32 loaded_g[] = { 0xd53bd040, 0xd0fffffb, 0xf940277b, 0xf87b681c };
+	static const struct forge_go_options options = { .arm64 = true };
+	struct lang_file file;
+	struct go_facts facts;
+
+	put_code(SYSTEMSTACK, get_curg, sizeof(get_curg));
+	put_code(SET_LABELS, set_labels, sizeof(set_labels));
+	put_code(LOAD_G, direct_g, sizeof(direct_g));
+	EQ(open_and_recognise("go1.26.8", &options, &file), 0);
+	facts = facts_of(&file);
+	EQ(facts.curg, 184);
+	EQ(facts.labels, 352);
+	EQ(facts.tls, 16);
+	EQ(facts.tls_ea, 0);
+	EQ(facts.mcall_start_ea, 0);
+	EQ(file.mark_count, 1);
+	EQ(file.marks[0].start_ea, TEXT + 0x200);
+	put_code(LOAD_G, loaded_g, sizeof(loaded_g));
+	EQ(open_and_recognise("go1.26.8", &options, &file), 0);
+	EQ(facts_of(&file).tls, 0);
+	EQ(facts_of(&file).tls_ea, (TEXT & ~0xfffull) - 0x2000 + 0x48);
+	/* Without it, g is in its register alone. */
+	put_code(LOAD_G, NULL, 0);
+	EQ(open_and_recognise("go1.26.8", &options, &file), 0);
+	EQ(facts_of(&file).tls | facts_of(&file).tls_ea, 0);
+	/* The structures are not as in that version. */
+	put_code(SYSTEMSTACK, NULL, 0);
+	EQ(open_and_recognise("go1.26.8", &options, &file), -ENODATA);
 }

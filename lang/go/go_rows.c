@@ -6,7 +6,7 @@
  *	x86-64				arm64
  *	CFA = sp + depth + 8		CFA = sp + depth
  *	return address at CFA - 8	return address at sp; in x30 where the depth is 0
- *	caller's fp at CFA - 16		caller's fp at sp - 8
+ *	caller's fp at CFA - 16		caller's fp at sp - 8, where fp points to
  *
  * Some functions of the runtime go over to another stack, of the thread or of the goroutine, and leave the frame
  * pointer where it was (runtime/asm_amd64.s: systemstack, asmcgocall, cgocallback; the callers of the vDSO): their
@@ -122,6 +122,20 @@ static void find_frame(const u8 *code, size_t bytes, u64 ea, struct habits *habi
 	}
 }
 
+/* sub x29, sp, #8 and mov sp, REG */
+static void find_habits_arm64(const u8 *code, size_t bytes, u64 ea, struct habits *habits)
+{
+	for (size_t i = 0; i + 4 <= bytes; i += 4) {
+		u32 word;
+
+		memcpy(&word, code + i, sizeof(word));
+		if (word == 0xd10023fd && habits->fp_set_ea == ~0ull)
+			habits->fp_set_ea = ea + i + 4;
+		if ((word & 0xfffffc1f) == 0x9100001f && habits->sp_set_ea == ~0ull)
+			habits->sp_set_ea = ea + i + 4;
+	}
+}
+
 static struct habits find_habits(const struct pclntab *table, const struct go_function *function)
 {
 	struct habits habits = { ~0ull, ~0ull, ~0ull };
@@ -132,6 +146,10 @@ static struct habits find_habits(const struct pclntab *table, const struct go_fu
 	code = exe_bytes_at(table->exe, function->start_ea, bytes);
 	if (!code)
 		return habits;
+	if (table->quantum != 1) {
+		find_habits_arm64(code, bytes, function->start_ea, &habits);
+		return habits;
+	}
 	find_frame(code, bytes, function->start_ea, &habits);
 	for (size_t i = 0; i < bytes && habits.sp_set_ea == ~0ull; i++)
 		if (sets_sp(code + i, bytes - i))
@@ -170,15 +188,16 @@ struct telling {
 	void *arg;
 };
 
-/* From where on what has that depth has the special rule. */
+/*
+ * From where on what has that depth has the special rule. Not all depths can be believed: the arm64 assembler does not
+ * count what it stores with a change of sp.
+ */
 static u64 special_from(const struct telling *telling, s32 depth)
 {
 	const struct habits *habits = &telling->habits;
 
 	if (telling->treatment != TREAT_SWITCH && telling->treatment != TREAT_LEAVE)
 		return ~0ull;
-	if (telling->table->quantum != 1)
-		return depth ? 0 : ~0ull;
 	if (telling->treatment == TREAT_LEAVE || habits->fp_set_ea == ~0ull)
 		return habits->sp_set_ea;
 	return depth ? habits->fp_set_ea : ~0ull;
@@ -214,7 +233,7 @@ void go_rows_tell(const void *tables, u32 number, void (*row)(void *arg, u64 ea,
 		row(arg, function.start_ea, telling.treatment == TREAT_END ? &rule_end : &rule_none);
 		return;
 	}
-	if (telling.table->quantum == 1 && function.flags & (GO_ASM | GO_SP_WRITE))
+	if (function.flags & (GO_ASM | GO_SP_WRITE))
 		telling.habits = find_habits(tables, &function);
 	telling.special = telling.treatment == TREAT_LEAVE ? rule_end : switch_rule(tables);
 	do {

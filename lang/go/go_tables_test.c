@@ -113,6 +113,40 @@ TEST(go_rows_know_where_stacks_end_and_change)
 	forge_done(&f);
 }
 
+/* Tables count instructions. systemstack() has 16 bytes on the stack behind its first, mcall() has none. */
+TEST(go_rows_of_arm64_know_where_stacks_change)
+{
+	static const struct forge_go_function of_arm64[] = {
+		{ "runtime.systemstack", 0x000, FLAGS(GO_SP_WRITE | GO_ASM), .pcsp = "\x02\x01\x20\x10\x1f\x10" },
+		{ "runtime.mcall", 0x100, FLAGS(GO_SP_WRITE | GO_ASM), .pcsp = LEAF },
+		{ "main.frame", 0x200, .pcsp = "\x02\x01\x20\x10\x1f\x10" },
+	};
+	static u32 words[FORGE_GO_TEXT_BYTES / 4];
+	struct forge_go_options options = { .arm64 = true, .code = words };
+	_cleanup_(exe_freep) struct exe *exe = NULL;
+	_cleanup_(freep) struct rows *rows = NULL;
+	struct forge f;
+
+	words[2] = 0xd10023fd;		/* sub x29, sp, #8 */
+	words[8] = 0x9100007f;		/* mov sp, x3 */
+	words[0x108 / 4] = 0x910003e0;	/* mov x0, sp */
+	words[0x110 / 4] = 0x9100001f;	/* mov sp, x0 */
+	forge_go(&f, of_arm64, 3, &options);
+	forge_go_finish(&f, &options);
+	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
+	EQ(rows_compile(exe, NULL, &rows), 0);
+	EQ(rule_at(rows, TEXT)->saved >> 4, RA_IN_REG);
+	EQ(rule_at(rows, TEXT + 8)->cfa_off, 16);
+	EQ(rule_at(rows, TEXT + 12)->kind, RULE_SWITCH);
+	EQ(rule_at(rows, TEXT + 0x40)->kind, RULE_SWITCH);
+	EQ(rule_at(rows, TEXT + 0x44)->saved >> 4, RA_IN_REG);
+	EQ(rule_at(rows, TEXT + 0x110)->saved >> 4, RA_IN_REG);
+	EQ(rule_at(rows, TEXT + 0x114)->kind, RULE_END);
+	EQ(rule_at(rows, TEXT + 0x20c)->kind, RULE_CFA);
+	EQ(rule_at(rows, TEXT + 0x20c)->saved, FP_AT_CFA);
+	forge_done(&f);
+}
+
 TEST(go_tables_leave_c_code_to_others)
 {
 	_cleanup_(exe_freep) struct exe *exe = NULL;

@@ -23,31 +23,39 @@ static inline int go_read(go_reader u, void *to, u32 bytes, u64 va)
 
 _Static_assert(sizeof(struct go_room) <= STATE_WORDS * sizeof(u64), "fits the state");
 
-#define GO_REG_G 28	/* arm64, at the first frame */
+#define GO_REG_G 28	/* arm64: in all of Go's code; the walk does not change it */
 
 static inline int go_word(struct unwind *u, u64 va, u64 *ret_word)
 {
 	return read_user(u, ret_word, sizeof(*ret_word), va);
 }
 
-/* The goroutine that the thread runs for, 0 if none. Their words lead to each other, or are not what we think. */
-static inline u64 go_current(struct unwind *u, const struct go_slot *slot)
+/* The goroutine that a g's thread runs for, 0 if none. Their words lead to each other, or are not what we think. */
+static inline u64 go_current_of(struct unwind *u, const struct go_slot *slot, u64 g)
 {
-	u64 g, m, curg, back;
+	u64 m, curg, back;
 
-#if REG_RA == 30
-	if (!u->is_leaf)
-		return 0;
-	g = u->regs.reg[GO_REG_G];
-#else
-	if (go_word(u, walk_thread_pointer() + slot->tls, &g))
-		return 0;
-#endif
 	if (!g || go_word(u, g + GO_G_M, &m) || !m || go_word(u, m + slot->curg, &curg) || !curg)
 		return 0;
 	if (curg != g && (go_word(u, curg + GO_G_M, &back) || back != m))
 		return 0;
 	return curg;
+}
+
+static inline u64 go_current(struct unwind *u, const struct go_slot *slot)
+{
+	u64 g;
+
+#if REG_RA == 30
+	/* C code may use the register for something else; where there is some, g is in the thread's memory, too. */
+	u64 curg = go_current_of(u, slot, u->regs.reg[GO_REG_G]);
+
+	if (curg || !slot->tls)
+		return curg;
+#endif
+	if (go_word(u, walk_thread_pointer() + slot->tls, &g))
+		return 0;
+	return go_current_of(u, slot, g);
 }
 
 /* Before the first frame: pushes what stands for the labels, if there are any. */
@@ -72,7 +80,8 @@ static inline void go_push_labels(struct unwind *u)
  *
  *	mcall		What it has called has the goroutine as its argument, in a slot on the stack; by the time the
  *			thread runs for another there is no way back to the one that called.
- *	morestack	Goes on with the function that wants more stack.
+ *	morestack	Goes on with the function that wants more stack. On arm64 that has no frame yet, and its return
+ *			address is in g.sched, too.
  *	systemstack	Of 1.19 and 1.20, which has no frame: sp is where it returns to, pc is made up. Only of the
  *			first change of stack is g.sched sure to tell.
  */
@@ -81,7 +90,7 @@ static inline int go_step(struct unwind *u, const struct unwind_rule *rule)
 	const struct go_slot *slot = (const void *)u->slot;
 	u64 va = u->regs.pc - u->is_return, curg, argument, bp, sched[2];
 
-	if (!rule || !u->is_return || REG_RA == 30)
+	if (!rule || !u->is_return)
 		return STEP_NATIVE;
 	if (rule->kind != RULE_END && (rule->kind != RULE_SWITCH || u->stack_switches))
 		return STEP_NATIVE;
@@ -112,6 +121,11 @@ static inline int go_step(struct unwind *u, const struct unwind_rule *rule)
 	u->bx_va = 0;
 	u->sp_lost = 0;
 	u->is_leaf = 0;
+#if REG_RA == 30
+	if (go_word(u, curg + slot->sched_bp - sizeof(u64), &u->regs.reg[REG_RA]))
+		return STEP_END;
+	u->is_leaf = 1;
+#endif
 	return STEP_CALLER;
 }
 
