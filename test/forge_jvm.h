@@ -29,6 +29,8 @@
 #define JVM_STUB      (JVM_CODE_VA + 0x2010)
 #define JVM_STUB_CODE (JVM_STUB + 0x80)
 #define JVM_COMPILE_ID 77
+#define JVM_FIELDS_AT 16		/* of objects, each 4 bytes */
+#define JVM_CHUNK_BYTES 48		/* in front of the frames of a StackChunk */
 
 struct jvm {
 	u64 free_va;
@@ -37,6 +39,7 @@ struct jvm {
 	u64 at[VM_FIELD_COUNT];		/* offsets and addresses as in the tables; VM_NONE: not in this version */
 	u64 leaf, run;			/* Methods */
 	u64 leaf_bytecode;
+	u64 flags;			/* two options, the second of them UseCompressedOops */
 };
 
 static inline void jvm_put(u64 va, u64 value, size_t bytes)
@@ -91,8 +94,13 @@ static inline bool jvm_has(u32 major, enum vm_field field)
 		return major < 17;
 	case VM_CONST_FLAGS:
 		return major < 21;
-	case VM_CONST_FLAGS_NEW:
+	case VM_CONST_FLAGS_NEW: case VM_KLASS_FIELDS: case VM_BYTES_DATA: case VM_FIRST_CLASS: case VM_LATER_CLASS:
+	case VM_FLAGS: case VM_FLAG_COUNT: case VM_FLAG_NAME: case VM_FLAG_VALUE:
 		return major >= 21;
+	case VM_OOP_BASE_OLD: case VM_OOP_SHIFT_OLD:
+		return major < 25;
+	case VM_OOP_BASE: case VM_OOP_SHIFT: case VM_CONT_PC:
+		return major >= 25;
 	default:
 		return true;
 	}
@@ -100,8 +108,14 @@ static inline bool jvm_has(u32 major, enum vm_field field)
 
 static inline bool jvm_is_static(enum vm_field field)
 {
-	return field == VM_CACHE_HEAP || field == VM_CACHE_HEAPS || field == VM_INTERPRETER_CODE ||
-	       field == VM_CALL_STUB || field == VM_VERSION;
+	switch (field) {
+	case VM_CACHE_HEAP: case VM_CACHE_HEAPS: case VM_INTERPRETER_CODE: case VM_CALL_STUB: case VM_VERSION:
+	case VM_FIRST_CLASS: case VM_LATER_CLASS: case VM_OOP_BASE_OLD: case VM_OOP_SHIFT_OLD: case VM_OOP_BASE:
+	case VM_OOP_SHIFT: case VM_FLAGS: case VM_FLAG_COUNT: case VM_CONT_PC:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* Where the fields of a type begin: behind those of what it is derived from. */
@@ -132,6 +146,10 @@ static inline void jvm_layout(struct jvm *j, const char *const types[VM_FIELD_CO
 		j->at[i] = !jvm_has(j->major, (enum vm_field)i) ? VM_NONE :
 			   jvm_is_static((enum vm_field)i) ? jvm_take(j, 8) : offset;
 	}
+	if (j->at[VM_FIRST_CLASS] != VM_NONE) {		/* of one array */
+		j->at[VM_FIRST_CLASS] = jvm_take(j, 8 * 4);
+		j->at[VM_LATER_CLASS] = j->at[VM_FIRST_CLASS] + 8 * 3;
+	}
 }
 
 static inline void jvm_tables(struct jvm *j)
@@ -147,11 +165,11 @@ static inline void jvm_tables(struct jvm *j)
 #undef X
 	};
 	static const char *const sized[VM_TYPE_COUNT] = {
-#define X(ID, type) [VM_SIZE_##ID] = type,
+#define X(ID, type, is_needed) [VM_SIZE_##ID] = type,
 		VM_TYPES(X)
 #undef X
 	};
-	static const u32 sizes[VM_TYPE_COUNT] = { 64, 64, 16, 16, 16 };
+	static const u32 sizes[VM_TYPE_COUNT] = { 64, 64, 16, 16, 16, 64, 32 };
 	static const u64 words[VM_SYMBOL_COUNT] = {
 		[VM_SYM_STRUCT_STRIDE] = 48, [VM_SYM_STRUCT_TYPE] = 0, [VM_SYM_STRUCT_FIELD] = 8,
 		[VM_SYM_STRUCT_KIND] = 16, [VM_SYM_STRUCT_STATIC] = 24, [VM_SYM_STRUCT_OFFSET] = 32,
@@ -321,6 +339,55 @@ static inline void jvm_code(struct jvm *j)
 	jvm_put(j->at[VM_VERSION], j->major == 8 ? 25 : j->major, 4);
 }
 
+/* A class that the JVM knows itself, with fields of these names, from JVM_FIELDS_AT on. */
+static inline u64 jvm_known_class(struct jvm *j, const char *name, const char *const *fields, u32 count)
+{
+	u64 klass = jvm_take(j, 256), pool = jvm_take(j, 64 + 8 * 16), stream = jvm_take(j, 128);
+	u8 bytes[64] = { (u8)(count + 1), 0 + 1 };
+	u32 used = 2;
+
+	jvm_field(j, klass, VM_KLASS_NAME, jvm_symbol(j, name), 8);
+	jvm_field(j, klass, VM_KLASS_POOL, pool, 8);
+	jvm_field(j, klass, VM_KLASS_LAYOUT, JVM_CHUNK_BYTES | 1, 4);
+	jvm_field(j, klass, VM_KLASS_FIELDS, stream, 8);
+	jvm_field(j, pool, VM_POOL_LENGTH, 16, 4);
+	for (u32 i = 0; i < count; i++) {
+		/* name, signature, offset, access, flags: every other one is generic, with one more number */
+		const u8 numbers[] = { (u8)(i + 1), 15, (u8)(JVM_FIELDS_AT + 4 * i), 2, i & 1 ? 4 : 0, 9 };
+
+		jvm_put(pool + 64 + 8 * (i + 1), jvm_symbol(j, fields[i]), 8);
+		for (u32 k = 0; k < (i & 1 ? 6 : 5); k++)
+			bytes[used++] = (u8)(numbers[k] + 1);
+	}
+	memcpy((void *)(uintptr_t)(stream + j->at[VM_BYTES_DATA]), bytes, sizeof(bytes));
+	return klass;
+}
+
+/* What leads to the frames of virtual threads: classes, an option, how objects refer to each other. */
+static inline void jvm_virtual_threads(struct jvm *j)
+{
+	static const char *const continuation[] = { "target", "tail" };
+	static const char *const old_chunk[] = { "parent", "size", "sp", "argsize" };
+	static const char *const chunk[] = { "parent", "size", "sp", "bottom" };
+	u64 flags = jvm_take(j, 32 * 2), on = jvm_take(j, 8);
+
+	if (j->major < 21)
+		return;
+	jvm_put(j->at[VM_FIRST_CLASS] + 8, jvm_known_class(j, "jdk/internal/vm/Continuation", continuation, 2), 8);
+	jvm_put(j->at[VM_FIRST_CLASS] + 16,
+		jvm_known_class(j, "jdk/internal/vm/StackChunk", j->major < 25 ? old_chunk : chunk, 4), 8);
+	jvm_put(j->at[VM_LATER_CLASS], 1, 8);
+	jvm_put(on, 1, 8);
+	jvm_put(j->at[VM_FLAGS], flags, 8);
+	jvm_put(j->at[VM_FLAG_COUNT], 2, 8);
+	jvm_field(j, flags, VM_FLAG_NAME, jvm_text(j, "UseOther"), 8);
+	jvm_field(j, flags + 32, VM_FLAG_NAME, jvm_text(j, "UseCompressedOops"), 8);
+	jvm_field(j, flags + 32, VM_FLAG_VALUE, on, 8);
+	jvm_put(j->at[j->major < 25 ? VM_OOP_BASE_OLD : VM_OOP_BASE], 0x1000, 8);
+	jvm_put(j->at[j->major < 25 ? VM_OOP_SHIFT_OLD : VM_OOP_SHIFT], 3, 4);
+	j->flags = flags;
+}
+
 static inline struct jvm forge_jvm(u32 major)
 {
 	struct jvm j = { .free_va = JVM_VA, .major = major };
@@ -332,6 +399,7 @@ static inline struct jvm forge_jvm(u32 major)
 	jvm_class(&j);
 	jvm_code(&j);
 	jvm_nmethod(&j);
+	jvm_virtual_threads(&j);
 	return j;
 }
 

@@ -30,14 +30,20 @@ CHAINS = {
     "lambdas": BEGIN + r"lambdas(>consume(>lambda(>hot|>consume(>lambda(>cold)?)?)?|>warm)?)?$",
     "interfaces": BEGIN + r"interfaces(>Hot\.run(>hot)?|>Warm\.run(>warm)?|>Cold\.run(>cold)?)?$",
     "threads": r"^chain(>round)?" + LEAF,
-    "virtual": r"^lambda(>round)?" + LEAF,
+    "virtual": r"^lambda(>lambda(>round)?)?" + LEAF,
+    "parked": r"^lambda(>lambda((>descend){0,50}$|(>descend){50}>round" + LEAF + "))?$",
     "natives": BEGIN + r"natives(>callBack(>calledBack(>hot)?)?|>spinNative|>cold)?$",
     "calls": BEGIN + r"calls(>fibonacci){0,20}(>add)?$",
     "copies": BEGIN + r"copies$",
     "garbage": BEGIN + r"garbage$",
 }
+CARRIER = (r">StubRoutines::call_stub>java\.util\.concurrent\.ForkJoinWorkerThread\.run>.*>java\.lang\.VirtualThread\.runContinuation"
+           r">jdk\.internal\.vm\.Continuation\.run(>jdk\.internal\.vm\.Continuation\.enterSpecial)?"
+           r">jdk\.internal\.vm\.Continuation\.enter>jdk\.internal\.vm\.Continuation\.enter0"
+           r">.*>java\.lang\.VirtualThread\.run>")
 # Virtual threads have no CPU time that they could tell.
 TIMED = ("chain", "recursion", "exceptions", "lambdas", "interfaces", "threads")
+ON_THREADS = ("threads", "virtual", "parked")  # the first one only waits for them
 HELPERS = ("now", "more")
 OUTSIDE = ("main", "main>run")  # before the first call, and after the last
 
@@ -117,7 +123,7 @@ def check_chain(tap, name, mode, stacks):
     total = 0
     for stack in stacks:
         text = stack.text()
-        if stack.is_rooted and (text in OUTSIDE or mode in ("threads", "virtual") and text.startswith("main")):
+        if stack.is_rooted and (text in OUTSIDE or mode in ON_THREADS and text.startswith("main")):
             continue
         total += stack.count
         if not stack.is_rooted or not wanted.search(text):
@@ -128,6 +134,21 @@ def check_chain(tap, name, mode, stacks):
     for text, count in bad.most_common(5):
         tap.note(f"{count} {text}")
     return total
+
+
+def check_carrier(tap, name, stacks):
+    """Below a virtual thread's frames are those of its carrier, down to the thread's first function."""
+    wanted = re.compile(CARRIER)
+    right, wrong = 0, collections.Counter()
+    for stack in stacks:
+        if not stack.chain or stack.chain[0][0] == "Victim.main":
+            continue
+        text = ">".join(f[0] for f in stack.frames[:stack.frames.index(stack.chain[0])])
+        if wanted.search(text):
+            right += stack.count
+        else:
+            wrong[text[-200:]] += stack.count
+    check_most(tap, f"{name}: on its carrier", right, wrong, EXACT)
 
 
 def check_shares(tap, name, said, stacks):
@@ -216,6 +237,8 @@ def run_mode(tap, java, label, mode, options, seconds, threads=1):
         return
     stacks = wanted_stacks(recording.profile(), said)
     check_chain(tap, name, mode, stacks)
+    if mode in ("virtual", "parked"):
+        check_carrier(tap, name, stacks)
     if mode in TIMED:
         check_shares(tap, name, said, stacks)
     if mode == "chain":
@@ -238,6 +261,8 @@ def run(tap, version, full):
     run_mode(tap, java, label, "threads", [], seconds, threads=8)
     if int(version) >= 21:
         run_mode(tap, java, label, "virtual", [], seconds, threads=8)
+        for options in ([], ["-Xint"]):
+            run_mode(tap, java, label, "parked", options, seconds, threads=8)
     for collector in ("Serial", "Parallel", "G1", "Z", "Shenandoah") if full else ("G1", "Parallel"):
         if collector in ("Z", "Shenandoah") and int(version) < 17:
             continue

@@ -108,12 +108,47 @@ static int read_interpreter(const struct vm *vm, struct memory *m, struct hotspo
 	return entries ? 0 : -EAGAIN;
 }
 
-/* Offsets that the kernel half reads; absent ones are 0. */
+/* Two fields in the piece, and the third in the word; false if they are too far from each other. */
+static bool plan_pair(struct hotspot_slot *slot, u64 low, u64 high, u64 other)
+{
+	u64 start = low & ~7ull, end = (high + 15) & ~7ull;
+
+	if (low > high || end - start > HOTSPOT_PIECE_BYTES)
+		return false;
+	slot->piece_at = (u16)start;
+	slot->piece_bytes = (u8)(end - start);
+	slot->word_at = (u16)(other & ~7ull);
+	return true;
+}
+
+/* Where a field is, once both are read. */
+static u8 planned(const struct hotspot_slot *slot, u64 field)
+{
+	return (u8)(field - slot->word_at < 8 ? HOTSPOT_PIECE_BYTES + field - slot->word_at : field - slot->piece_at);
+}
+
+/* What is read of the blob of each caller in as few pieces as can be: its frame's size, its number, its handler. */
+static void plan_reads(const struct vm *vm, struct hotspot_slot *slot)
+{
+	enum vm_field field = vm_has(vm, VM_COMPILED_DEOPT) ? VM_COMPILED_DEOPT :
+			      vm_has(vm, VM_NMETHOD_DEOPT) ? VM_NMETHOD_DEOPT : VM_NMETHOD_DEOPT_OLD;
+	u64 size = vm->at[VM_BLOB_FRAME_SIZE], id = vm->at[VM_NMETHOD_ID], deopt = vm->at[field];
+	bool is_near = vm_has(vm, field) && (deopt - size < id - deopt ?
+			plan_pair(slot, size, deopt, id) || plan_pair(slot, deopt, id, size) :
+			plan_pair(slot, deopt, id, size) || plan_pair(slot, size, deopt, id));
+
+	if (!is_near)
+		(void)plan_pair(slot, size, size, id);
+	slot->read_frame_size = planned(slot, size);
+	slot->read_id = planned(slot, id);
+	slot->read_deopt = is_near ? planned(slot, deopt) : HOTSPOT_NOT_READ;
+	slot->deopt_is_pointer = field == VM_COMPILED_DEOPT;
+}
+
+/* Offsets that the kernel half reads. */
 static void read_offsets(const struct vm *vm, struct hotspot_slot *slot)
 {
 	enum vm_field code = vm_has(vm, VM_BLOB_CODE_BEGIN) ? VM_BLOB_CODE_BEGIN : VM_BLOB_CODE_OFFSET;
-	enum vm_field deopt = vm_has(vm, VM_COMPILED_DEOPT) ? VM_COMPILED_DEOPT :
-			      vm_has(vm, VM_NMETHOD_DEOPT) ? VM_NMETHOD_DEOPT : VM_NMETHOD_DEOPT_OLD;
 
 	slot->block_bytes = vm->size[VM_SIZE_HEAP_BLOCK];
 	slot->name = (u16)vm->at[VM_BLOB_NAME];
@@ -123,11 +158,10 @@ static void read_offsets(const struct vm *vm, struct hotspot_slot *slot)
 	slot->code_begin = (u16)vm->at[code];
 	slot->code_is_pointer = code == VM_BLOB_CODE_BEGIN;
 	slot->compile_id = (u16)vm->at[VM_NMETHOD_ID];
-	slot->deopt_handler = vm_has(vm, deopt) ? (u16)vm->at[deopt] : 0;
-	slot->deopt_is_pointer = deopt == VM_COMPILED_DEOPT;
 	slot->orig_pc = (u16)vm->at[VM_NMETHOD_ORIG_PC];
 	slot->const_method = (u16)vm->at[VM_METHOD_CONST];
 	slot->bcp_slot = vm->release.bcp_slot;
+	plan_reads(vm, slot);
 }
 
 /* A JVM that says what cannot be is left alone. */

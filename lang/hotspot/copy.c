@@ -10,6 +10,8 @@
 
 int hotspot_copy_step(struct unwind *u, lang_read_copy *read)
 {
+	/* What lies in the heap has changed since. */
+	((struct hotspot_slot *)u->slot)->chunks.oop = HOTSPOT_OOP_UNKNOWN;
 	reader = read;
 	return hotspot_step(u);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "lang/hotspot/chunks.h"
 #include "lang/hotspot/code_cache.h"
 #include "lang/hotspot/copy.h"
 #include "lang/hotspot/hotspot.skel.h"
@@ -18,6 +19,8 @@
 #include "lang/hotspot/nmethod.h"
 #include "lang/hotspot/vm.h"
 #include "lang/lang.h"
+
+#define ANY_ID (-1)
 
 struct hotspot {
 	struct vm vm;
@@ -40,11 +43,14 @@ static int attach(const struct lang_process *process, const struct lang_file *fi
 	r = vm_read(&h->vm, &h->memory, symbol_va);
 	if (!r)
 		r = code_cache_read(&h->vm, &h->memory, &h->slot);
+	if (!r)
+		r = chunks_read(&h->vm, &h->memory, &h->slot.chunks);
 	if (r < 0)
 		return r;
 	memcpy(slot->word, &h->slot, sizeof(h->slot));
+	r = h->vm.major > VM_NEWEST;
 	*ret_state = TAKE(h);
-	return 0;
+	return r;
 }
 
 static void detach(void *state)
@@ -59,14 +65,15 @@ static bool owns(void *state, const struct lang_process *process, u64 start_va, 
 	return start_va < h->slot.code_end_va && end_va > h->slot.code_start_va;
 }
 
-static int name_compiled(struct hotspot *h, u64 blob, u64 word, struct lang_names *names)
+/* A CodeBlob and an address in it; of a method, by a number that its code had, or any. */
+static int name_blob(struct hotspot *h, u64 blob, u64 va, s64 id, struct lang_names *names)
 {
-	u64 id = word >> HOTSPOT_ID_SHIFT & HOTSPOT_ID_MASK;
-
+	if (!code_cache_is_method(&h->vm, &h->memory, blob))
+		return code_cache_stub_name(&h->vm, &h->memory, blob, va, names);
 	/* Thrown away, and another put in its place. */
-	if ((nmethod_id(&h->vm, &h->memory, blob) & HOTSPOT_ID_MASK) != id)
+	if (id != ANY_ID && (nmethod_id(&h->vm, &h->memory, blob) & HOTSPOT_ID_MASK) != (u64)id)
 		return memory_err(&h->memory) < 0 ? memory_err(&h->memory) : -ESTALE;
-	return nmethod_name(&h->vm, &h->memory, blob, word & HOTSPOT_VA_MASK, names);
+	return nmethod_name(&h->vm, &h->memory, blob, va, names);
 }
 
 /* An address that the kernel half has not looked at. */
@@ -74,11 +81,7 @@ static int name_address(struct hotspot *h, u64 va, struct lang_names *names)
 {
 	u64 blob = code_cache_find(&h->slot, &h->memory, va);
 
-	if (!blob)
-		return -ENODATA;
-	if (code_cache_is_method(&h->vm, &h->memory, blob))
-		return nmethod_name(&h->vm, &h->memory, blob, va, names);
-	return code_cache_stub_name(&h->vm, &h->memory, blob, va, names);
+	return blob ? name_blob(h, blob, va, ANY_ID, names) : -ENODATA;
 }
 
 static int resolve(void *state, const struct lang_process *process, const u64 frame[2], struct lang_names *names)
@@ -93,9 +96,7 @@ static int resolve(void *state, const struct lang_process *process, const u64 fr
 	case HOTSPOT_INTERPRETED:
 		return method_name(&h->vm, &h->memory, object, method_bci(&h->vm, &h->memory, object, va), names);
 	case HOTSPOT_COMPILED:
-		return name_compiled(h, object, frame[1], names);
-	case HOTSPOT_STUB:
-		return code_cache_stub_name(&h->vm, &h->memory, object, va, names);
+		return name_blob(h, object, va, (s64)(frame[1] >> HOTSPOT_ID_SHIFT & HOTSPOT_ID_MASK), names);
 	default:
 		return -EBADMSG;
 	}

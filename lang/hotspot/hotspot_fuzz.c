@@ -20,7 +20,7 @@ static void resolve_all(const struct jvm *jvm, const struct lang_process *proces
 	const u64 frames[][2] = {
 		{ jvm->leaf, jvm->leaf_bytecode + 5 },
 		{ JVM_NMETHOD, (u64)HOTSPOT_COMPILED << HOTSPOT_KIND_SHIFT | id | (JVM_NMETHOD_CODE + 0x40) },
-		{ JVM_STUB, (u64)HOTSPOT_STUB << HOTSPOT_KIND_SHIFT | (JVM_STUB_CODE + 0x10) },
+		{ JVM_STUB, (u64)HOTSPOT_COMPILED << HOTSPOT_KIND_SHIFT | (JVM_STUB_CODE + 0x10) },
 		{ (u64)FRAME_VA << FRAME_KIND_SHIFT | (JVM_NMETHOD_CODE + 0x80), 0 },
 	};
 	struct named names;

@@ -83,6 +83,94 @@ TEST(hotspot_fills_its_slot)
 	}
 }
 
+TEST(hotspot_reads_what_it_needs_of_a_caller_in_two_pieces)
+{
+	/* Where frame size, deoptimization handler and number are, of each; JDK 17 is the widest. */
+	EACH_VERSION(i) {
+		const struct hotspot_slot *s;
+		struct attached a;
+
+		setup(&a, versions[i]);
+		s = (const void *)a.slot.word;
+		OK(s->piece_bytes && s->piece_bytes <= HOTSPOT_PIECE_BYTES && !(s->piece_bytes & 7));
+		OK(s->read_frame_size + 4 <= HOTSPOT_PIECE_BYTES + 8);
+		OK(s->read_id + 4 <= HOTSPOT_PIECE_BYTES + 8);
+		OK(s->read_id != s->read_frame_size);
+		done(&a);
+	}
+}
+
+TEST(hotspot_finds_the_frames_of_virtual_threads)
+{
+	EACH_VERSION(i) {
+		const struct hotspot_chunks *c;
+		struct attached a;
+
+		setup(&a, versions[i]);
+		c = &((const struct hotspot_slot *)a.slot.word)->chunks;
+		EQ(c->oop, versions[i] < 21 ? HOTSPOT_OOP_UNKNOWN : HOTSPOT_OOP_COMPRESSED);
+		if (versions[i] >= 21) {
+			EQ(c->oop_base, 0x1000);
+			EQ(c->oop_shift, 3);
+			EQ(c->tail, JVM_FIELDS_AT + 4);
+			EQ(c->parent, JVM_FIELDS_AT);
+			EQ(c->size, JVM_FIELDS_AT + 4);
+			EQ(c->sp, JVM_FIELDS_AT + 8);
+			EQ(c->bottom, JVM_FIELDS_AT + 12);
+			EQ(c->has_argsize, versions[i] < 25);
+			EQ(c->frames, JVM_CHUNK_BYTES);
+			EQ(c->entry_bytes, 64);
+			EQ(c->entry_pc_va, versions[i] < 25 ? 0 : a.jvm.at[VM_CONT_PC]);
+		}
+		done(&a);
+	}
+}
+
+TEST(hotspot_knows_how_objects_refer_to_each_other)
+{
+	static const struct { u32 major; const char *flag; u32 oop; } cases[] = {
+		{ 21, "UseG1GC", HOTSPOT_OOP_ADDRESS }, { 21, "UseZGC", HOTSPOT_OOP_ADDRESS },
+		{ 25, "UseG1GC", HOTSPOT_OOP_ADDRESS }, { 25, "UseZGC", HOTSPOT_OOP_COLOURED },
+	};
+
+	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct attached a = { .jvm = forge_jvm(cases[i].major) };
+
+		jvm_field(&a.jvm, a.jvm.flags + 32, VM_FLAG_NAME, jvm_text(&a.jvm, cases[i].flag), 8);
+		EQ(try_attach(&a), 0);
+		EQ(((const struct hotspot_slot *)a.slot.word)->chunks.oop, cases[i].oop);
+		hotspot_ops.detach(a.state);
+	}
+}
+
+TEST(hotspot_does_without_chunks_that_make_no_sense)
+{
+	struct attached a = { .jvm = forge_jvm(25) };
+	u64 chunk = *(const u64 *)(uintptr_t)(a.jvm.at[VM_FIRST_CLASS] + 16);
+
+	jvm_field(&a.jvm, chunk, VM_KLASS_FIELDS, JVM_VA - 4096, 8);	/* not there */
+	EQ(try_attach(&a), 0);
+	EQ(((const struct hotspot_slot *)a.slot.word)->chunks.oop, HOTSPOT_OOP_UNKNOWN);
+	hotspot_ops.detach(a.state);
+	jvm_field(&a.jvm, chunk, VM_KLASS_NAME, jvm_symbol(&a.jvm, "Other"), 8);
+	EQ(try_attach(&a), 0);
+	EQ(((const struct hotspot_slot *)a.slot.word)->chunks.oop, HOTSPOT_OOP_UNKNOWN);
+	hotspot_ops.detach(a.state);
+	jvm_put(a.jvm.at[VM_LATER_CLASS], 0, 8);	/* still starting */
+	EQ(try_attach(&a), -EAGAIN);
+}
+
+TEST(hotspot_reads_a_newer_version_as_the_newest)
+{
+	struct attached a = { .jvm = forge_jvm(26) };
+
+	EQ(try_attach(&a), 1);
+	named_init(&a.names);
+	check_line(&resolve(&a, HOTSPOT_INTERPRETED, a.jvm.leaf, 0, a.jvm.leaf_bytecode + 4)->lines[0],
+		   "pkg.Main.leaf", 10);
+	done(&a);
+}
+
 TEST(hotspot_names_an_interpreted_method)
 {
 	EACH_VERSION(i) {
@@ -129,9 +217,9 @@ TEST(hotspot_names_stubs)
 	struct attached a;
 
 	setup(&a, 17);
-	f = resolve(&a, HOTSPOT_STUB, JVM_STUB, 0, JVM_STUB_CODE + 0x20);
+	f = resolve(&a, HOTSPOT_COMPILED, JVM_STUB, 0, JVM_STUB_CODE + 0x20);
 	STREQ(f->lines[0].function, "StubRoutines::call_stub");
-	f = resolve(&a, HOTSPOT_STUB, JVM_STUB, 0, JVM_STUB_CODE + 0x10);
+	f = resolve(&a, HOTSPOT_COMPILED, JVM_STUB, 0, JVM_STUB_CODE + 0x10);
 	STREQ(f->lines[0].function, "StubRoutines (1)");
 	done(&a);
 }

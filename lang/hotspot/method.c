@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "lang/memory.h"
+#include "lang/hotspot/symbol.h"
 #include "lang/hotspot/unsigned5.h"
 #include "lang/hotspot/vm.h"
 #include "lang/lang.h"
 
 #define HAS_LINES 1		/* of ConstMethod's flags, in all versions */
 #define LINES_MAX 65536		/* rows of one method: it has no more bytecodes */
-#define SYMBOL_MAX 1024		/* bytes of a name; longer ones are cut */
 
 /* A method's constant part, and its place in a class. */
 struct parts {
@@ -50,30 +50,11 @@ s32 method_bci(const struct vm *vm, struct memory *m, u64 method, u64 bcp)
 	return bcp < size ? (s32)bcp : METHOD_NO_BCI;
 }
 
-static void read_symbol(const struct vm *vm, struct memory *m, u64 symbol, char to[SYMBOL_MAX])
-{
-	u32 length = memory_u16(m, symbol + vm->at[VM_SYMBOL_LENGTH]);
-
-	if (length > SYMBOL_MAX - 1)
-		length = SYMBOL_MAX - 1;
-	memory_read(m, symbol + vm->at[VM_SYMBOL_BODY], to, length);
-	to[length] = '\0';
-}
-
-/* The symbol at an index of the constant pool. */
-static void read_constant(const struct vm *vm, struct memory *m, const struct parts *p, u32 index, char to[SYMBOL_MAX])
-{
-	to[0] = '\0';
-	if (!index || (s64)index >= vm_int(vm, m, p->pool, VM_POOL_LENGTH))
-		return;
-	read_symbol(vm, m, memory_u64(m, p->pool + vm->size[VM_SIZE_CONSTANT_POOL] + 8 * (u64)index), to);
-}
-
 static void read_class(const struct vm *vm, struct memory *m, const struct parts *p, char to[SYMBOL_MAX])
 {
 	char *hidden;
 
-	read_symbol(vm, m, vm_pointer(vm, m, p->klass, VM_KLASS_NAME), to);
+	symbol_of_class(vm, m, p->klass, to);
 	/* A hidden class, such as that of a lambda, has an address in its name, other in each run. */
 	hidden = strstr(to, "+0x");
 	if (!hidden)
@@ -92,7 +73,7 @@ static void read_source(const struct vm *vm, struct memory *m, const struct part
 
 	to[0] = '\0';
 	if (at)
-		read_constant(vm, m, p, memory_u16(m, at), to);
+		symbol_of_pool(vm, m, p->pool, memory_u16(m, at), to);
 }
 
 /*
@@ -137,7 +118,7 @@ int method_name(const struct vm *vm, struct memory *m, u64 method, s32 bci, stru
 	if (find_parts(vm, m, method, &p) < 0)
 		return memory_err(m);
 	read_class(vm, m, &p, class);
-	read_constant(vm, m, &p, memory_u16(m, p.const_method + vm->at[VM_CONST_NAME]), name);
+	symbol_of_pool(vm, m, p.pool, memory_u16(m, p.const_method + vm->at[VM_CONST_NAME]), name);
 	read_source(vm, m, &p, file);
 	line = find_line(vm, m, &p, bci);
 	if (memory_err(m) < 0)

@@ -11,13 +11,13 @@
 #ifndef LANG_HOTSPOT_STEP_H
 #define LANG_HOTSPOT_STEP_H
 
+#include "lang/hotspot/continuation.h"
 #include "lang/hotspot/hotspot.h"
 #include "lang/list.h"
 #include "native.h"
 
 #define SEGMAP_HOPS 64		/* a byte leads back 254 segments at most, and the interpreter is not looked up */
 #define EXTRA_WORDS 8		/* that code pushes for a call, beyond its frame */
-#define CONT_WORDS 32		/* of a ContinuationEntry, and what is around it */
 #define FRAME_WORDS_MAX 65536	/* of one compiled frame */
 #define METHOD_BYTES_MAX 0x12000	/* of a ConstMethod: 64 KiB of bytecode behind its header */
 
@@ -76,6 +76,11 @@ static inline u32 step_field32(const struct unwind *u, u32 offset)
 /* Goes to the caller, whose sp is u->cfa. */
 static inline int step_return(struct unwind *u, u64 return_va)
 {
+	const struct hotspot_slot *s = (const struct hotspot_slot *)u->slot;
+
+	cont_walk(u)->returned_va = return_va;
+	if (cont_is_at_end(u))
+		return cont_next_chunk(u, &s->chunks) ? STEP_END : STEP_CALLER;
 	return native_return(u, return_va) ? STEP_END : STEP_CALLER;
 }
 
@@ -121,8 +126,15 @@ static inline int step_frame_words(struct unwind *u)
 {
 	u64 fp;
 
-	if (native_fp(u))
+	if (cont_is_in_chunk(u)) {
+		u64 saved_va = u->fp_va;
+
+		if (native_fp(u))
+			return -1;
+		u->regs.reg[REG_FP] = saved_va + 8 * u->regs.reg[REG_FP];
+	} else if (native_fp(u)) {
 		return -1;
+	}
 	fp = u->regs.reg[REG_FP];
 	if (fp & 7 || read_user(u, u->state, 10 * sizeof(u64), fp - 8 * sizeof(u64)))
 		return unwind_end(u, END_UNREADABLE);
@@ -172,6 +184,18 @@ static inline u64 step_bytecode(struct unwind *u, const struct hotspot_slot *s, 
 	return bcp;
 }
 
+/* From an interpreted frame in a chunk; its words are in u->state[]. Its locals may be the last words of the chunk. */
+static inline int step_in_chunk(struct unwind *u, u64 fp)
+{
+	u->cfa = fp + 8 * u->state[7];
+	if (u->cfa < fp + 16 || u->cfa - fp > GUESS_FRAME_MAX)
+		u->cfa = fp + 16;
+	if (fp + 8 * (u->state[1] + 1) >= cont_walk(u)->frames_end_va)
+		u->cfa = cont_walk(u)->frames_end_va;
+	u->fp_va = fp;
+	return step_return(u, u->state[9]);
+}
+
 static inline int step_interpreted(struct unwind *u, const struct hotspot_slot *s)
 {
 	u64 fp, sp = u->regs.reg[REG_SP], method, saved_bcp;
@@ -192,6 +216,8 @@ static inline int step_interpreted(struct unwind *u, const struct hotspot_slot *
 	}
 	if (step_push(u, HOTSPOT_INTERPRETED, method, 0, step_bytecode(u, s, method, saved_bcp)))
 		return STEP_END;
+	if (cont_is_in_chunk(u))
+		return step_in_chunk(u, fp);
 	if (u->cfa < fp + 16 || u->cfa - fp > GUESS_FRAME_MAX)
 		u->cfa = fp + 16;
 	u->regs.reg[REG_FP] = u->state[8];
@@ -258,56 +284,129 @@ static inline int step_leaf(struct unwind *u, u64 pc, u64 code_va, u64 complete)
 	return -1;
 }
 
-/*
- * The frame has that many words. Some code pushes a few more for a call: a return address that is none is looked for
- * above. Only stubs are called by code that is not generated.
- */
-static inline int step_by_size(struct unwind *u, const struct hotspot_slot *s, u64 words, int is_stub)
+static inline int step_is_method(struct unwind *u, u64 name_va)
 {
-	u64 return_va;
+	u64 name = 0;
 
-	u->cfa = u->regs.reg[REG_SP] + words * 8;
-	LOOP_NO_UNROLL
-	for (u64 i = 0; i <= EXTRA_WORDS; i++) {
-		if (read_user(u, &return_va, sizeof(return_va), u->cfa - 8))
-			return step_unreadable(u);
-		if (step_in_code(s, return_va) || (is_stub && !i && !native_find_map(u, return_va))) {
-			u->fp_va = u->cfa - 16;
-			return step_return(u, return_va);
-		}
-		u->cfa += 8;
-	}
-	unwind_end(u, END_RUNTIME);
-	return STEP_END;
+	(void)read_user(u, &name, sizeof(name), name_va);
+	return name == NAME_NMETHOD || name == NAME_NATIVE;
 }
 
-/* The stack of a virtual thread goes on in the heap; what is found above is the frame that entered it. */
-static inline int step_continuation(struct unwind *u, const struct hotspot_slot *s)
+/*
+ * Not where the frame's size says. Some code pushes a few more words for a call: a return address is looked for above.
+ * Only stubs are called by code that is not generated.
+ */
+static inline int step_by_search(struct unwind *u, const struct hotspot_slot *s, u64 blob, u64 return_va)
 {
-	u64 return_va;
+	u64 name_va = 0;
 
-	u->cfa = u->regs.reg[REG_SP] + 8;
+	if (!native_find_map(u, return_va) && !read_user(u, &name_va, sizeof(name_va), blob + s->name) &&
+	    !step_is_method(u, name_va)) {
+		u->fp_va = u->cfa - 16;
+		return step_return(u, return_va);
+	}
 	LOOP_NO_UNROLL
-	for (u64 i = 0; i < CONT_WORDS; i++) {
+	for (u64 i = 0; i < EXTRA_WORDS; i++) {
+		u->cfa += 8;
 		if (read_user(u, &return_va, sizeof(return_va), u->cfa - 8))
 			return step_unreadable(u);
 		if (step_in_code(s, return_va)) {
 			u->fp_va = u->cfa - 16;
 			return step_return(u, return_va);
 		}
-		u->cfa += 8;
 	}
-	return step_frame_pointer(u);
+	unwind_end(u, END_RUNTIME);
+	return STEP_END;
+}
+
+/* The frame has that many words, the last of them the return address. */
+static inline int step_by_size(struct unwind *u, const struct hotspot_slot *s, u64 blob, u64 words)
+{
+	u64 return_va;
+
+	u->cfa = u->regs.reg[REG_SP] + words * 8;
+	if (read_user(u, &return_va, sizeof(return_va), u->cfa - 8))
+		return step_unreadable(u);
+	if (!step_in_code(s, return_va))
+		return step_by_search(u, s, blob, return_va);
+	u->fp_va = u->cfa - 16;
+	return step_return(u, return_va);
+}
+
+/* Is this the stub that gets the frames of a virtual thread, from the heap? */
+static inline int step_is_continuation(struct unwind *u, const struct hotspot_slot *s, u64 blob)
+{
+	u64 name_va, name;
+
+	return s->chunks.oop && !cont_is_in_chunk(u) && !read_user(u, &name_va, sizeof(name_va), blob + s->name) &&
+	       !read_user(u, &name, sizeof(name), name_va + NAME_CONTINUATION_AT) && name == NAME_CONTINUATION;
+}
+
+/* The first return address above sp, with some bytes left out: u->cfa is behind it. 0: there is none */
+static inline u64 step_search(struct unwind *u, const struct hotspot_slot *s, u64 skip)
+{
+	u64 return_va;
+
+	u->cfa = u->regs.reg[REG_SP] + skip;
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < CONT_WORDS; i++) {
+		u->cfa += 8;
+		if (read_user(u, &return_va, sizeof(return_va), u->cfa - 8))
+			return 0;
+		if (step_in_code(s, return_va))
+			return return_va;
+	}
+	return 0;
+}
+
+/*
+ * The frames of a virtual thread that are in the heap: STEP_CALLER, with the first of them, or STEP_NATIVE if they
+ * cannot be had. What has entered them is on the stack, behind its ContinuationEntry.
+ */
+static inline int step_to_chunks(struct unwind *u, const struct hotspot_slot *s)
+{
+	const struct hotspot_chunks *c = &s->chunks;
+	u64 cont;
+
+	if (!step_search(u, s, c->entry_bytes + 8))
+		return STEP_NATIVE;
+	cont_walk(u)->entry_return_va = u->cfa - 8;
+	if (read_user(u, &cont, sizeof(cont), u->cfa - 16 - c->entry_bytes + c->entry_cont) ||
+	    cont_enter_chunk(u, c, cont_object(u, c, cont + c->tail)))
+		return STEP_NATIVE;
+	return STEP_CALLER;
+}
+
+/* What has called a stub that keeps no frame pointer is the first return address above. */
+static inline int step_through_stub(struct unwind *u, const struct hotspot_slot *s, u64 blob)
+{
+	u64 pc = u->regs.pc, return_va;
+
+	/* The stub only stands in for the frames, unless something that it has called runs. */
+	if (step_is_continuation(u, s, blob) && step_to_chunks(u, s) == STEP_CALLER)
+		return pc == cont_walk(u)->returned_va || !step_push(u, HOTSPOT_COMPILED, blob, 0, pc) ?
+		       STEP_CALLER : STEP_END;
+	if (step_push(u, HOTSPOT_COMPILED, blob, 0, pc))
+		return STEP_END;
+	return_va = step_search(u, s, 0);
+	if (!return_va)
+		return step_frame_pointer(u);
+	u->fp_va = u->cfa - 16;
+	return step_return(u, return_va);
 }
 
 /* A stub whose frame has no fixed size: it keeps a frame pointer, or has nothing on the stack. */
-static inline int step_stub(struct unwind *u, const struct hotspot_slot *s, u64 pc)
+static inline int step_stub(struct unwind *u, const struct hotspot_slot *s, u64 blob)
 {
 	const u8 *code = (const u8 *)u->state;
-	u64 word;
+	u64 pc = u->regs.pc, word;
 
+	if (!u->is_leaf && pc != s->call_stub_va)
+		return step_through_stub(u, s, blob);
+	if (step_push(u, HOTSPOT_COMPILED, blob, 0, pc))
+		return STEP_END;
 	if (!u->is_leaf)
-		return pc == s->call_stub_va ? step_frame_pointer(u) : step_continuation(u, s);
+		return step_frame_pointer(u);
 	if (read_user(u, u->state, CODE_BEFORE + CODE_AFTER, pc - CODE_BEFORE))
 		return step_unreadable(u);
 	if (code[CODE_BEFORE] == 0x55 || code[CODE_BEFORE] == 0xc3)
@@ -322,14 +421,13 @@ static inline int step_stub(struct unwind *u, const struct hotspot_slot *s, u64 
 /* A return address that was bent to the code that throws the frame away: where it would have returned to. */
 static inline u64 step_original_pc(struct unwind *u, const struct hotspot_slot *s, u64 blob)
 {
-	u64 pc = u->regs.pc, handler = 0, original;
+	u64 pc = u->regs.pc, handler, original;
 	u32 offset = 0;
 
-	if (!u->is_return || !s->deopt_handler)
+	if (s->read_deopt == HOTSPOT_NOT_READ)
 		return pc;
-	if (read_user(u, &handler, s->deopt_is_pointer ? 8 : 4, blob + s->deopt_handler))
-		return pc;
-	if (pc != (s->deopt_is_pointer ? handler : blob + handler))
+	handler = s->deopt_is_pointer ? step_field(u, s->read_deopt) : blob + step_field32(u, s->read_deopt);
+	if (pc != handler)
 		return pc;
 	if (read_user(u, &offset, sizeof(offset), blob + s->orig_pc) || offset > FRAME_WORDS_MAX * 8 ||
 	    read_user(u, &original, sizeof(original), u->regs.reg[REG_SP] + offset) || !step_in_code(s, original))
@@ -337,12 +435,14 @@ static inline u64 step_original_pc(struct unwind *u, const struct hotspot_slot *
 	return original;
 }
 
-static inline int step_blob(struct unwind *u, const struct hotspot_slot *s, u64 blob)
+/* The frame that was interrupted. */
+static inline int step_leaf_blob(struct unwind *u, const struct hotspot_slot *s, u64 blob)
 {
-	u64 pc = u->regs.pc, name = 0, code_va, complete;
+	u64 code_va, complete;
 	u32 frame_words, id = 0;
-	int is_method, at = -1;
+	int at;
 
+	(void)read_user(u, &id, sizeof(id), blob + s->compile_id);
 	if (read_user(u, u->state, HOTSPOT_BLOB_BYTES, blob))
 		return step_unreadable(u);
 	frame_words = step_field32(u, s->frame_size);
@@ -352,19 +452,28 @@ static inline int step_blob(struct unwind *u, const struct hotspot_slot *s, u64 
 		   (u64)(s32)step_field32(u, s->frame_complete);
 	if (complete > FRAME_WORDS_MAX * 8)
 		complete = 0;		/* -1: never */
-	(void)read_user(u, &name, sizeof(name), step_field(u, s->name));
-	is_method = name == NAME_NMETHOD || name == NAME_NATIVE;
-	if (is_method) {
-		(void)read_user(u, &id, sizeof(id), blob + s->compile_id);
-		pc = step_original_pc(u, s, blob);
-	}
-	if (step_push(u, is_method ? HOTSPOT_COMPILED : HOTSPOT_STUB, blob, id, pc))
-		return STEP_END;
 	if (!frame_words || frame_words > FRAME_WORDS_MAX)
-		return step_stub(u, s, u->regs.pc);
-	if (u->is_leaf)
-		at = step_leaf(u, u->regs.pc, code_va, complete);
-	return at >= 0 ? step_at(u, (u64)at) : step_by_size(u, s, frame_words, !is_method);
+		return step_stub(u, s, blob);
+	if (step_push(u, HOTSPOT_COMPILED, blob, id, u->regs.pc))
+		return STEP_END;
+	at = step_leaf(u, u->regs.pc, code_va, complete);
+	return at >= 0 ? step_at(u, (u64)at) : step_by_size(u, s, blob, frame_words);
+}
+
+/* A frame that has called another. */
+static inline int step_caller_blob(struct unwind *u, const struct hotspot_slot *s, u64 blob)
+{
+	u32 frame_words;
+
+	if (read_user(u, u->state, s->piece_bytes & 127, blob + s->piece_at) ||
+	    read_user(u, u->state + HOTSPOT_PIECE_BYTES / 8, sizeof(u64), blob + s->word_at))
+		return step_unreadable(u);
+	frame_words = step_field32(u, s->read_frame_size);
+	if (!frame_words || frame_words > FRAME_WORDS_MAX)
+		return step_stub(u, s, blob);
+	if (step_push(u, HOTSPOT_COMPILED, blob, step_field32(u, s->read_id), step_original_pc(u, s, blob)))
+		return STEP_END;
+	return step_by_size(u, s, blob, frame_words);
 }
 
 static inline int hotspot_step(struct unwind *u)
@@ -375,7 +484,9 @@ static inline int hotspot_step(struct unwind *u)
 	if (pc >= s->interpreter_start_va && pc < s->interpreter_end_va)
 		return step_interpreted(u, s);
 	blob = step_find_blob(u, s, pc - u->is_return);
-	return blob ? step_blob(u, s, blob) : STEP_NATIVE;
+	if (!blob)
+		return STEP_NATIVE;
+	return u->is_leaf ? step_leaf_blob(u, s, blob) : step_caller_blob(u, s, blob);
 }
 
 #endif

@@ -54,7 +54,9 @@ static void setup(void)
 		.call_stub_va = CODE_VA + 0x2100,
 		.segment_shift = 6, .block_bytes = 16,
 		.name = 8, .frame_size = 20, .frame_complete = 16, .code_begin = 24, .code_is_pointer = 1,
-		.compile_id = 128, .deopt_handler = 136, .deopt_is_pointer = 1, .orig_pc = 144, .const_method = 8,
+		.compile_id = 128, .deopt_is_pointer = 1, .orig_pc = 144, .const_method = 8,
+		.piece_at = 128, .piece_bytes = 16, .word_at = 16, .read_id = 0, .read_deopt = 8,
+		.read_frame_size = HOTSPOT_PIECE_BYTES + 4,
 		.bcp_slot = 8,
 	};
 	for (u32 i = 0; i < 64; i++)
@@ -250,7 +252,7 @@ TEST(hotspot_walks_stubs_without_a_size)
 	name_blob("vtable chunks");
 	*word_at(STACK_VA) = CODE_VA + 0x2000;
 	EQ(hotspot_step(&u), STEP_CALLER);
-	check_frame(0, HOTSPOT_STUB, BLOB, BLOB_CODE + 0x100);
+	check_frame(0, HOTSPOT_COMPILED, BLOB, BLOB_CODE + 0x100);
 	check_caller(CODE_VA + 0x2000, STACK_VA + 8, 0x1234);
 
 	/* A frame pointer: what a native call enters Java by. */
@@ -265,6 +267,153 @@ TEST(hotspot_walks_stubs_without_a_size)
 	*word_at(STACK_VA + 0x48) = 0x7f0000001000;
 	EQ(hotspot_step(&u), STEP_CALLER);
 	check_caller(0x7f0000001000, STACK_VA + 0x50, 0x5678);
+}
+
+/*
+ * A virtual thread: the current frame's caller is the stub that gets frames from the heap; above it on the stack is the
+ * ContinuationEntry, and behind that the address that the frame which entered it returns to. Its chunk holds a frame of
+ * the blob's code, of 4 words.
+ */
+#define STUB_BLOB (CODE_VA + 0x3010)
+#define STUB_PC   (STUB_BLOB + 0x90)
+#define ENTRY_VA  (STACK_VA + 0x20)
+#define CONT_VA   (MEMORY_VA + 0x600)
+#define CHUNK_VA  (MEMORY_VA + 0x700)
+#define PARENT_VA (MEMORY_VA + 0x800)
+#define FRAMES_AT 48
+#define CARRIER_PC (CODE_VA + 0x4100)
+
+static void put_chunk(u64 va, u32 sp, u32 bottom, u64 parent)
+{
+	*word_at(va + 8) = (u64)16 << 32;		/* size */
+	*word_at(va + 24) = sp | (u64)bottom << 32;
+	*word_at(va + 40) = parent;
+}
+
+static void setup_virtual(void)
+{
+	setup();
+	slot()->chunks = (struct hotspot_chunks){ .oop = HOTSPOT_OOP_ADDRESS, .entry_bytes = 64, .entry_cont = 16,
+		.tail = 24, .sp = 24, .bottom = 28, .size = 12, .parent = 40, .frames = FRAMES_AT };
+	for (u32 i = 0; i < 64; i++)
+		memory.byte[SEGMAP_VA - MEMORY_VA + 192 + i] = (u8)i;
+	*word_at(STUB_BLOB + 8) = NAMES_VA + 64;
+	*word_at(STUB_BLOB + 24) = STUB_BLOB + 0x80;
+	put_bytes(NAMES_VA + 64, "StubRoutines (continuation stubs)", 34);
+	*word_at(STACK_VA + 24) = STUB_PC;
+	*word_at(ENTRY_VA + 16) = CONT_VA;
+	*word_at(ENTRY_VA + 64) = 0x9999;		/* the carrier's frame pointer */
+	*word_at(ENTRY_VA + 72) = CARRIER_PC;
+	*word_at(CONT_VA + 24) = CHUNK_VA;
+	put_chunk(CHUNK_VA, 4, 8, 0);
+	*word_at(CHUNK_VA + FRAMES_AT + 3 * 8) = BLOB_CODE + 0x150;
+}
+
+static void check_carrier(void)
+{
+	check_caller(CARRIER_PC, ENTRY_VA + 80, 0x9999);
+}
+
+TEST(hotspot_walks_the_frames_of_a_virtual_thread_in_the_heap)
+{
+	setup_virtual();
+	EQ(hotspot_step(&u), STEP_CALLER);
+	EQ(u.regs.pc, STUB_PC);
+	EQ(hotspot_step(&u), STEP_CALLER);
+	EQ(u.regs.pc, BLOB_CODE + 0x150);
+	EQ(u.regs.reg[REG_SP], CHUNK_VA + FRAMES_AT + 4 * 8);
+	*word_at(CHUNK_VA + FRAMES_AT + 7 * 8) = CODE_VA + 0x2000;	/* whatever was left there */
+	EQ(hotspot_step(&u), STEP_CALLER);
+	check_frame(0, HOTSPOT_COMPILED, BLOB, BLOB_CODE + 0x100);
+	check_frame(1, HOTSPOT_COMPILED, BLOB, BLOB_CODE + 0x150);	/* not the stub */
+	EQ(u.frame_count, 2);
+	check_carrier();
+}
+
+TEST(hotspot_shows_what_has_entered_a_virtual_thread)
+{
+	setup_virtual();
+	slot()->chunks.entry_pc_va = MEMORY_VA + 0x500;
+	*word_at(MEMORY_VA + 0x500) = CODE_VA + 0x4000;
+	*word_at(CHUNK_VA + FRAMES_AT + 7 * 8) = CODE_VA + 0x2000;
+	for (u32 i = 0; i < 3; i++)
+		EQ(hotspot_step(&u), STEP_CALLER);
+	EQ(u.regs.pc, CODE_VA + 0x4000);
+	EQ(u.regs.reg[REG_SP], ENTRY_VA);
+}
+
+TEST(hotspot_goes_from_chunk_to_chunk)
+{
+	static const u8 oops[] = { HOTSPOT_OOP_ADDRESS, HOTSPOT_OOP_COMPRESSED, HOTSPOT_OOP_COLOURED };
+
+	for (u32 i = 0; i < sizeof(oops); i++) {
+		u64 parent = PARENT_VA, tail = CHUNK_VA;
+
+		setup_virtual();
+		slot()->chunks.oop = oops[i];
+		slot()->chunks.oop_base = MEMORY_VA - 16;
+		slot()->chunks.oop_shift = 3;
+		if (oops[i] == HOTSPOT_OOP_COMPRESSED) {
+			parent = (parent - MEMORY_VA + 16) >> 3 | 7ull << 32;	/* the next field */
+			tail = (tail - MEMORY_VA + 16) >> 3;
+		} else if (oops[i] == HOTSPOT_OOP_COLOURED) {
+			parent = parent << 15 | 1 << 14;
+			tail = tail << 13 | 1 << 12;
+		}
+		*word_at(CONT_VA + 24) = tail;
+		put_chunk(CHUNK_VA, 8, 8, parent);		/* empty */
+		put_chunk(PARENT_VA, 2, 6, 0);
+		*word_at(PARENT_VA + FRAMES_AT + 8) = BLOB_CODE + 0x160;
+		*word_at(PARENT_VA + FRAMES_AT + 5 * 8) = CODE_VA + 0x2000;
+		EQ(hotspot_step(&u), STEP_CALLER);
+		EQ(hotspot_step(&u), STEP_CALLER);
+		EQ(u.regs.pc, BLOB_CODE + 0x160);
+		EQ(hotspot_step(&u), STEP_CALLER);
+		check_carrier();
+	}
+}
+
+TEST(hotspot_walks_interpreted_frames_in_the_heap)
+{
+	u64 frames = CHUNK_VA + FRAMES_AT;
+
+	/* fp is word 10; its caller's sp word 12; its locals are words 12 and 13, the last of the chunk. */
+	setup_virtual();
+	put_chunk(CHUNK_VA, 2, 14, 0);
+	*word_at(frames) = 10;				/* in words, from here */
+	*word_at(frames + 8) = INTERPRETER + 0x200;
+	*word_at(frames + 80) = 0x1111;
+	*word_at(frames + 88) = CODE_VA + 0x2000;
+	*word_at(frames + 80 - 8) = 2;
+	*word_at(frames + 80 - 24) = METHOD_VA;
+	*word_at(frames + 80 - 64) = CONST_VA + 90;
+	*word_at(frames + 80 - 56) = 3;
+	for (u32 i = 0; i < 3; i++)
+		EQ(hotspot_step(&u), STEP_CALLER);
+	check_frame(1, HOTSPOT_INTERPRETED, METHOD_VA, CONST_VA + 90);
+	check_carrier();
+}
+
+TEST(hotspot_shows_the_stub_where_the_heap_cannot_be_read)
+{
+	static const u64 tails[] = { 0, 8, CHUNK_VA + 4, MEMORY_VA + sizeof(memory) };
+
+	for (u32 i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
+		setup_virtual();
+		*word_at(CONT_VA + 24) = tails[i];
+		EQ(hotspot_step(&u), STEP_CALLER);
+		EQ(hotspot_step(&u), STEP_CALLER);
+		check_frame(1, HOTSPOT_COMPILED, STUB_BLOB, STUB_PC);
+		check_carrier();
+	}
+	/* Of a chunk that leads to itself, some frames are seen. */
+	setup_virtual();
+	put_chunk(CHUNK_VA, 4, 8, CHUNK_VA);
+	*word_at(CHUNK_VA + FRAMES_AT + 7 * 8) = CODE_VA + 0x2000;
+	for (u32 i = 0; i < 2 * STACK_SWITCHES_MAX && hotspot_step(&u) == STEP_CALLER && u.regs.pc != CARRIER_PC; i++)
+		;
+	EQ(u.frame_count, 1 + STACK_SWITCHES_MAX);
+	check_carrier();
 }
 
 TEST(hotspot_leaves_free_code_to_the_native_unwinder)

@@ -17,17 +17,21 @@ static const struct { const char *type, *field; bool is_needed; } vm_fields[VM_F
 #undef X
 };
 
-static const char *const vm_types[VM_TYPE_COUNT] = {
-#define X(ID, type) [VM_SIZE_##ID] = type,
+static const struct { const char *type; bool is_needed; } vm_types[VM_TYPE_COUNT] = {
+#define X(ID, type, is_needed) [VM_SIZE_##ID] = { type, is_needed },
 	VM_TYPES(X)
 #undef X
 };
 
-/* src/hotspot/cpu/x86/frame_x86.hpp of each; src/hotspot/share/utilities/unsigned5.hpp since jdk-20+15 */
+/*
+ * src/hotspot/cpu/x86/frame_x86.hpp of each; src/hotspot/share/utilities/unsigned5.hpp since jdk-20+15;
+ * src/hotspot/share/runtime/continuationEntry.hpp
+ */
 static const struct vm_release releases[] = {
-	{ 8, 7, false },
-	{ 9, 8, false },
-	{ 20, 8, true },
+	{ .from = 8, .bcp_slot = 7 },
+	{ .from = 9, .bcp_slot = 8 },
+	{ .from = 20, .bcp_slot = 8, .no_zero = true },
+	{ .from = 21, .bcp_slot = 8, .no_zero = true, .entry_bytes = 64, .entry_cont = 16 },
 };
 
 struct tables {
@@ -126,7 +130,7 @@ static void read_types(struct vm *vm, const struct tables *t)
 			break;
 		memory_text(t->memory, type_va, type, sizeof(type));
 		for (u32 k = 0; k < VM_TYPE_COUNT; k++)
-			if (!strcmp(vm_types[k], type))
+			if (!strcmp(vm_types[k].type, type))
 				vm->size[k] = memory_u32(t->memory, entry + t->value[VM_SYM_TYPE_SIZE]);
 	}
 }
@@ -165,7 +169,7 @@ int vm_read(struct vm *vm, struct memory *memory, const u64 symbol_va[VM_SYMBOL_
 		if (vm_fields[i].is_needed && vm->at[i] == VM_NONE)
 			return -ENOTSUP;
 	for (u32 i = 0; i < VM_TYPE_COUNT; i++)
-		if (!vm->size[i] || vm->size[i] > STRIDE_MAX)
+		if ((vm_types[i].is_needed && !vm->size[i]) || vm->size[i] > STRIDE_MAX)
 			return -ENOTSUP;
 	find_release(vm, memory);
 	return memory_err(memory);

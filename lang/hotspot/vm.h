@@ -67,16 +67,35 @@ struct memory;
 	X(POOL_SOURCE, "ConstantPool", "_source_file_name_index", 0)     \
 	X(KLASS_SOURCE, "InstanceKlass", "_source_file_name_index", 0)   \
 	X(KLASS_NAME, "Klass", "_name", 1)                               \
+	X(KLASS_LAYOUT, "Klass", "_layout_helper", 1)                    \
+	X(KLASS_POOL, "InstanceKlass", "_constants", 1)                  \
+	X(KLASS_FIELDS, "InstanceKlass", "_fieldinfo_stream", 0)         \
+	X(BYTES_DATA, "Array<u1>", "_data", 0)                           \
+	X(FIRST_CLASS, "vmClasses", VM_KNOWN_CLASS("Object"), 0)         \
+	X(LATER_CLASS, "vmClasses", VM_KNOWN_CLASS("MethodHandle"), 0)   \
+	X(CONT_PC, "ContinuationEntry", "_return_pc", 0)                 \
+	X(OOP_BASE, "CompressedOops", "_base", 0)                        \
+	X(OOP_BASE_OLD, "CompressedOops", "_narrow_oop._base", 0)        \
+	X(OOP_SHIFT, "CompressedOops", "_shift", 0)                      \
+	X(OOP_SHIFT_OLD, "CompressedOops", "_narrow_oop._shift", 0)      \
+	X(FLAGS, "JVMFlag", "flags", 0)                                  \
+	X(FLAG_COUNT, "JVMFlag", "numFlags", 0)                          \
+	X(FLAG_NAME, "JVMFlag", "_name", 0)                              \
+	X(FLAG_VALUE, "JVMFlag", "_addr", 0)                             \
 	X(SYMBOL_LENGTH, "Symbol", "_length", 1)                         \
 	X(SYMBOL_BODY, "Symbol", "_body", 1)
 
-/* X(ID, type): sizes. */
-#define VM_TYPES(X)                  \
-	X(CONST_METHOD, "ConstMethod")  \
-	X(CONSTANT_POOL, "ConstantPool") \
-	X(HEAP_BLOCK, "HeapBlock")      \
-	X(PC_DESC, "PcDesc")            \
-	X(CODELET, "InterpreterCodelet")
+#define VM_KNOWN_CLASS(name) "_klasses[static_cast<int>(vmClassID::" name "_klass_knum)]"
+
+/* X(ID, type, is_needed): sizes; 0: this version has none. */
+#define VM_TYPES(X)                           \
+	X(CONST_METHOD, "ConstMethod", 1)      \
+	X(CONSTANT_POOL, "ConstantPool", 1)    \
+	X(HEAP_BLOCK, "HeapBlock", 1)          \
+	X(PC_DESC, "PcDesc", 1)                \
+	X(CODELET, "InterpreterCodelet", 1)    \
+	X(CONT_ENTRY, "ContinuationEntry", 0)  \
+	X(FLAG, "JVMFlag", 0)
 
 enum vm_field {
 #define X(ID, type, field, is_needed) VM_##ID,
@@ -86,7 +105,7 @@ enum vm_field {
 };
 
 enum vm_type {
-#define X(ID, type) VM_SIZE_##ID,
+#define X(ID, type, is_needed) VM_SIZE_##ID,
 	VM_TYPES(X)
 #undef X
 	VM_TYPE_COUNT
@@ -97,8 +116,11 @@ struct vm_release {
 	u32 from;		/* this major version and later */
 	u8 bcp_slot;		/* words below the frame pointer of an interpreted frame, where its bytecode is kept */
 	bool no_zero;		/* compressed numbers avoid the byte 0: see unsigned5.h */
+	u8 entry_bytes;		/* of a ContinuationEntry, as long as JDK does not publish it */
+	u8 entry_cont;		/* where in it the Continuation is */
 };
 
+#define VM_NEWEST 25		/* the last version that was looked at; later ones are read as this one */
 #define VM_STUBS_MAX 160
 #define VM_STUB_NAME_MAX 48
 #define VM_NONE (~(u64)0)

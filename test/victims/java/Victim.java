@@ -8,12 +8,14 @@ import java.lang.management.ThreadMXBean;
 import java.util.Arrays;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongConsumer;
 
 public final class Victim {
 	static final ThreadMXBean CPU = ManagementFactory.getThreadMXBean();
 	static final AtomicLongArray SPENT = new AtomicLongArray(3);
 	static final int DEPTH = 500;
+	static final int PARKED = 50;
 	static volatile long sink;
 	static volatile long end;
 
@@ -186,17 +188,25 @@ public final class Victim {
 			thread.join();
 	}
 
+	// Suspended far from the thread's first function: when it goes on, most of its frames stay in the heap.
+	static void descend(int n) {
+		if (n > 1) {
+			descend(n - 1);
+		} else {
+			LockSupport.parkNanos(1_000_000);
+			round();
+		}
+	}
+
 	// Of JDK 21; by reflection, so that older ones can load this class.
-	static void virtualThreads(int count) throws Exception {
+	static void virtualThreads(int count, Runnable work) throws Exception {
 		isVirtual = true;
 		ExecutorService executor = (ExecutorService) Class.forName("java.util.concurrent.Executors")
 			.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
 		for (int i = 0; i < count; i++)
 			executor.execute(() -> {
-				while (more()) {
-					round();
-					Thread.yield();
-				}
+				while (more())
+					work.run();
 			});
 		executor.shutdown();
 		while (!executor.isTerminated())
@@ -232,7 +242,8 @@ public final class Victim {
 		case "copies": copies(); break;
 		case "garbage": garbage(); break;
 		case "threads": onThreads(threads); break;
-		case "virtual": virtualThreads(threads); break;
+		case "virtual": virtualThreads(threads, () -> { round(); Thread.yield(); }); break;
+		case "parked": virtualThreads(threads, () -> descend(PARKED)); break;
 		case "natives": natives(library); break;
 		default: throw new IllegalArgumentException(mode);
 		}
