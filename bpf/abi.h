@@ -202,6 +202,7 @@ struct target {
 #define USER_WORDS_MAX     (2 * USER_FRAMES_MAX)
 #define SLICE_BYTES_MAX    (14 * SLICE_STEP_BYTES)
 #define SLICE_STEP_BYTES   2048	/* divides a page: a step is there as a whole, or not */
+#define SLICE_HOLES_MAX    4	/* steps that may be missing: buffers that nobody has touched yet */
 #define COMM_BYTES         16
 
 /*
@@ -300,9 +301,12 @@ struct trace_record {
 	u8 end;			/* enum stack_end */
 	u8 flags;
 	u8 is_return;		/* the slice's pc is a return address */
-	u8 pad[5];
+	u8 pad;
+	u16 slice_holes;	/* bit n: the slice's step n could not be read */
+	u16 pad_2;
 	char comm[COMM_BYTES];
 };
 _Static_assert(sizeof(struct trace_record) == 72, "wire size of a trace");
+_Static_assert(SLICE_BYTES_MAX / SLICE_STEP_BYTES <= 16, "a bit for each step of a slice");
 
 #endif

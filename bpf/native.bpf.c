@@ -85,11 +85,14 @@ static __always_inline void emit(struct unwind *u)
 		count(COUNTER_SENT);
 }
 
-/* A copy of the stack from its pointer on: as much as is there, step by step, up to the limit or the stack's top. */
+/*
+ * A copy of the stack from its pointer on: as much as is there, step by step, up to the limit or the stack's top. A
+ * buffer on it may have pages that are not there yet.
+ */
 static __always_inline void take_slice(struct unwind *u, struct task_struct *task)
 {
 	u64 top = BPF_CORE_READ(task, mm, start_stack), sp = u->regs.reg[REG_SP], at = u->trace.kernel_count;
-	u64 got = 0, step = SLICE_STEP_BYTES - (sp & (SLICE_STEP_BYTES - 1));
+	u64 got = 0, whole = 0, holes = 0, missing = 0, step = SLICE_STEP_BYTES - (sp & (SLICE_STEP_BYTES - 1));
 	u64 steps = SLICE_BYTES_MAX / SLICE_STEP_BYTES, waiting;
 	void *ring = ring_of_cpu(u);
 	struct slice_regs *regs;
@@ -119,12 +122,19 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 			break;
 		if (got > SLICE_BYTES_MAX - SLICE_STEP_BYTES || step > SLICE_STEP_BYTES)
 			break;
-		if (bpf_probe_read_user(to + got, step, (void *)(sp + got)))
-			break;
-		got += step;
+		if (!bpf_probe_read_user(to + got, step, (void *)(sp + got))) {
+			got += step;
+			whole = got;
+		} else {
+			if (++missing > SLICE_HOLES_MAX)
+				break;
+			holes |= 1ull << i;
+			got += step;
+		}
 		step = SLICE_STEP_BYTES;
 	}
-	u->trace.slice_bytes = got;
+	u->trace.slice_bytes = whole;
+	u->trace.slice_holes = holes;
 }
 
 /* Fills u->regs; 0 if there is a user stack to unwind. */
@@ -204,6 +214,7 @@ static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *
 	u->trace.kernel_count = 0;
 	u->trace.user_count = 0;
 	u->trace.slice_bytes = 0;
+	u->trace.slice_holes = 0;
 	u->trace.end = END_NO_REGISTERS;
 	u->trace.flags = 0;
 	u->trace.is_return = 0;

@@ -17,6 +17,7 @@ static __thread struct {
 	const struct tables *tables;
 	const u8 *memory;	/* copied from the stack pointer on */
 	u64 start_va, bytes;
+	u32 holes;		/* steps of it that are missing */
 	struct slice_process process;
 	u32 pid;
 	struct live {
@@ -100,6 +101,17 @@ static int live_read(struct live *live, u8 *to, u32 bytes, u64 va)
 	return 0;
 }
 
+/* A copy of perf's is longer than the steps of ours, and has no holes. */
+static bool is_hole(u64 va, u32 bytes)
+{
+	u64 first = slice.start_va / SLICE_STEP_BYTES, last = (va + bytes - 1) / SLICE_STEP_BYTES - first;
+
+	for (u64 step = va / SLICE_STEP_BYTES - first; slice.holes && step <= last; step++)
+		if (step < SLICE_BYTES_MAX / SLICE_STEP_BYTES && slice.holes >> step & 1)
+			return true;
+	return false;
+}
+
 static inline int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
 {
 	u64 at = va - slice.start_va;
@@ -107,7 +119,7 @@ static inline int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
 	/* Only the older part of the stack holds still. */
 	if (va < slice.start_va)
 		return -1;
-	if (at > slice.bytes || bytes > slice.bytes - at)
+	if (at > slice.bytes || bytes > slice.bytes - at || is_hole(va, bytes))
 		return live_read(&slice.live, to, bytes, va);
 	memcpy(to, slice.memory + at, bytes);
 	return 0;
@@ -171,6 +183,7 @@ static void unwind(struct unwind *u, const struct trace_record *record)
 	slice.memory = (const u8 *)(words + record->kernel_count) + sizeof(u->regs);
 	slice.start_va = u->regs.reg[REG_SP];
 	slice.bytes = record->slice_bytes;
+	slice.holes = record->slice_holes;
 	u->map_first = slice.process.map_first;
 	u->map_count = slice.process.map_count;
 	u->user_va_mask = slice.process.user_va_mask;

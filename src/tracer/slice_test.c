@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A copied stack of three functions: a leaf, its caller with a buffer of two steps, and the first one. */
+#include "tracer/slice.h"
+
+#include "exe/rows.h"
+#include "test.h"
+#include "tracer/tables.h"
+#include "unwind.h"
+
+#define CODE_VA 0x400000ull
+#define STACK_VA (0x7000ull + 16)
+#define BUFFER_BYTES (2 * SLICE_STEP_BYTES)
+#define STACK_WORDS (BUFFER_BYTES / 8 + 16)
+
+/* Rules from 0 on (the leaf), from 0x100 on (with the buffer), from 0x200 on (the first function). */
+static struct {
+	struct rows head;
+	struct unwind_rule rules[3];
+	struct rows_page page;
+	u16 low[3], rule[3];
+} file = {
+	.head = { .magic = ROWS_MAGIC, .bytes = sizeof(file), .rule_count = 3, .page_count = 1, .row_count = 3 },
+	.rules = {
+		{ .kind = RULE_CFA, .cfa_reg = REG_SP, .cfa_off = 16, .ra_off = -8 },
+		{ .kind = RULE_CFA, .cfa_reg = REG_SP, .cfa_off = BUFFER_BYTES + 8, .ra_off = -8 },
+		{ .kind = RULE_END },
+	},
+	.page = { .number = 0, .count = 3 },
+	.low = { 0, 0x100, 0x200 },
+	.rule = { 0, 1, 2 },
+};
+
+static struct {
+	struct trace_record head;
+	struct slice_regs regs;
+	u64 stack[STACK_WORDS];
+} sample;
+
+static struct unwind u;
+
+/* How the stack ends when these steps of the copy are missing. */
+static u8 end_with(u16 holes)
+{
+	struct map_entry map = { .start_va = CODE_VA, .end_va = CODE_VA + 0x1000, .bias = CODE_VA, .binary = 7 };
+	_cleanup_(tables_freep) struct tables *tables = NULL;
+	struct slice_process process = { .map_count = 1, .user_va_mask = ~0ull };
+	struct tables_rows rows;
+
+	EQ(tables_new(NULL, sizeof(struct rows_chunk), &tables), 0);
+	EQ(tables_add_rows(tables, &file.head, 0, 0x1000, &rows), 0);
+	map.page_base = tables_page_base(&rows);
+	EQ(tables_add_maps(tables, &map, 1, &process.map_first), 0);
+	sample.head = (struct trace_record){ .end = END_SLICE, .slice_bytes = sizeof(sample.stack),
+					     .slice_holes = holes };
+	sample.regs.pc = CODE_VA + 0x10;
+	sample.regs.reg[REG_SP] = STACK_VA;
+	sample.stack[1] = CODE_VA + 0x110;
+	sample.stack[2 + BUFFER_BYTES / 8] = CODE_VA + 0x210;
+	OK(!slice_unwind(&u, tables, &sample.head, &process));
+	return u.trace.end;
+}
+
+TEST(slice_is_walked_past_steps_that_are_missing)
+{
+	EQ(end_with(0), END_COMPLETE);
+	EQ(u.trace.user_count, 3);
+	EQ(end_with(1 << 1), END_COMPLETE);
+	EQ(u.trace.user_count, 3);
+}
+
+TEST(slice_ends_where_a_missing_step_is_needed)
+{
+	EQ(end_with(1 << 0), END_SLICE_SHORT);
+	EQ(u.trace.user_count, 1);
+	EQ(end_with(1 << 2), END_SLICE_SHORT);
+	EQ(u.trace.user_count, 2);
+}
