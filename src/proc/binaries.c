@@ -16,6 +16,7 @@
 
 #define KEYS_MAX (1u << 18)
 #define KEYS_BYTES_MAX (64u << 20)
+#define NOT_CODE_KEPT 64
 
 /* What a file is known by. Padded with zeroes, so that it can be compared as bytes. */
 struct binary_key {
@@ -33,6 +34,12 @@ struct slot {
 	bool idle;		/* nobody used it at the last sweep */
 };
 
+/* A memfd that is no ELF file. Its inode is never given twice. */
+struct not_code {
+	u32 dev_major, dev_minor;
+	u64 inode;
+};
+
 struct binaries {
 	struct reader *reader;
 	struct peek *peek;
@@ -42,6 +49,8 @@ struct binaries {
 	u32 id_of_key_cap;
 	struct slot *slots;	/* by id */
 	u32 slot_count, slot_cap, open_count;
+	struct not_code not_code[NOT_CODE_KEPT];	/* the last ones: a runtime maps its memfd again and again */
+	u32 not_code_next;
 	struct binaries_stats stats;
 };
 
@@ -197,6 +206,20 @@ static struct binary *binaries_take(struct binaries *b, const struct mapping *m,
 	return binary;
 }
 
+static bool is_not_code(const struct binaries *b, const struct mapping *m)
+{
+	for (u32 i = 0; i < NOT_CODE_KEPT; i++)
+		if (m->inode && b->not_code[i].inode == m->inode && b->not_code[i].dev_major == m->dev_major &&
+		    b->not_code[i].dev_minor == m->dev_minor)
+			return true;
+	return false;
+}
+
+static void set_not_code(struct binaries *b, const struct mapping *m)
+{
+	b->not_code[b->not_code_next++ % NOT_CODE_KEPT] = (struct not_code){ m->dev_major, m->dev_minor, m->inode };
+}
+
 /* Opens what is not known yet. It may turn out to be a known file under another key. */
 static struct binary *binaries_open(struct binaries *b, u32 pid, const struct mapping *m, const struct binary_key *key)
 {
@@ -209,7 +232,10 @@ static struct binary *binaries_open(struct binaries *b, u32 pid, const struct ma
 	if (r < 0) {
 		b->stats.unreadable += r != -ENOEXEC;
 		b->stats.not_elf += r == -ENOEXEC;
-		return r == -ENOEXEC && is_memfd(m) ? NULL : binaries_add_unreadable(b, m);
+		if (r != -ENOEXEC || !is_memfd(m))
+			return binaries_add_unreadable(b, m);
+		set_not_code(b, m);
+		return NULL;
 	}
 	by_contents = key_of_contents(&info);
 	binary = binaries_take(b, m, &file, &info, &by_contents);
@@ -226,7 +252,7 @@ struct binary *binaries_resolve(struct binaries *b, u32 pid, const struct mappin
 	struct binary_key key = key_of_mapping(mapping);
 	struct binary *binary = binaries_find(b, &key);
 
-	if (!binary)
+	if (!binary && !(is_memfd(mapping) && is_not_code(b, mapping)))
 		binary = binaries_open(b, pid, mapping, &key);
 	return binary ? binary_ref(binary) : NULL;
 }

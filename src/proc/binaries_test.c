@@ -2,6 +2,7 @@
 #include "proc/binaries.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "proc/binary.h"
@@ -69,6 +70,31 @@ TEST(binaries_opens_a_mapping_that_is_shorter_than_was_told)
 	binary = binaries_resolve(b, (u32)getpid(), &m);
 	OK(binary && binary->fd >= 0);
 	binary_unref(binary);
+	maps_free(maps);
+	binaries_free(b);
+	reader_free(reader);
+}
+
+TEST(binaries_looks_once_at_a_memfd_that_is_no_elf_file)
+{
+	int fd = memfd_create("doublemapper", MFD_CLOEXEC);
+	struct reader *reader;
+	struct binaries *b = new_table(&reader);
+	const struct mapping *m;
+	struct maps *maps;
+	void *at;
+
+	EQ(ftruncate(fd, 4096), 0);
+	at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	maps = own_maps();
+	m = maps_find(maps, (u64)(unsigned long)at);
+	OK(m != NULL);
+	for (u32 i = 0; m && i < 3; i++)
+		OK(!binaries_resolve(b, (u32)getpid(), m));
+	EQ(binaries_stats(b).not_elf, 1);
+	EQ(reader_stats(reader).requests, 1);
+	munmap(at, 4096);
+	close(fd);
 	maps_free(maps);
 	binaries_free(b);
 	reader_free(reader);
