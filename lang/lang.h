@@ -19,6 +19,7 @@ struct kept_key;
 struct lang_names;
 struct maps;
 struct peek;
+struct rows;
 struct unwind;
 
 #define LANG_TEXT_MAX 4096	/* bytes of a name or a path; longer ones are cut */
@@ -46,12 +47,13 @@ struct lang_place {
 typedef int lang_read_copy(struct unwind *u, void *to, u32 bytes, u64 va);
 
 struct lang_ops {
-	const struct lang_file_ops *file;	/* NULL: asked of every process that has code in anonymous memory */
+	const struct lang_file_ops *file;	/* NULL: it has no files of its own */
 	const char *frame_type;		/* as in the semantic conventions: cpython, v8js, jvm, go ... */
 	const char *tracer;		/* what --tracers and `interpreters` call it */
 
 	/* Its BPF object: the ELF bytes of its skeleton. NULL: it has none. */
 	const void *(*object)(size_t *ret_bytes);
+	bool any_code;			/* asked, without a file, of every process that has code in anonymous memory */
 	bool starts_walk;		/* its program runs from the first frame on, not from the first of its own */
 
 	/*
@@ -63,8 +65,20 @@ struct lang_ops {
 		      struct runtime_slot *slot, void **ret_state);
 	void (*detach)(void *state);
 
+	/* Another of its files in a process that it has taken up, or the same once more. NULL: one is enough. */
+	void (*add_file)(void *state, const struct lang_file *file, const struct lang_place *place);
+
 	/* Is this anonymous executable memory code that the runtime has generated? NULL: it generates none. */
 	bool (*owns)(void *state, const struct lang_process *process, u64 start_va, u64 end_va);
+
+	/*
+	 * How code that the runtime has generated there is unwound, where that is known: rows with addresses less
+	 * base_va, -ENODATA if there are none. rows_order() is 0 then, else it goes up when there are others.
+	 * NULL: by its own program, or by the frame pointer.
+	 */
+	int (*rows)(void *state, const struct lang_process *process, u64 start_va, u64 end_va, u64 base_va,
+		    struct rows **ret_rows);
+	u64 (*rows_order)(void *state, const struct lang_process *process, u64 start_va, u64 end_va);
 
 	/* Goes up when what an address in its memory means has changed: names are asked for anew. NULL: never. */
 	u64 (*generation)(void *state, const struct lang_process *process);

@@ -134,6 +134,7 @@ def scenarios():
         Row("v-jit", MAIN + "generated_caller;middle;" + LEAF),
         Row("v-jitdump", MAIN + "generated_caller;middle;" + LEAF),
         Row("v-jit-memfd", MAIN + "generated_caller;middle;" + LEAF),
+        Row("v-jit-gdb", MAIN + "generated_caller;middle;" + LEAF),
         Row("v-hidden", START + "victim_setup;hides;victim_main;outer;middle;" + LEAF),
         Row("v-vfork", START + "victim_setup;vfork_round;" + LEAF),
         Row("v-threads", r"(?:" + LIBC + r";){1,3}thread_body;victim_main;outer;middle;" + LEAF,

@@ -63,9 +63,8 @@ static int compare_pieces(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-const struct code_piece *code_table_find(struct code_table *t, u64 va)
+u32 code_table_from(struct code_table *t, u64 va)
 {
-	const struct code_piece *found = NULL;
 	u32 lo = 0, hi = t->count;
 
 	if (!t->sorted && t->count)
@@ -74,13 +73,21 @@ const struct code_piece *code_table_find(struct code_table *t, u64 va)
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 
-		if (t->pieces[mid].start_va <= va)
+		if (t->pieces[mid].start_va < va)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (u32 i = 0; i < LOOK_BACK && lo > 0; i++, lo--) {
-		const struct code_piece *piece = &t->pieces[lo - 1];
+	return lo;
+}
+
+const struct code_piece *code_table_find(struct code_table *t, u64 va)
+{
+	const struct code_piece *found = NULL;
+	u32 behind = va == ~0ull ? t->count : code_table_from(t, va + 1);
+
+	for (u32 i = 0; i < LOOK_BACK && behind > 0; i++, behind--) {
+		const struct code_piece *piece = &t->pieces[behind - 1];
 
 		if (va < piece->end_va && (!found || piece->order > found->order))
 			found = piece;

@@ -40,6 +40,9 @@ void code_table_clear(struct code_table *table);
 void code_table_add(struct code_table *table, u64 start_va, u64 bytes, const char *name, size_t name_len,
 		    const char *file, size_t file_len, u32 line);
 
+/* Index of the first piece that begins at an address or behind it, in the order of their addresses. */
+u32 code_table_from(struct code_table *table, u64 va);
+
 /* The piece of code at an address, or NULL. */
 const struct code_piece *code_table_find(struct code_table *table, u64 va);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Generated code of any runtime that tells of it the way perf asks for: a perf
- * map in its /tmp, or a jitdump file that it has mapped. Its frames are walked
- * as native ones; here they get names.
+ * Generated code of any runtime that tells of it: as perf asks for, by a perf
+ * map in its /tmp or a jitdump file that it has mapped, or as GDB does, by ELF
+ * files in its memory. Its frames are walked as native ones; here they get
+ * names and, by the tables of such an ELF file, their callers.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,17 +13,24 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "lang/jit/code_image.h"
+#include "lang/jit/code_rows.h"
 #include "lang/jit/code_table.h"
+#include "lang/jit/gdb_jit.h"
+#include "lang/jit/jit.h"
 #include "lang/jit/jitdump.h"
 #include "lang/jit/perf_map.h"
 #include "lang/jit/piece.h"
+#include "lang/jit/symfile.h"
 #include "lang/lang.h"
 #include "proc/maps.h"
 
-#define LOOK_NS 1000000ull		/* between two looks at the files, at least */
+#define LOOK_NS 1000000ull		/* between two looks, at least */
 #define LOOK_REST 8			/* ... and so many times as long as the last one took */
 #define CHUNK_BYTES (1u << 20)
 #define CHUNK_BYTES_MAX (16u << 20)	/* a record that is longer ends the reading of its file */
+#define LOOK_BYTES (8ll << 20)		/* of a file for one look, about; the rest is left for the next */
+#define DESCRIPTORS_MAX 4		/* of libraries in one process, each with a list of its own */
 
 /* A file that grows. */
 struct grown {
@@ -36,7 +44,11 @@ struct jit {
 	u64 next_look_ns;
 	struct grown map, dump;
 	char dump_path[256];	/* or "" */
+	struct gdb_jit gdb[DESCRIPTORS_MAX];
+	u32 gdb_count;
+	const struct lang_process *process;	/* during a call */
 	struct code_table table;
+	struct code_rows rows;
 };
 
 /* The pid that the process has in its own namespace: the last of NSpid. */
@@ -59,6 +71,15 @@ static u32 inner_pid(u32 pid)
 	return inner ? inner : pid;
 }
 
+/* What was told of is not so any more: all is to be told again. */
+static void forget_code(struct jit *jit)
+{
+	code_table_clear(&jit->table);
+	for (u32 i = 0; i < jit->gdb_count; i++)
+		gdb_jit_forget(&jit->gdb[i]);
+	jit->map.known.done = jit->dump.known.done = 0;
+}
+
 /* What a runtime has added to a file since it was last looked at, by as much as one look takes. */
 static int read_piece(struct jit *jit, const struct lang_process *process, const char *name, struct grown *file,
 		      size_t cap, struct piece *ret_piece)
@@ -69,7 +90,7 @@ static int read_piece(struct jit *jit, const struct lang_process *process, const
 		return r;
 	if (!ret_piece->is_known) {
 		if (file->known.done)
-			code_table_clear(&jit->table);
+			forget_code(jit);
 		*file = (struct grown){ .known = ret_piece->file };
 	}
 	return 0;
@@ -80,7 +101,7 @@ static void read_more(struct jit *jit, const struct lang_process *process, const
 		      long (*take)(struct jit *jit, struct grown *file, const char *at, size_t bytes))
 {
 	size_t cap = file->bad ? 0 : CHUNK_BYTES;	/* only another file in its place is of interest */
-	off_t end = -1;		/* what is written meanwhile is for the next time */
+	off_t end = -1;		/* what is written meanwhile, and what is much, is for the next time */
 
 	while (end < 0 || file->known.done < end) {
 		_cleanup_(piece_donep) struct piece piece = { 0 };
@@ -88,7 +109,9 @@ static void read_more(struct jit *jit, const struct lang_process *process, const
 
 		if (read_piece(jit, process, name, file, cap, &piece) < 0 || !piece.bytes)
 			return;
-		end = end < 0 ? piece.file_bytes : end;
+		if (end < 0)
+			end = piece.file_bytes - file->known.done < LOOK_BYTES ? piece.file_bytes
+									       : file->known.done + LOOK_BYTES;
 		used = take(jit, file, piece.at, piece.bytes);
 		if (used > 0) {
 			file->known.done += used;
@@ -133,9 +156,25 @@ static void read_files(struct jit *jit, const struct lang_process *process)
 		read_more(jit, process, jit->dump_path, &jit->dump, take_dump);
 }
 
+/* A file of GDB's list. */
+static void take_symfile(void *arg, const void *at, size_t bytes)
+{
+	struct jit *jit = arg;
+
+	symfile_take(at, bytes, jit->process, &jit->table, &jit->rows);
+}
+
+static void read_lists(struct jit *jit, const struct lang_process *process)
+{
+	jit->process = process;
+	for (u32 i = 0; i < jit->gdb_count; i++)
+		gdb_jit_look(&jit->gdb[i], process, take_symfile, jit);
+	jit->process = NULL;
+}
+
 /*
  * Code is told of when it is made, just before it runs: an address that is not known yet is reason enough to look.
- * A look takes microseconds when nothing was added; files that keep being rewritten get a share of our time, not all.
+ * A look takes microseconds when nothing was added; what keeps being rewritten gets a share of our time, not all.
  */
 static void jit_look(struct jit *jit, const struct lang_process *process)
 {
@@ -144,6 +183,7 @@ static void jit_look(struct jit *jit, const struct lang_process *process)
 	if (process->is_gone || start_ns < jit->next_look_ns)
 		return;
 	read_files(jit, process);
+	read_lists(jit, process);
 	took_ns = monotonic_ns() - start_ns;
 	jit->next_look_ns = start_ns + took_ns + (took_ns * LOOK_REST > LOOK_NS ? took_ns * LOOK_REST : LOOK_NS);
 }
@@ -161,6 +201,18 @@ static void find_dump(struct jit *jit, const struct maps *maps)
 	}
 }
 
+static void jit_add_file(void *state, const struct lang_file *file, const struct lang_place *place)
+{
+	u64 descriptor_va = file->facts[JIT_FACT_DESCRIPTOR_EA] + place->bias;
+	struct jit *jit = state;
+
+	for (u32 i = 0; i < jit->gdb_count; i++)
+		if (jit->gdb[i].descriptor_va == descriptor_va)
+			return;
+	if (jit->gdb_count < DESCRIPTORS_MAX)
+		jit->gdb[jit->gdb_count++].descriptor_va = descriptor_va;
+}
+
 static int jit_attach(const struct lang_process *process, const struct lang_file *file, const struct lang_place *place,
 		      struct runtime_slot *slot, void **ret_state)
 {
@@ -176,6 +228,8 @@ static int jit_attach(const struct lang_process *process, const struct lang_file
 		return -ENOMEM;
 	jit->inner_pid = inner_pid(process->pid);
 	jit->uid = st.st_uid;
+	if (file)
+		jit_add_file(jit, file, place);
 	*ret_state = jit;
 	return 0;
 }
@@ -184,6 +238,9 @@ static void jit_detach(void *state)
 {
 	struct jit *jit = state;
 
+	for (u32 i = 0; i < jit->gdb_count; i++)
+		gdb_jit_done(&jit->gdb[i]);
+	code_rows_done(&jit->rows);
 	code_table_done(&jit->table);
 	free(jit);
 }
@@ -218,6 +275,33 @@ static u64 jit_generation(void *state, const struct lang_process *process)
 	return jit->table.generation;
 }
 
+static u64 jit_rows_order(void *state, const struct lang_process *process, u64 start_va, u64 end_va)
+{
+	struct jit *jit = state;
+
+	jit_look(jit, process);
+	return code_rows_order(&jit->rows, start_va, end_va);
+}
+
+static int make_rows(void *arg, const struct code_place *place, struct rows **ret_rows)
+{
+	struct jit *jit = arg;
+
+	return code_image_rows(jit->process, &jit->table, place, NULL, ret_rows);
+}
+
+static int jit_rows(void *state, const struct lang_process *process, u64 start_va, u64 end_va, u64 base_va,
+		    struct rows **ret_rows)
+{
+	struct jit *jit = state;
+	int r;
+
+	jit->process = process;
+	r = code_rows_join(&jit->rows, start_va, end_va, base_va, make_rows, jit, ret_rows);
+	jit->process = NULL;
+	return r;
+}
+
 static int jit_resolve(void *state, const struct lang_process *process, const u64 frame[2], struct lang_names *names)
 {
 	struct jit *jit = state;
@@ -231,11 +315,16 @@ static int jit_resolve(void *state, const struct lang_process *process, const u6
 }
 
 const struct lang_ops jit_ops = {
+	.file = &jit_file_ops,
 	.frame_type = "native",
 	.tracer = "jit",
+	.any_code = true,
 	.attach = jit_attach,
+	.add_file = jit_add_file,
 	.detach = jit_detach,
 	.owns = jit_owns,
+	.rows_order = jit_rows_order,
+	.rows = jit_rows,
 	.generation = jit_generation,
 	.resolve = jit_resolve,
 };

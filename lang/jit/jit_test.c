@@ -170,3 +170,32 @@ TEST(code_that_is_told_of_after_the_first_question_is_known_at_the_next)
 	unlink(path);
 	ops->detach(state);
 }
+
+TEST(a_long_map_is_read_in_several_looks)
+{
+	const struct lang_ops *ops = lang_list[LANG_JIT];
+	_cleanup_(maps_freep) struct maps *maps = maps_new();
+	struct lang_process process = { .pid = (u32)getpid(), .maps = maps };
+	_cleanup_(buf_done) struct buf text;
+	struct runtime_slot slot;
+	char path[64], filler[4096];
+	void *state;
+
+	memset(filler, 'x', sizeof(filler));
+	filler[sizeof(filler) - 1] = '\n';
+	buf_init(&text, 32u << 20);
+	for (u32 i = 0; i < (20u << 20) / sizeof(filler); i++)
+		buf_add(&text, filler, sizeof(filler));
+	buf_addf(&text, "1000 20 last\n");
+	EQ(buf_err(&text), 0);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	write_map(path, text.data);
+
+	EQ(ops->attach(&process, NULL, NULL, &slot, &state), 0);
+	OK(!ops->owns(state, &process, 0x1000, 0x1001));	/* not yet */
+	for (u32 i = 0; i < 30000 && !ops->owns(state, &process, 0x1000, 0x1001); i++)
+		usleep(1000);
+	OK(ops->owns(state, &process, 0x1000, 0x1001));
+	unlink(path);
+	ops->detach(state);
+}

@@ -10,7 +10,7 @@
 struct lang_process;
 
 #define PIECE_NAME_MAX 256
-#define PIECE_FILE_BYTES_MAX (512ll << 20)
+#define PIECE_FILE_BYTES_MAX (512ll << 20)	/* what lies behind is not read */
 
 /* Which file, and how much of it was taken. */
 struct piece_file {

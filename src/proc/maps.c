@@ -40,6 +40,7 @@ void maps_free(struct maps *maps)
 	for (u32 i = 0; i < maps->count; i++)
 		mapping_done(&maps->at[i]);
 	free(maps->at);
+	free(maps->rows);
 	free(maps);
 }
 

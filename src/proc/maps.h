@@ -30,6 +30,13 @@ struct mapping {
 	struct binary *binary;		/* a reference, or NULL */
 };
 
+/* Where the tracer has put the unwind rows of generated code that was in that memory then. */
+struct maps_rows {
+	u64 start_va, end_va;
+	u64 order;			/* tells them from those of other code in the same place */
+	u32 first, count, first_number;
+};
+
 struct maps {
 	u32 refs;
 	u32 count, cap;
@@ -37,6 +44,8 @@ struct maps {
 	struct mapping *at;
 	/* Where the tracer has put them in the kernel's tables; installed_count 0: nowhere. */
 	u32 installed_first, installed_count;
+	struct maps_rows *rows;
+	u32 rows_count;
 	u32 slot;			/* what it knows of runtimes there: the first of a chain, or 0 */
 };
 

@@ -135,6 +135,20 @@ static const struct window_frame *nameless_frame(void)
 	return &frame;
 }
 
+static void ingest_changed(struct ingest *in, u32 pid)
+{
+	struct process *p = processes_find(in->processes, pid);
+
+	if (!p || !p->installed_ns || !p->is_identified)
+		return;
+	for (u32 i = in->changed_count; i > 0; i--)
+		if (in->changed[i - 1] == pid)
+			return;
+	/* One that does not fit is brought up to date by its next slice. */
+	if (in->changed_count < CHANGED_MAX)
+		in->changed[in->changed_count++] = pid;
+}
+
 /* The word of a frame of a runtime, named by its language; 0 if it stands for labels that cannot be had any more. */
 static u64 ingest_name(struct ingest *in, struct process *p, const u64 frame[2])
 {
@@ -146,6 +160,11 @@ static u64 ingest_name(struct ingest *in, struct process *p, const u64 frame[2])
 		runtimes_attach(runtimes, p, in->now_ns);
 	if (p)
 		named = runtimes_name(runtimes, p, frame);
+	/* Code was made since the tables were written, and it is known by now how it is unwound. */
+	if (p && frame[0] >> FRAME_KIND_SHIFT == FRAME_VA && runtimes_has_rows(p)) {
+		p->maps_changed = true;
+		ingest_changed(in, p->pid);
+	}
 	if (!named && frame[0] >> FRAME_KIND_SHIFT == FRAME_VA)
 		return frame[0];
 	in->nameless += !named;
@@ -278,20 +297,6 @@ static void ingest_scan(struct ingest *in, struct process *p, u32 tid)
 	if (maps)
 		maps_clear_all(maps);
 	p->is_gone = true;
-}
-
-static void ingest_changed(struct ingest *in, u32 pid)
-{
-	struct process *p = processes_find(in->processes, pid);
-
-	if (!p || !p->installed_ns || !p->is_identified)
-		return;
-	for (u32 i = in->changed_count; i > 0; i--)
-		if (in->changed[i - 1] == pid)
-			return;
-	/* One that does not fit is brought up to date by its next slice. */
-	if (in->changed_count < CHANGED_MAX)
-		in->changed[in->changed_count++] = pid;
 }
 
 /*

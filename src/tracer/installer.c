@@ -16,6 +16,7 @@
 #include "proc/binary.h"
 #include "proc/maps.h"
 #include "proc/processes.h"
+#include "tracer/generated.h"
 #include "tracer/runtimes.h"
 #include "tracer/tables.h"
 
@@ -197,13 +198,15 @@ static struct map_entry plain_entry(const struct mapping *m)
 	return (struct map_entry){ .start_va = m->start_va, .end_va = m->end_va, .page_base = MAP_NO_ROWS };
 }
 
-static struct map_entry installer_entry(struct installer *in, const struct process *process, const struct mapping *m)
+static struct map_entry installer_entry(struct installer *in, struct generated *generated, const struct mapping *m)
 {
 	struct map_entry entry = plain_entry(m);
 	const struct tables_rows *rows;
 
 	if (mapping_is_generated(m)) {
-		entry.lang = runtimes_owner(process, m->start_va, m->end_va) & 0xff;
+		entry.lang = runtimes_owner(generated->process, m->start_va, m->end_va) & 0xff;
+		if (!entry.lang)
+			generated_entry(generated, m, &entry);
 		return entry;
 	}
 	if (!m->binary || !binary_place(m->binary, m, &entry.bias, &entry.start_va, &entry.end_va))
@@ -232,16 +235,17 @@ static void installer_find_binaries(struct installer *in, u32 pid, struct maps *
 
 static int installer_put(struct installer *in, const struct process *process, struct maps *maps, u64 now_ns)
 {
-	struct map_entry *entries = reallocarray(NULL, maps->count + 1, sizeof(*entries));
+	_cleanup_(freep) struct map_entry *entries = reallocarray(NULL, maps->count + 1, sizeof(*entries));
+	struct generated generated;
 	u32 first;
-	int r;
+	int r = entries ? generated_begin(&generated, in->options.tables, process, maps) : -ENOMEM;
 
-	if (!entries)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	for (u32 i = 0; i < maps->count; i++)
-		entries[i] = installer_entry(in, process, &maps->at[i]);
+		entries[i] = installer_entry(in, &generated, &maps->at[i]);
 	r = tables_add_maps(in->options.tables, entries, maps->count, &first);
-	free(entries);
+	generated_end(&generated, r, now_ns);
 	if (r < 0)
 		return r;
 	tables_drop_maps(in->options.tables, maps->installed_first, maps->installed_count, now_ns);
@@ -254,6 +258,7 @@ void installer_remove(struct installer *in, struct maps *maps, u64 now_ns)
 {
 	tables_drop_maps(in->options.tables, maps->installed_first, maps->installed_count, now_ns);
 	runtimes_drop_slots(in->runtimes, maps, now_ns);
+	generated_drop(in->options.tables, maps, now_ns);
 	maps->installed_count = 0;
 }
 
@@ -263,8 +268,10 @@ static int installer_publish(struct installer *in, struct process *process, u64 
 	struct proc_entry entry = { .id = process->id };
 	int r = 0;
 
-	if (maps->count && (process->maps_changed || !maps->installed_count))
+	if (maps->count && (process->maps_changed || !maps->installed_count)) {
 		r = installer_put(in, process, maps, now_ns);
+		runtimes_take_rows(process);
+	}
 	process->maps_changed = false;
 	process->installed_ns = now_ns;
 	if (r < 0)
@@ -284,7 +291,7 @@ int installer_install(struct installer *in, struct process *process, u64 now_ns)
 
 	installer_find_binaries(in, process->pid, process->maps);
 	r = installer_publish(in, process, now_ns);
-	if (r < 0 || !runtimes_attach(in->runtimes, process, now_ns))
+	if (r < 0 || !(runtimes_attach(in->runtimes, process, now_ns) || runtimes_has_rows(process)))
 		return r;
 	/* What the runtime owns is marked, too, unless others look at the same tables. */
 	process->maps_changed = process->maps->refs == 1;

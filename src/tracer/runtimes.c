@@ -32,6 +32,7 @@ struct runtime_set {
 	u32 refused;			/* bit n: language n could not be taken up */
 	u32 retries;
 	u64 retry_ns;			/* 0: nothing to try again */
+	u64 rows_order;			/* of what generated code is unwound by in the kernel's tables */
 	struct named names;
 };
 
@@ -107,11 +108,12 @@ static void attach_one(struct runtimes *rt, struct runtime_set *set, u32 lang, c
 		       const struct lang_place *place, u64 now_ns)
 {
 	const struct lang_ops *ops = lang_list[lang];
-	struct runtime *to = &set->list[set->count];
+	struct runtime *to = &set->list[set->count], *known = set_find(set, lang);
 	int r;
 
-	if (!ops || !(rt->options.langs >> lang & 1) || set->refused >> lang & 1 || set_find(set, lang) ||
-	    set->count == SLOT_CHAIN)
+	if (known && file && ops->add_file)
+		ops->add_file(known->state, file, place);
+	if (!ops || !(rt->options.langs >> lang & 1) || set->refused >> lang & 1 || known || set->count == SLOT_CHAIN)
 		return;
 	*to = (struct runtime){ .ops = ops, .lang = lang, .slot = { .lang = lang } };
 	r = runtimes_load(rt, lang, ops);
@@ -146,7 +148,7 @@ static void attach_files(struct runtimes *rt, struct process *p, struct runtime_
 	}
 }
 
-/* Languages that have no file of their own are asked when there is code that is in no file. */
+/* Languages that need no file of their own are asked when there is code that is in no file. */
 static void attach_anonymous(struct runtimes *rt, struct process *p, struct runtime_set *set, u64 now_ns)
 {
 	bool any = false;
@@ -154,7 +156,7 @@ static void attach_anonymous(struct runtimes *rt, struct process *p, struct runt
 	for (u32 i = 0; i < p->maps->count; i++)
 		any |= mapping_is_generated(&p->maps->at[i]);
 	for (u32 lang = 1; any && lang < LANG_MAX; lang++)
-		if (lang_list[lang] && !lang_list[lang]->file)
+		if (lang_list[lang] && lang_list[lang]->any_code)
 			attach_one(rt, set, lang, NULL, NULL, now_ns);
 }
 
@@ -247,6 +249,42 @@ u32 runtimes_owner(const struct process *p, u64 start_va, u64 end_va)
 
 	/* One without a program has nothing to walk with: its code is native, and only its names are asked for. */
 	return r && r->ops->object ? r->lang : 0;
+}
+
+u64 runtimes_rows_order(const struct process *p, u64 start_va, u64 end_va)
+{
+	struct runtime_set *set = p->runtimes;
+	u64 order = 0;
+
+	if (set)
+		set->process.is_gone = p->exited_ns != 0;
+	for (u32 i = 0; set && !order && i < set->count; i++)
+		if (set->list[i].ops->rows)
+			order = set->list[i].ops->rows_order(set->list[i].state, &set->process, start_va, end_va);
+	return order;
+}
+
+bool runtimes_has_rows(const struct process *p)
+{
+	return p->runtimes && !p->exited_ns && runtimes_rows_order(p, 0, ~0ull) != p->runtimes->rows_order;
+}
+
+void runtimes_take_rows(const struct process *p)
+{
+	if (p->runtimes)
+		p->runtimes->rows_order = runtimes_rows_order(p, 0, ~0ull);
+}
+
+int runtimes_rows(const struct process *p, u64 start_va, u64 end_va, u64 base_va, struct rows **ret_rows)
+{
+	struct runtime_set *set = p->runtimes;
+	int r = -ENODATA;
+
+	for (u32 i = 0; set && r == -ENODATA && i < set->count; i++)
+		if (set->list[i].ops->rows)
+			r = set->list[i].ops->rows(set->list[i].state, &set->process, start_va, end_va, base_va,
+						   ret_rows);
+	return r;
 }
 
 u32 runtimes_start(const struct process *p)

@@ -18,6 +18,7 @@ struct lang_ops;
 struct maps;
 struct peek;
 struct process;
+struct rows;
 struct runtimes;
 struct tables;
 struct window_frame;
@@ -63,6 +64,17 @@ bool runtimes_should_retry(const struct process *process, u64 now_ns);
 
 /* The language that has generated the code in anonymous memory of a process, or 0. */
 u32 runtimes_owner(const struct process *process, u64 start_va, u64 end_va);
+
+/*
+ * How generated code there is unwound, if a runtime knows: rows with addresses less base_va, or -ENODATA. The order is
+ * 0 if there are none, else it goes up when there are others.
+ */
+u64 runtimes_rows_order(const struct process *process, u64 start_va, u64 end_va);
+int runtimes_rows(const struct process *process, u64 start_va, u64 end_va, u64 base_va, struct rows **ret_rows);
+
+/* Are there others than those that were taken? */
+bool runtimes_has_rows(const struct process *process);
+void runtimes_take_rows(const struct process *process);
 
 /* The language whose program starts the walks of a process, or 0. */
 u32 runtimes_start(const struct process *process);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unwind rows of generated code, where a runtime tells of them: put into the
+ * tables for each mapping that has some. They belong to the process's
+ * mappings (proc/maps.h), as long as those are installed.
+ *
+ * The tracer's thread owns it.
+ */
+#ifndef TRACER_GENERATED_H
+#define TRACER_GENERATED_H
+
+#include "abi.h"
+
+struct map_entry;
+struct mapping;
+struct maps;
+struct maps_rows;
+struct process;
+struct tables;
+
+/* Of one time that mappings are installed. */
+struct generated {
+	struct tables *tables;
+	const struct process *process;
+	struct maps *maps;
+	struct maps_rows *list;		/* those that are installed now, in order; room for all mappings */
+	u32 count;
+};
+
+/* 0 or -ENOMEM. */
+int generated_begin(struct generated *generated, struct tables *tables, const struct process *process,
+		    struct maps *maps);
+
+/* Tells the entry of a mapping of its rows, if there are any. In the order of the mappings. */
+void generated_entry(struct generated *generated, const struct mapping *mapping, struct map_entry *entry);
+
+/* The entries are installed, or (r < 0) are not: what is not needed any more is dropped. */
+void generated_end(struct generated *generated, int r, u64 now_ns);
+
+/* Mappings that are installed no more. */
+void generated_drop(struct tables *tables, struct maps *maps, u64 now_ns);
+
+#endif
