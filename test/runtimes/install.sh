@@ -129,6 +129,18 @@ python() {
 	echo "$root"
 }
 
+python_jits_into() {
+	python3 -m venv "$dir"
+	timeout 500 "$dir/bin/pip" install -q --disable-pip-version-check --only-binary=:all: \
+		numba==0.68.1 llvmlite==0.50.0 numpy==2.4.6 wasmtime==50.0.1
+}
+
+# Python modules that generate code: Numba by LLVM, wasmtime by itself. The python that has them.
+python_jits() {
+	once "$cache/python-jits-$1" python_jits_into
+	echo "$dir/bin/python3"
+}
+
 pyspy_into() {
 	python3 -m venv "$dir"
 	timeout 300 "$dir/bin/pip" install -q --disable-pip-version-check "py-spy==$1"
@@ -188,6 +200,7 @@ jdk) jdk "$2" ;;
 async-profiler) async_profiler "$2" ;;
 python) python "$2" ;;
 py-spy) pyspy "$2" ;;
+python-jits) python_jits "$2" ;;
 node) node "$2" ;;
 *) die "no runtime $1" ;;
 esac
