@@ -80,6 +80,9 @@ struct lang_ops {
 		    struct rows **ret_rows);
 	u64 (*rows_order)(void *state, const struct lang_process *process, u64 start_va, u64 end_va);
 
+	/* What it was told of generated code and could not keep: past a limit, or malformed. NULL: nothing. */
+	u64 (*dropped)(const void *state);
+
 	/* Goes up when what an address in its memory means has changed: names are asked for anew. NULL: never. */
 	u64 (*generation)(void *state, const struct lang_process *process);
 

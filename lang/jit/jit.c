@@ -302,6 +302,16 @@ static int jit_rows(void *state, const struct lang_process *process, u64 start_v
 	return r;
 }
 
+static u64 jit_dropped(const void *state)
+{
+	const struct jit *jit = state;
+	u64 dropped = jit->table.dropped + jit->rows.dropped;
+
+	for (u32 i = 0; i < jit->gdb_count; i++)
+		dropped += jit->gdb[i].dropped;
+	return dropped;
+}
+
 static int jit_resolve(void *state, const struct lang_process *process, const u64 frame[2], struct lang_names *names)
 {
 	struct jit *jit = state;
@@ -325,6 +335,7 @@ const struct lang_ops jit_ops = {
 	.owns = jit_owns,
 	.rows_order = jit_rows_order,
 	.rows = jit_rows,
+	.dropped = jit_dropped,
 	.generation = jit_generation,
 	.resolve = jit_resolve,
 };

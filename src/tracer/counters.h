@@ -57,6 +57,7 @@ struct counter_value {
 	X(PROGRAMS_FAILED, "language_programs_failed", LOSS, "languages whose program the kernel did not take")        \
 	X(FRAMES_ASKED, "language_frames_looked_up", NEUTRAL, "frames of languages that were looked up by name")       \
 	X(FRAMES_UNNAMED, "language_frames_unnamed", SHORT, "frames of languages that could not be named")             \
+	X(CODE_DROPPED, "generated_code_dropped", LOSS, "pieces of generated code past a limit, or malformed")         \
 	X(NAMES_EVICTED, "language_names_evicted", NEUTRAL, "times the frame names of a process were forgotten")       \
 	X(PEEKS_LATE, "processes_unresponsive", LOSS, "processes and mounts left alone: a look took too long")         \
 	X(PEEKS_REFUSED, "looks_refused", SHORT, "looks at such processes and mounts that were left out")              \

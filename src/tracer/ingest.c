@@ -556,5 +556,6 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_PROGRAMS_FAILED] = rt.programs_failed;
 	ret_values[TRACER_FRAMES_ASKED] = rt.asked;
 	ret_values[TRACER_FRAMES_UNNAMED] = rt.unnamed + in->nameless;
+	ret_values[TRACER_CODE_DROPPED] = rt.dropped;
 	ret_values[TRACER_NAMES_EVICTED] = rt.evictions;
 }

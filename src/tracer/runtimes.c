@@ -32,6 +32,7 @@ struct runtime_set {
 	u32 refused;			/* bit n: language n could not be taken up */
 	u32 retries;
 	u64 retry_ns;			/* 0: nothing to try again */
+	u64 dropped;			/* of generated code, as counted so far */
 	u64 rows_order;			/* of what generated code is unwound by in the kernel's tables */
 	struct named names;
 };
@@ -295,6 +296,17 @@ u32 runtimes_start(const struct process *p)
 	return 0;
 }
 
+static void count_dropped(struct runtimes *rt, struct runtime_set *set)
+{
+	u64 dropped = 0;
+
+	for (u32 i = 0; i < set->count; i++)
+		if (set->list[i].ops->dropped)
+			dropped += set->list[i].ops->dropped(set->list[i].state);
+	rt->stats.dropped += dropped - set->dropped;
+	set->dropped = dropped;
+}
+
 const struct window_frame *runtimes_name(struct runtimes *rt, struct process *p, const u64 frame[2])
 {
 	struct runtime_set *set = p->runtimes ? set_of(rt, p) : NULL;
@@ -318,6 +330,7 @@ const struct window_frame *runtimes_name(struct runtimes *rt, struct process *p,
 	rt->stats.asked += set->names.asked - asked;
 	rt->stats.unnamed += set->names.unnamed - unnamed;
 	rt->stats.evictions += set->names.evictions - evictions;
+	count_dropped(rt, set);
 	return named;
 }
 

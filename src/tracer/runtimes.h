@@ -32,6 +32,7 @@ struct runtimes_stats {
 	u64 programs_failed;	/* languages whose program the kernel did not take */
 	u64 asked;		/* frames that were new */
 	u64 unnamed;		/* frames that could not be named */
+	u64 dropped;		/* pieces of generated code that were told of and could not be kept */
 	u64 evictions;		/* times the names of a process were forgotten for lack of room */
 };
 
