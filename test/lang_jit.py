@@ -27,8 +27,8 @@ CHAINS = {
     "lli-orc": (r"_start;.*;llvm::orc::runAsMain;main;outer;middle;leaf", "leaf"),
     "lli-mcjit": (r"_start;.*;llvm::MCJIT::runFunction;main;outer;middle;leaf", "leaf"),
     # Its names are mangled as those of C++, with a part that differs from version to version.
-    "numba": (PYTHON + r"caller;.*;Dispatcher_call;_ZN7cpython8__main__5outer\w+;_ZN8__main__5outer\w+;"
-              r"_ZN8__main__4leaf\w+", r"_ZN8__main__4leaf\w+"),
+    "numba": (PYTHON + r"caller;.*;Dispatcher_call;cpython::__main__::outer\[[^;]*;__main__::outer\[[^;]*;"
+              r"__main__::leaf\[[^;]*", r"__main__::leaf\[.*"),
     "wasmtime": (PYTHON + r".*;wasm\[0\]::array_to_wasm_trampoline\[2\];outer;middle;leaf", "leaf"),
     "wasmtime-jitdump": (PYTHON + r".*;wasm\[0\]::array_to_wasm_trampoline\[2\];.*outer;.*middle;.*leaf", ".*leaf"),
     # A process of Erlang has a stack of its own, whose first function is nobody's callee.

@@ -11,6 +11,7 @@
 #include "lang/lang.h"
 #include "proc/binary.h"
 #include "profile/profile.h"
+#include "symbol/demangle.h"
 #include "symbol/kernel_id.h"
 #include "symbol/symbolizer.h"
 #include "trace/window.h"
@@ -188,6 +189,19 @@ static u32 add_kernel_mapping(struct profile *profile, const char *module)
 	return profile_add_mapping(profile, &mapping);
 }
 
+/* The function of such a frame. Native code that was generated may have the names of C++: LLVM's JITs tell them so. */
+static u32 add_named_function(struct profile *profile, const struct window_frame *frame, const struct window_line *line)
+{
+	struct symbol_line named = { .function = line->function, .system_name = "", .file = line->file };
+	char readable[DEMANGLE_MAX];
+
+	if (!strcmp(frame->type, "native") && demangle(line->function, readable)) {
+		named.function = readable;
+		named.system_name = line->function;
+	}
+	return add_function(profile, &named);
+}
+
 /* A frame that its runtime's language has named. */
 static u32 make_named(struct build_locations *b, const struct window_frame *frame)
 {
@@ -199,9 +213,7 @@ static u32 make_named(struct build_locations *b, const struct window_frame *fram
 		const struct window_line *line = &frame->lines[i];
 
 		lines[i - skipped] = (struct profile_line){
-			.function = add_function(b->profile, &(struct symbol_line){ .function = line->function,
-										    .system_name = "",
-										    .file = line->file }),
+			.function = add_named_function(b->profile, frame, line),
 			.line = line->line,
 		};
 	}
