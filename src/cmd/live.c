@@ -126,16 +126,13 @@ void live_print_counters(const struct profiling_status *status, const struct ter
 				 (unsigned long long)c->value, terminal_style(terminal, STYLE_NONE), c->name,
 				 terminal_style(terminal, STYLE_DIM), c->text, terminal_style(terminal, STYLE_NONE));
 	}
-	if (status->windows_dropped)
-		buf_addf(out, "%12llu  %-28s %s\n", (unsigned long long)status->windows_dropped, "windows_dropped",
-			 "windows that nobody took in time");
 }
 
 void live_counters_json(const struct profiling_status *status, struct buf *out)
 {
 	buf_addf(out, "{");
 	for (size_t i = 0; i < status->counter_count; i++)
-		buf_addf(out, "\n  \"%s\": %llu,", status->counters[i].name,
+		buf_addf(out, "%s\n  \"%s\": %llu", i ? "," : "", status->counters[i].name,
 			 (unsigned long long)status->counters[i].value);
-	buf_addf(out, "\n  \"windows_dropped\": %llu\n}", (unsigned long long)status->windows_dropped);
+	buf_addf(out, "\n}");
 }

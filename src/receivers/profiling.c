@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receivers/profiling.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -51,23 +52,26 @@ struct profiling {
 	struct profiling_status status;
 };
 
-/* The oldest window gives way: what is new matters more. */
+/* While the names of earlier windows are not done the present one goes on: what it holds is bounded by itself. */
+static bool profiling_has_room(struct profiling *p)
+{
+	bool has_room;
+
+	pthread_mutex_lock(&p->lock);
+	has_room = p->queue_count < QUEUE_MAX - 1;	/* the last place is for the last window */
+	pthread_mutex_unlock(&p->lock);
+	return has_room;
+}
+
 static void profiling_push(struct profiling *p, struct window *window)
 {
-	struct window *dropped = NULL;
-
 	if (!window)
 		return;
 	pthread_mutex_lock(&p->lock);
-	if (p->queue_count == QUEUE_MAX) {
-		dropped = p->queue[0];
-		memmove(p->queue, p->queue + 1, --p->queue_count * sizeof(*p->queue));
-		p->status.windows_dropped++;
-	}
+	assert(p->queue_count < QUEUE_MAX);
 	p->queue[p->queue_count++] = window;
 	pthread_cond_signal(&p->changed);
 	pthread_mutex_unlock(&p->lock);
-	window_free(dropped);
 }
 
 static void profiling_publish(struct profiling *p)
@@ -144,9 +148,10 @@ static void *profiling_run(void *arg)
 	/* On a busy machine the buffers would fill while it waits for its turn. Without the privilege it waits. */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), TRACER_NICE);
 	while (r == 0 && !atomic_load(&p->stop)) {
+		bool has_room = profiling_has_room(p);
 		u64 now;
 
-		r = tracer_poll(p->tracer, wait_ms(wanted_end(p, window_ns)));
+		r = tracer_poll(p->tracer, has_room ? wait_ms(wanted_end(p, window_ns)) : POLL_MS);
 		now = monotonic_ns();
 		if (now - status_ns > STATUS_NS) {
 			status_ns = now;
@@ -156,7 +161,7 @@ static void *profiling_run(void *arg)
 			draw_ns = draw_interval(p, now);
 		if (is_first)
 			window_ns = first_window_end(p, window_ns);
-		if (now >= wanted_end(p, window_ns)) {
+		if (has_room && now >= wanted_end(p, window_ns)) {
 			/* From when it should have ended, unless that is long ago, or it ends before its time. */
 			late = now >= window_ns && now - window_ns < p->interval_ns;
 			window_ns = window_end(p, late ? window_ns : now);

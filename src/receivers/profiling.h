@@ -58,7 +58,6 @@ void profiling_stop(struct profiling *profiling);
 struct profiling_status {
 	u64 samples;			/* since the start */
 	u64 first_sample_ns;		/* CLOCK_MONOTONIC; 0: none yet */
-	u64 windows_dropped;		/* nobody took them in time */
 	const char *event;		/* what the clock is */
 	struct symbolizer_stats symbols;
 	const char *kernel_problem;	/* "", or why kernel frames have no names */
