@@ -29,6 +29,7 @@
 #define LEARNING_MS_MIN 5		/* while frames come that need to be named soon: half a period, within these */
 #define LEARNING_MS_MAX 25
 #define DRAIN_NS 500000000ull		/* for records, before process events and the end get their turn */
+#define DRAIN_LAST_NS 10000000000ull	/* ... when there will be no more of them */
 
 struct tracer {
 	struct loader *loader;
@@ -53,14 +54,17 @@ static int on_record(void *arg, void *data, size_t bytes)
 	if (!t->first_sample_ns)
 		t->first_sample_ns = monotonic_ns();
 	ingest_record(t->ingest, data, bytes);
-	/* Of what was sampled before the stop nothing is left behind. */
-	return t->sampler && monotonic_ns() > t->drain_end_ns ? -EINTR : 0;
+	return monotonic_ns() > t->drain_end_ns ? -EINTR : 0;
 }
 
 /* How many records there were, or -errno; -EINTR if there are more. */
 static int tracer_drain(struct tracer *t)
 {
-	t->drain_end_ns = monotonic_ns() + DRAIN_NS;
+	/*
+	 * Of what was sampled before the stop nothing is left behind; but a copy of ours that is just becoming a reader
+	 * may hold the clock's events for a while, and go on sampling.
+	 */
+	t->drain_end_ns = monotonic_ns() + (t->sampler ? DRAIN_NS : DRAIN_LAST_NS);
 	return ring_buffer__consume(t->ring);
 }
 
