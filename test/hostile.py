@@ -17,6 +17,7 @@ import time
 
 from common import RATE_HZ, VICTIMS, WICK, Recording, Tap, privileged_or_skip
 from runtime_profile import Stacks
+from served import Served
 
 SECONDS = 3
 ENOUGH = SECONDS * RATE_HZ * 9 // 10
@@ -193,6 +194,8 @@ def case_unfilled(tap):
         said = recording.stderr.decode(errors="replace")
         tap.check("hostile memory that is never there", recording.status == 0 and "processes_unresponsive" in said,
                   f"status {recording.status}")
+        if recording.status:
+            return
         stacks = Stacks(recording.profile(), int(ready[1]), "cpython")
         named = sum(count for frames, count, _ in stacks.all if any(f.name == "plain" for f in frames))
         tap.check("hostile memory leaves others their names", named > 0.5 * stacks.count > 0,
@@ -200,6 +203,44 @@ def case_unfilled(tap):
     finally:
         victim.kill()
         victim.communicate()
+
+
+def wait_for_work(victim):
+    """Until it has used some CPU time: the code that it needs is in memory then."""
+    while victim.poll() is None:
+        if int(read(f"/proc/{victim.pid}/stat").rsplit(b")", 1)[1].split()[11]) >= os.sysconf("SC_CLK_TCK") / 2:
+            return
+        time.sleep(0.05)
+
+
+def case_served(tap, folder):
+    """A program from a mount whose server answers no more once it runs. Others that run keep their stacks."""
+    mount = os.path.join(folder, "served")
+    os.mkdir(mount)
+    try:
+        served = Served(mount, "v-served", read(STATIC))
+    except OSError as error:
+        tap.skip("hostile mount that answers no more", f"there is no FUSE here: {error}")
+        return
+    victims = []
+    try:
+        for path in (os.path.join(mount, "v-served"), STATIC):
+            victims.append(subprocess.Popen([path, "60"], stdout=subprocess.DEVNULL))
+        wait_for_work(victims[0])
+        served.stop()
+        recording = Recording(["-d", str(SECONDS), *(f"-p{victim.pid}" for victim in victims)], timeout=60).wait()
+        tap.note(recording.said())
+        said = recording.stderr.decode(errors="replace")
+        tap.check("hostile mount that answers no more", recording.status == 0 and "processes_unresponsive" in said,
+                  f"status {recording.status}")
+        count = sum(s.count for s in recording.profile().of("^v-static$")) if recording.status == 0 else 0
+        tap.check("hostile mount leaves others their samples", count > 0, f"{count} samples")
+    finally:
+        for victim in victims:
+            victim.kill()
+        served.close()
+        for victim in victims:
+            victim.wait()
 
 
 def main():
@@ -240,6 +281,7 @@ def main():
         survive(tap, "500 processes at a time", [HOSTILE, "forks", seconds, "500"], "^hostile$", minimum=500)
         case_broken(tap, folder)
         case_unfilled(tap)
+        case_served(tap, folder)
     tap.end()
 
 
