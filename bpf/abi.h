@@ -140,6 +140,7 @@ struct proc_entry {
 	u32 map_first, map_count;	/* in maptab */
 	u32 slot;			/* in slots: the first of its runtimes; 0: none */
 	u32 start_lang;			/* the runtime whose program walks from the first frame on, or 0 */
+	u64 maps_serial;		/* of these mappings: no others have it, before or after; 0: none */
 };
 
 /*

@@ -253,6 +253,7 @@ static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_
 	}
 	u->map_first = proc->map_first;
 	u->map_count = proc->map_count;
+	u->maps_serial = proc->maps_serial;
 	u->first_slot = proc->slot;
 	u->lang = proc->slot ? proc->start_lang : 0;
 	return 1;

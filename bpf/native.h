@@ -327,6 +327,60 @@ static inline u32 native_lang(struct unwind *u, const struct unwind_rule *rule)
 	return lang && !(u->langs_off >> (lang & 31) & 1) ? lang : 0;
 }
 
+/* Is what is kept there of that address? */
+static inline int native_knows(const struct unwind *u, const struct place *place, u64 va)
+{
+	return place && place->va == va && place->maps_serial && place->maps_serial == u->maps_serial;
+}
+
+/* Keeps what goes by the address alone: not how it was come to. */
+static inline void native_keep(struct unwind *u, struct place *place, u64 va, const struct unwind_rule *rule)
+{
+	if (!place || !rule || rule->kind == RULE_NONE || rule->kind == RULE_SIGNAL)
+		return;
+	place->maps_serial = 0;
+	place->va = va;
+	place->frame = native_frame(u, rule, 1) & ~FRAME_GUESSED;
+	place->rule = *rule;
+	place->lang = u->map.lang ? u->map.lang : rule->lang;
+	place->maps_serial = u->maps_serial;
+}
+
+/*
+ * Pushes the frame at va, by the tables: STEP_NATIVE if *ret_rule leads to its caller, or what the runtime whose code
+ * it is has done.
+ */
+static inline int native_look_up(struct unwind *u, u64 va, struct place *place, const struct unwind_rule **ret_rule)
+{
+	const struct unwind_rule *rule = 0;
+	int found = !native_find_map(u, va), made_up = 0, step = STEP_NATIVE;
+	u32 lang;
+
+	u->ea = va - u->map.bias;
+	if (found) {
+		if (native_knows(u, place, va)) {
+			rule = &place->rule;
+		} else {
+			rule = native_find_rule(u);
+			native_keep(u, place, va, rule);
+		}
+		lang = native_lang(u, rule);
+		if (lang)
+			step = runtime_enter(u, lang, rule);
+		*ret_rule = rule;
+		if (step != STEP_NATIVE)
+			return step;
+		made_up = native_is_made_up(u, rule);
+	}
+	if (unwind_push(u, native_frame(u, rule, found)))
+		return STEP_END;
+	if (!found)
+		(void)unwind_end(u, END_NO_MAPPING);
+	else if (made_up)
+		(void)unwind_end(u, END_COMPLETE);
+	return found && !made_up ? STEP_NATIVE : STEP_END;
+}
+
 /*
  * Pushes the current frame and goes to its caller. -1 when the stack has ended: u->trace.end says why. 1 when another
  * program must go on: that of u->lang.
@@ -335,36 +389,23 @@ static inline int native_step(struct unwind *u)
 {
 	const struct unwind_rule *rule = 0;
 	u64 va = u->regs.pc - u->is_return;
-	int found = !native_find_map(u, va), made_up = 0;
-	u32 lang;
+	struct place *place = table_place(u, va);
+	int step;
 
-	u->ea = va - u->map.bias;
-	if (found) {
-		rule = native_find_rule(u);
-		lang = native_lang(u, rule);
-		if (lang) {
-			int step = runtime_enter(u, lang, rule);
-
-			if (step == STEP_SWITCH)
-				return 1;
-			if (step == STEP_END)
-				return -1;
-			if (step == STEP_UNWIND)
-				return native_caller(u, rule);
-			if (step != STEP_NATIVE) {
-				u->is_guess = 0;
-				return 0;
-			}
-		}
-		made_up = native_is_made_up(u, rule);
+	if (native_knows(u, place, va) && !place->lang) {
+		if (unwind_push(u, u->is_guess ? place->frame | FRAME_GUESSED : place->frame))
+			return -1;
+		return native_caller(u, &place->rule);
 	}
-	if (unwind_push(u, native_frame(u, rule, found)))
+	step = native_look_up(u, va, place, &rule);
+	if (step == STEP_SWITCH)
+		return 1;
+	if (step == STEP_END)
 		return -1;
-	if (!found)
-		return unwind_end(u, END_NO_MAPPING);
-	if (made_up)
-		return unwind_end(u, END_COMPLETE);
-	return native_caller(u, rule);
+	if (step == STEP_NATIVE || step == STEP_UNWIND)
+		return native_caller(u, rule);
+	u->is_guess = 0;
+	return 0;
 }
 
 #endif

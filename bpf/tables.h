@@ -94,6 +94,15 @@ struct {
 	__type(value, struct unwind);
 } scratch SEC(".maps");
 
+/* One value a CPU; sized when loaded. Shared memory, because that begins at a page: no place lies in two lines. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct places);
+} places SEC(".maps");
+
 static __always_inline void count(u32 which)
 {
 	u64 *n = bpf_map_lookup_elem(&counters, &which);
@@ -123,6 +132,14 @@ static __always_inline const struct rows_chunk *table_chunk(u32 index)
 static __always_inline const struct unwind_rule *table_rule(u32 index)
 {
 	return bpf_map_lookup_elem(&rules, &index);
+}
+
+static __always_inline struct place *table_place(struct unwind *u, u64 va)
+{
+	u32 cpu = u->trace.cpu;
+	struct places *of_cpu = bpf_map_lookup_elem(&places, &cpu);
+
+	return of_cpu ? &of_cpu->at[place_index(va)] : 0;
 }
 
 static __always_inline int read_user(struct unwind *u, void *to, u32 bytes, u64 va)

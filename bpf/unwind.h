@@ -12,6 +12,7 @@
  *	const struct page_entry *table_page(u32 index);
  *	const struct rows_chunk *table_chunk(u32 index);
  *	const struct unwind_rule *table_rule(u32 index);
+ *	struct place *table_place(struct unwind *u, u64 va);		where what is known of va is kept, or NULL
  *	int read_user(struct unwind *u, void *to, u32 bytes, u64 va);	0, or less than 0
  *	u64 strip_pac(struct unwind *u, u64 va);			a return address without its signature (arm64)
  *	int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule);	enum step, see native_step()
@@ -33,6 +34,31 @@ _Static_assert(WORDS_MAX >= KERNEL_FRAMES_MAX + USER_WORDS_MAX, "the frames fit"
 #define STATE_WORDS 16
 #define MET_MAX 128		/* a power of two */
 
+/*
+ * What was found out about an address of code. Callers are met again and again: to look at one line of memory here is
+ * faster than to search the tables, most of which the program that was interrupted has driven out of the caches.
+ */
+struct place {
+	u64 va;
+	u64 maps_serial;	/* of the process's mappings; 0: nothing is kept here */
+	u64 frame;		/* its word */
+	struct unwind_rule rule;
+	u64 lang;		/* the runtime whose code it is, or 0 */
+	u64 pad[2];
+};
+_Static_assert(sizeof(struct place) == 64, "a line of the cache");
+
+#define PLACES_MAX 512		/* a power of two */
+
+struct places {			/* of one CPU */
+	struct place at[PLACES_MAX];
+};
+
+static inline u64 place_index(u64 va)
+{
+	return va * 0x9e3779b97f4a7c15ull >> 32 & (PLACES_MAX - 1);
+}
+
 /* What the unwinder of a language says of the frame it was asked about. */
 enum step {
 	STEP_AGAIN,	/* pushed one of its frames; there may be more at the same place */
@@ -51,6 +77,7 @@ struct unwind {
 	u64 fp_va, bx_va;	/* where fp and rbx were saved last, read only if a rule asks; 0: in the register */
 	u64 ea;
 	u32 map_first, map_count;
+	u64 maps_serial;
 	u32 rule;
 	u8 is_leaf;		/* all registers are known */
 	u8 is_return;		/* pc is a return address */

@@ -39,6 +39,11 @@ static inline const struct unwind_rule *table_rule(u32 index)
 	return NULL;
 }
 
+static inline struct place *table_place(struct unwind *u, u64 va)
+{
+	return NULL;
+}
+
 static inline u64 strip_pac(struct unwind *u, u64 va)
 {
 	return va;

@@ -37,6 +37,11 @@ static const struct unwind_rule *table_rule(u32 index)
 	return NULL;
 }
 
+static struct place *table_place(struct unwind *u, u64 va)
+{
+	return NULL;
+}
+
 static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
 {
 	if (va < MEMORY_VA || va - MEMORY_VA > sizeof(memory) - bytes)

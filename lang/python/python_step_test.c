@@ -46,6 +46,11 @@ static const struct unwind_rule *table_rule(u32 index)
 	return index < 4 ? &rules[index] : NULL;
 }
 
+static struct place *table_place(struct unwind *unwind, u64 va)
+{
+	return NULL;
+}
+
 static u32 read_count;
 
 static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)

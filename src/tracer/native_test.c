@@ -13,6 +13,7 @@ static struct map_entry maps[4];
 static struct page_entry the_page;
 static struct rows_chunk the_chunk;
 static struct unwind_rule rules[16];
+static struct places places;
 static u64 stack[64];
 static u64 stack_words;
 static u64 pac_mask = ~0ull;
@@ -37,6 +38,11 @@ static const struct rows_chunk *table_chunk(u32 index)
 static const struct unwind_rule *table_rule(u32 index)
 {
 	return index < 16 ? &rules[index] : NULL;
+}
+
+static struct place *table_place(struct unwind *unwind, u64 va)
+{
+	return &places.at[place_index(va)];
 }
 
 static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
@@ -79,6 +85,7 @@ static struct unwind u;
 static void setup(void)
 {
 	memset(&u, 0, sizeof(u));
+	memset(&places, 0, sizeof(places));
 	memset(stack, 0, sizeof(stack));
 	maps[0] = (struct map_entry){ CODE_VA, CODE_VA + 0x10000, CODE_VA, 0, 7, 0 };
 	the_page = (struct page_entry){ .count = 16 };
@@ -127,6 +134,73 @@ TEST(native_walks_to_the_end_rule)
 	EQ(frame_ea(0), 0x110);
 	EQ(frame_ea(1), 0x21f);
 	EQ(frame_ea(2), 0x32f);
+}
+
+/* Walks again from the first frame, as another sample of the process. */
+static void walk_again(u64 maps_serial)
+{
+	memset(&u, 0, sizeof(u));
+	u.map_count = 1;
+	u.maps_serial = maps_serial;
+	u.is_leaf = 1;
+	u.regs.pc = CODE_VA + 0x110;
+	u.regs.reg[REG_SP] = STACK_VA;
+	walk();
+}
+
+TEST(native_keeps_what_it_has_found_out_about_an_address)
+{
+	setup();
+	rules[1] = frame_of(0);
+	rules[2] = frame_of(16);
+	stack[0] = CODE_VA + 0x220;
+	stack[3] = CODE_VA + 0x330;
+	walk_again(5);
+	EQ(u.trace.user_count, 3);
+	/* It does not look at the tables any more, unless the mappings are others. */
+	rules[2] = (struct unwind_rule){ .kind = RULE_END };
+	walk_again(5);
+	EQ(u.trace.user_count, 3);
+	EQ(frame_ea(1), 0x21f);
+	EQ(frame_ea(2), 0x32f);
+	EQ(u.trace.end, END_COMPLETE);
+	walk_again(6);
+	EQ(u.trace.user_count, 2);
+	/* Mappings without a number are looked up each time. */
+	rules[2] = frame_of(16);
+	walk_again(0);
+	EQ(u.trace.user_count, 3);
+}
+
+TEST(native_asks_the_runtime_about_a_kept_address_too)
+{
+	setup();
+	rules[1] = frame_of(0);
+	rules[1].lang = 1;
+	stack[0] = CODE_VA + 0x220;
+	runtime_says[0] = STEP_NATIVE;
+	runtime_says[1] = STEP_END;
+	walk_again(5);
+	EQ(u.trace.user_count, 2);
+	walk_again(5);
+	EQ(u.trace.user_count, 0);
+	EQ(runtime_asked, 2);
+}
+
+TEST(native_does_not_keep_how_it_came_to_an_address)
+{
+	/* A trampoline is entered at its start by a signal; code without a rule may be anybody's guess. */
+	setup();
+	rules[1] = frame_of(0);
+	rules[2] = (struct unwind_rule){ .kind = RULE_SIGNAL };
+	stack[0] = CODE_VA + 0x201;
+	walk_again(5);
+	rules[2] = (struct unwind_rule){ .kind = RULE_NONE };
+	stack[0] = CODE_VA + 0x301;
+	rules[3] = (struct unwind_rule){ .kind = RULE_NONE };
+	walk_again(5);
+	for (u32 i = 0; i < PLACES_MAX; i++)
+		OK(places.at[i].rule.kind != RULE_SIGNAL && (!places.at[i].maps_serial || places.at[i].rule.kind));
 }
 
 TEST(native_looks_up_a_return_address_inside_its_call)

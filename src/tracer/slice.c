@@ -51,6 +51,12 @@ static inline const struct unwind_rule *table_rule(u32 index)
 	return tables_rule(slice.tables, index);
 }
 
+/* Nothing is kept: a process's stacks are copied but a few times. */
+static inline struct place *table_place(struct unwind *u, u64 va)
+{
+	return NULL;
+}
+
 static int live_peek(const struct live *live, void *to, u32 bytes, u64 va)
 {
 	return peek_memory(slice.process.peek, peek_process(slice.process.serial), live->tid, va, to, bytes);

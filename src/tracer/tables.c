@@ -43,6 +43,7 @@ struct tables {
 	struct chunk chunks[CHUNKS_MAX];
 	u32 chunk_count, chunk_max;
 	struct ranges free_pages, free_maps, free_slots;
+	u64 *map_serials, last_serial;	/* of the mappings that begin there */
 	struct arena rule_arena;
 	struct interner rule_ids;
 	struct dropped *dropped;
@@ -113,6 +114,9 @@ static int tables_init(struct tables *t, struct native_bpf *skel, u32 rows_max_b
 	r = tables_map_memory(t, skel);
 	if (r < 0)
 		return r;
+	t->map_serials = calloc(MAPTAB_MAX, sizeof(*t->map_serials));
+	if (!t->map_serials)
+		return -ENOMEM;
 	arena_init(&t->rule_arena, RULES_MAX * sizeof(struct unwind_rule));
 	interner_init(&t->rule_ids, &t->rule_arena, RULES_MAX);
 	if (interner_add(&t->rule_ids, &none, sizeof(none), NULL) == INTERNER_NONE)
@@ -145,6 +149,7 @@ void tables_free(struct tables *t)
 	ranges_done(&t->free_pages);
 	ranges_done(&t->free_maps);
 	ranges_done(&t->free_slots);
+	free(t->map_serials);
 	free(t->dropped);
 	free(t);
 }
@@ -377,6 +382,7 @@ int tables_add_maps(struct tables *t, const struct map_entry *maps, u32 count, u
 		return (int)first;
 	}
 	memcpy(&t->maptab[first], maps, count * sizeof(*maps));
+	t->map_serials[first] = ++t->last_serial;
 	*ret_first = (u32)first;
 	return 0;
 }
@@ -406,7 +412,10 @@ void tables_drop_slot(struct tables *t, u32 number, u64 now_ns)
 
 int tables_publish(struct tables *t, u32 pid, const struct proc_entry *entry)
 {
-	if (bpf_map_update_elem(t->procs_fd, &pid, entry, BPF_ANY)) {
+	struct proc_entry full = *entry;
+
+	full.maps_serial = entry->map_count ? t->map_serials[entry->map_first] : 0;
+	if (bpf_map_update_elem(t->procs_fd, &pid, &full, BPF_ANY)) {
 		t->stats.procs_full++;
 		return -errno;
 	}

@@ -64,6 +64,7 @@ int tables_take_slot(struct tables *tables, struct runtime_slot **ret_slot);
 struct runtime_slot *tables_slot(const struct tables *tables, u32 number);
 void tables_drop_slot(struct tables *tables, u32 number, u64 now_ns);
 
+/* Fills in the serial number of the mappings. */
 int tables_publish(struct tables *tables, u32 pid, const struct proc_entry *entry);
 
 /* Removes the entry of a process, unless another process has taken its place. */
