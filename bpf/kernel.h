@@ -75,6 +75,15 @@ struct task_struct {
 #pragma clang attribute pop
 
 /*
+ * A field of the current task. Where the verifier knows its type (v5.11) it is read by a load, elsewhere by a helper,
+ * which takes ten times as long.
+ */
+#define CURRENT_IS_TYPED bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+#define CURRENT(field)                                        \
+	(CURRENT_IS_TYPED ? bpf_get_current_task_btf()->field \
+			  : BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), field))
+
+/*
  * Registers as the kernel lays them out on its stack and in the program's
  * context. Not relocated: the layout is ABI, but newer headers turn cs and ss
  * into unions (FRED, v6.9), which CO-RE cannot match against older kernels.

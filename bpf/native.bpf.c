@@ -16,19 +16,6 @@ const volatile u32 ring_count = 1;
 const volatile u64 ring_bytes = 4096;
 const volatile u64 user_va_mask = ~0ULL;
 
-/* Where the tick's grid lies on each CPU. */
-struct tick_grid {
-	u64 first_ns;
-	u64 late_run;	/* ticks in a row that were late */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct tick_grid);
-} grid SEC(".maps");
-
 /* Sized when loaded. */
 struct ring_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -140,13 +127,13 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 /* Fills u->regs; 0 if there is a user stack to unwind. */
 static __always_inline int user_registers(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
-	u32 flags = BPF_CORE_READ(task, flags);
+	u32 flags = CURRENT(flags);
 	struct kernel_regs regs;
 
 	__builtin_memset(&regs, 0, sizeof(regs));
 	if (flags & PF_KTHREAD)
 		return unwind_end(u, END_KERNEL_THREAD);
-	if (flags & PF_EXITING || !BPF_CORE_READ(task, mm))
+	if (flags & PF_EXITING || !CURRENT(mm))
 		return unwind_end(u, END_EXIT);
 	if (u->trace.flags & TRACE_USER_MODE) {
 		registers_of_context(ctx, &regs);
@@ -184,13 +171,11 @@ static __always_inline void kernel_stack(struct unwind *u, struct bpf_perf_event
  */
 #define LATE_RUN_MAX 16
 
-static __always_inline void check_grid(u64 now_ns)
+static __always_inline void check_grid(struct tick_grid *g, u64 now_ns)
 {
-	u32 zero = 0;
-	struct tick_grid *g = bpf_map_lookup_elem(&grid, &zero);
 	u64 off;
 
-	if (!period_ns || !g)
+	if (!period_ns)
 		return;
 	off = (now_ns - g->first_ns) % period_ns;
 	if (!g->first_ns || period_ns - off < period_ns / 16 || g->late_run > LATE_RUN_MAX) {
@@ -230,24 +215,26 @@ static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *
 	u->user_va_mask = user_va_mask;
 	walk_begin(u);
 	bpf_get_current_comm(u->trace.comm, sizeof(u->trace.comm));
-	check_grid(u->trace.time_ns);
 }
 
 /* 0 if the tick is to become a trace, with all but the user stack filled in; 1 if that can be unwound here. */
 static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
-	struct proc_entry *proc;
-	u32 pid;
+	u32 cpu = u->trace.cpu;
+	struct cpu_state *state = bpf_map_lookup_elem(&cpus, &cpu);
+	const struct proc_entry *proc;
 
+	if (!state)
+		return 0;
+	check_grid(&state->grid, u->trace.time_ns);
 	if (registers_in_user_mode(ctx))
 		u->trace.flags |= TRACE_USER_MODE;
 	else
 		kernel_stack(u, ctx);
 	if (user_registers(u, ctx, task))
 		return 0;
-	pid = u->trace.pid;
-	proc = bpf_map_lookup_elem(&procs, &pid);
-	if (!proc || proc->id.start_ns != u->trace.id.start_ns || proc->id.exec_id != u->trace.id.exec_id) {
+	proc = process_find(state, u->trace.pid, &u->trace.id);
+	if (!proc) {
 		take_slice(u, task);
 		return 0;
 	}
@@ -285,7 +272,7 @@ static __always_inline struct unwind *sample_take(struct bpf_perf_event_data *ct
 	if (!(u32)pid_tgid)
 		return 0;	/* idle */
 	count(COUNTER_TICKS);
-	id = process_id(task);
+	id = process_current();
 	if (!process_is_wanted(task, pid_tgid >> 32, &id)) {
 		count(COUNTER_FILTERED);
 		return 0;

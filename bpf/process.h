@@ -29,6 +29,49 @@ static __always_inline struct proc_id process_id(struct task_struct *task)
 	return id;
 }
 
+/* The same of the current task, faster. */
+static __always_inline struct proc_id process_current(void)
+{
+	struct task_struct *leader;
+	struct proc_id id;
+
+	if (!CURRENT_IS_TYPED)
+		return process_id((void *)bpf_get_current_task());
+	leader = bpf_get_current_task_btf()->group_leader;
+	id.start_ns = leader->start_time;
+	id.exec_id = leader->self_exec_id;
+	return id;
+}
+
+static __always_inline int process_is(const struct proc_entry *entry, const struct proc_id *id)
+{
+	return entry->id.start_ns == id->start_ns && entry->id.exec_id == id->exec_id;
+}
+
+/*
+ * The tables of a process, or NULL. They are copied next to what else this CPU needs for a sample, which is faster than
+ * to look for them in the map, and taken from there until user space publishes something, of whatever process: that
+ * number is read first, so that a copy is never younger than it says.
+ */
+static __always_inline const struct proc_entry *process_find(struct cpu_state *state, u32 pid, const struct proc_id *id)
+{
+	struct known_proc *known = &state->procs[pid & (KNOWN_PROCS - 1)];
+	u32 zero = 0;
+	const volatile u64 *number = bpf_map_lookup_elem(&published, &zero);
+	const struct proc_entry *entry;
+	u64 now = number ? *number : 0;
+
+	if (known->pid == pid && known->published == now && process_is(&known->entry, id))
+		return &known->entry;
+	entry = bpf_map_lookup_elem(&procs, &pid);
+	if (!entry || !process_is(entry, id))
+		return 0;
+	known->pid = pid;
+	known->published = now;
+	known->entry = *entry;
+	return &known->entry;
+}
+
 static __always_inline int process_is_target(u32 pid, const struct proc_id *id)
 {
 	struct target *target = bpf_map_lookup_elem(&targets, &pid);

@@ -94,14 +94,50 @@ struct {
 	__type(value, struct unwind);
 } scratch SEC(".maps");
 
-/* One value a CPU; sized when loaded. Shared memory, because that begins at a page: no place lies in two lines. */
+/* What is known of a process, as long as user space has published nothing new: see process_find(). */
+struct known_proc {
+	struct proc_entry entry;
+	u64 published;
+	u32 pid, pad[3];
+};
+_Static_assert(sizeof(struct known_proc) == 64, "a line of the cache");
+
+#define KNOWN_PROCS 16	/* a power of two */
+
+/* Where the tick's grid lies. */
+struct tick_grid {
+	u64 first_ns;
+	u64 late_run;	/* ticks in a row that were late */
+};
+
+/* What a CPU keeps from sample to sample. */
+struct cpu_state {
+	struct known_proc procs[KNOWN_PROCS];
+	struct place places[PLACES_MAX];
+	struct tick_grid grid;
+	u64 pad[6];
+};
+
+/*
+ * One value a CPU; sized when loaded. An array, and shared memory: its address is in the program, and begins at a page,
+ * so that nothing lies in two lines of the cache.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct places);
-} places SEC(".maps");
+	__type(value, struct cpu_state);
+} cpus SEC(".maps");
+
+/* How often user space has published or taken back a process: written by it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} published SEC(".maps");
 
 static __always_inline void count(u32 which)
 {
@@ -137,9 +173,9 @@ static __always_inline const struct unwind_rule *table_rule(u32 index)
 static __always_inline struct place *table_place(struct unwind *u, u64 va)
 {
 	u32 cpu = u->trace.cpu;
-	struct places *of_cpu = bpf_map_lookup_elem(&places, &cpu);
+	struct cpu_state *state = bpf_map_lookup_elem(&cpus, &cpu);
 
-	return of_cpu ? &of_cpu->at[place_index(va)] : 0;
+	return state ? &state->places[place_index(va)] : 0;
 }
 
 static __always_inline int read_user(struct unwind *u, void *to, u32 bytes, u64 va)

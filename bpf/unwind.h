@@ -48,11 +48,7 @@ struct place {
 };
 _Static_assert(sizeof(struct place) == 64, "a line of the cache");
 
-#define PLACES_MAX 512		/* a power of two */
-
-struct places {			/* of one CPU */
-	struct place at[PLACES_MAX];
-};
+#define PLACES_MAX 512	/* of one CPU; a power of two */
 
 static inline u64 place_index(u64 va)
 {

@@ -183,7 +183,7 @@ static int loader_try(struct loader *l, const struct tracer_options *options, bo
 	}
 	loader_set_switches(l, options);
 	l->skel->rodata->may_switch = may_switch;
-	r = bpf_map__set_max_entries(l->skel->maps.places, (u32)l->cpu_count);
+	r = bpf_map__set_max_entries(l->skel->maps.cpus, (u32)l->cpu_count);
 	if (r == 0)
 		r = loader_set_filter(l, options, why);
 	if (r < 0)

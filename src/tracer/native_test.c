@@ -13,7 +13,7 @@ static struct map_entry maps[4];
 static struct page_entry the_page;
 static struct rows_chunk the_chunk;
 static struct unwind_rule rules[16];
-static struct places places;
+static struct place places[PLACES_MAX];
 static u64 stack[64];
 static u64 stack_words;
 static u64 pac_mask = ~0ull;
@@ -42,7 +42,7 @@ static const struct unwind_rule *table_rule(u32 index)
 
 static struct place *table_place(struct unwind *unwind, u64 va)
 {
-	return &places.at[place_index(va)];
+	return &places[place_index(va)];
 }
 
 static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
@@ -85,7 +85,7 @@ static struct unwind u;
 static void setup(void)
 {
 	memset(&u, 0, sizeof(u));
-	memset(&places, 0, sizeof(places));
+	memset(places, 0, sizeof(places));
 	memset(stack, 0, sizeof(stack));
 	maps[0] = (struct map_entry){ CODE_VA, CODE_VA + 0x10000, CODE_VA, 0, 7, 0 };
 	the_page = (struct page_entry){ .count = 16 };
@@ -200,7 +200,7 @@ TEST(native_does_not_keep_how_it_came_to_an_address)
 	rules[3] = (struct unwind_rule){ .kind = RULE_NONE };
 	walk_again(5);
 	for (u32 i = 0; i < PLACES_MAX; i++)
-		OK(places.at[i].rule.kind != RULE_SIGNAL && (!places.at[i].maps_serial || places.at[i].rule.kind));
+		OK(places[i].rule.kind != RULE_SIGNAL && (!places[i].maps_serial || places[i].rule.kind));
 }
 
 TEST(native_looks_up_a_return_address_inside_its_call)

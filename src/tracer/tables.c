@@ -40,6 +40,7 @@ struct tables {
 	struct page_entry *pages;
 	struct map_entry *maptab;
 	struct runtime_slot *slots;
+	u64 *published;
 	struct chunk chunks[CHUNKS_MAX];
 	u32 chunk_count, chunk_max;
 	struct ranges free_pages, free_maps, free_slots;
@@ -97,7 +98,8 @@ static int tables_map_memory(struct tables *t, struct native_bpf *skel)
 	t->pages = map_memory(skel ? bpf_map__fd(skel->maps.pages) : -1, PAGES_MAX * sizeof(*t->pages));
 	t->maptab = map_memory(skel ? bpf_map__fd(skel->maps.maptab) : -1, MAPTAB_MAX * sizeof(*t->maptab));
 	t->slots = map_memory(skel ? bpf_map__fd(skel->maps.slots) : -1, SLOTS_MAX * sizeof(*t->slots));
-	return t->rules && t->pages && t->maptab && t->slots ? 0 : -errno;
+	t->published = map_memory(skel ? bpf_map__fd(skel->maps.published) : -1, sizeof(*t->published));
+	return t->rules && t->pages && t->maptab && t->slots && t->published ? 0 : -errno;
 }
 
 static int tables_init(struct tables *t, struct native_bpf *skel, u32 rows_max_bytes)
@@ -144,6 +146,8 @@ void tables_free(struct tables *t)
 		munmap(t->maptab, MAPTAB_MAX * sizeof(*t->maptab));
 	if (t->slots)
 		munmap(t->slots, SLOTS_MAX * sizeof(*t->slots));
+	if (t->published)
+		munmap(t->published, sizeof(*t->published));
 	interner_done(&t->rule_ids);
 	arena_done(&t->rule_arena);
 	ranges_done(&t->free_pages);
@@ -410,6 +414,12 @@ void tables_drop_slot(struct tables *t, u32 number, u64 now_ns)
 	tables_drop(t, (struct dropped){ now_ns, number, 1, DROPPED_SLOT });
 }
 
+/* What programs have copied of the map of processes is looked up again. */
+static void tables_announce(struct tables *t)
+{
+	__atomic_add_fetch(t->published, 1, __ATOMIC_RELEASE);
+}
+
 int tables_publish(struct tables *t, u32 pid, const struct proc_entry *entry)
 {
 	struct proc_entry full = *entry;
@@ -419,6 +429,7 @@ int tables_publish(struct tables *t, u32 pid, const struct proc_entry *entry)
 		t->stats.procs_full++;
 		return -errno;
 	}
+	tables_announce(t);
 	return 0;
 }
 
@@ -427,8 +438,10 @@ void tables_unpublish(struct tables *t, u32 pid, const struct proc_id *id)
 	struct proc_entry entry;
 
 	if (!bpf_map_lookup_elem(t->procs_fd, &pid, &entry) && entry.id.start_ns == id->start_ns &&
-	    entry.id.exec_id == id->exec_id)
+	    entry.id.exec_id == id->exec_id) {
 		(void)bpf_map_delete_elem(t->procs_fd, &pid);
+		tables_announce(t);
+	}
 }
 
 void tables_collect(struct tables *t, u64 now_ns)
