@@ -336,7 +336,7 @@ static inline int native_knows(const struct unwind *u, const struct place *place
 /* Keeps what goes by the address alone: not how it was come to. */
 static inline void native_keep(struct unwind *u, struct place *place, u64 va, const struct unwind_rule *rule)
 {
-	if (!place || !rule || rule->kind == RULE_NONE || rule->kind == RULE_SIGNAL)
+	if (!place || rule->kind == RULE_NONE || rule->kind == RULE_SIGNAL)
 		return;
 	place->maps_serial = 0;
 	place->va = va;
@@ -344,6 +344,26 @@ static inline void native_keep(struct unwind *u, struct place *place, u64 va, co
 	place->rule = *rule;
 	place->lang = u->map.lang ? u->map.lang : rule->lang;
 	place->maps_serial = u->maps_serial;
+}
+
+/*
+ * The rule at va, in u->here: copied, so that the verifier sees one way on from here, not one for each place it may
+ * have come from.
+ */
+static inline const struct unwind_rule *native_rule(struct unwind *u, struct place *place, u64 va)
+{
+	const struct unwind_rule *rule;
+
+	if (native_knows(u, place, va)) {
+		u->here = place->rule;
+		return &u->here;
+	}
+	rule = native_find_rule(u);
+	if (!rule)
+		return 0;
+	native_keep(u, place, va, rule);
+	u->here = *rule;
+	return &u->here;
 }
 
 /*
@@ -358,12 +378,7 @@ static inline int native_look_up(struct unwind *u, u64 va, struct place *place, 
 
 	u->ea = va - u->map.bias;
 	if (found) {
-		if (native_knows(u, place, va)) {
-			rule = &place->rule;
-		} else {
-			rule = native_find_rule(u);
-			native_keep(u, place, va, rule);
-		}
+		rule = native_rule(u, place, va);
 		lang = native_lang(u, rule);
 		if (lang)
 			step = runtime_enter(u, lang, rule);
@@ -390,14 +405,16 @@ static inline int native_step(struct unwind *u)
 	const struct unwind_rule *rule = 0;
 	u64 va = u->regs.pc - u->is_return;
 	struct place *place = table_place(u, va);
-	int step;
+	int step = STEP_NATIVE;
 
 	if (native_knows(u, place, va) && !place->lang) {
 		if (unwind_push(u, u->is_guess ? place->frame | FRAME_GUESSED : place->frame))
 			return -1;
-		return native_caller(u, &place->rule);
+		u->here = place->rule;
+		rule = &u->here;
+	} else {
+		step = native_look_up(u, va, place, &rule);
 	}
-	step = native_look_up(u, va, place, &rule);
 	if (step == STEP_SWITCH)
 		return 1;
 	if (step == STEP_END)

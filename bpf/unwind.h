@@ -75,6 +75,7 @@ struct unwind {
 	u32 map_first, map_count;
 	u64 maps_serial;
 	u32 rule;
+	struct unwind_rule here;	/* of the current frame, whether it was kept or looked up */
 	u8 is_leaf;		/* all registers are known */
 	u8 is_return;		/* pc is a return address */
 	u8 is_guess;		/* found without a rule */
