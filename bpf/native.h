@@ -397,6 +397,38 @@ static inline int native_look_up(struct unwind *u, u64 va, struct place *place, 
 }
 
 /*
+ * The same as native_step() for the frames that most are: kept, of no runtime, and with a caller that is found by the
+ * stack pointer. 1 if it was such a frame; else nothing has changed, and native_step() finds out what it is.
+ */
+static inline int native_quick_step(struct unwind *u)
+{
+	u64 va = u->regs.pc - u->is_return, sp = u->regs.reg[REG_SP], cfa, base, return_va;
+	const struct place *place = table_place(u, va);
+	const struct unwind_rule *rule;
+
+	if (!native_knows(u, place, va) || place->lang || u->is_guess || u->sp_lost)
+		return 0;
+	rule = &place->rule;
+	if (rule->kind != RULE_CFA || rule->cfa_reg != REG_SP || rule->saved >> 4 != RA_AT_CFA ||
+	    (rule->saved & 15) == FP_AT_FP)
+		return 0;
+	cfa = sp + (s64)rule->cfa_off;
+	base = cfa + (REG_RA == 30 ? (s64)rule->cfa_add : 0);
+	if (cfa <= sp || read_user(u, &return_va, sizeof(return_va), base + (s64)rule->ra_off) || !return_va ||
+	    unwind_push(u, place->frame))
+		return 0;
+	if (rule->saved & 15)
+		u->fp_va = base + (s64)rule->fp_off;
+	if (REG_RA != 30 && rule->cfa_add)
+		u->bx_va = cfa + (s64)rule->cfa_add;
+	u->regs.pc = strip_pac(u, return_va);
+	u->regs.reg[REG_SP] = cfa;
+	u->is_leaf = 0;
+	u->is_return = 1;
+	return 1;
+}
+
+/*
  * Pushes the current frame and goes to its caller. -1 when the stack has ended: u->trace.end says why. 1 when another
  * program must go on: that of u->lang.
  */

@@ -25,6 +25,7 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
 
 #define SWITCHES_MAX 24	/* tail calls for a walk; the kernel allows 33 */
 #define WALK_BATCH 64
+#define QUICK_STEPS 8	/* at once */
 
 /*
  * Programs that make tail calls may have functions only from v5.10 on (x86-64) and v6.0 (arm64): where the kernel says
@@ -48,7 +49,12 @@ __noinline int walk_step(u32 unused)
 	u32 zero = 0;
 	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
 
-	return !u || native_step(u);
+	if (!u)
+		return 1;
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < QUICK_STEPS && native_quick_step(u); i++)
+		;
+	return native_step(u);
 }
 
 /* Many steps. The verifier goes round a loop as often as it may turn, but round this one only once, alone, too. */

@@ -104,8 +104,10 @@ static void setup(void)
 
 static void walk(void)
 {
-	while (!native_step(&u))
-		;
+	do {
+		while (native_quick_step(&u))
+			;
+	} while (!native_step(&u));
 }
 
 static u64 frame_ea(u32 i)
@@ -170,6 +172,54 @@ TEST(native_keeps_what_it_has_found_out_about_an_address)
 	rules[2] = frame_of(16);
 	walk_again(0);
 	EQ(u.trace.user_count, 3);
+}
+
+/* Both ways to take a step, from the same frame. */
+static void step_both_ways(struct unwind_rule rule, int is_quick)
+{
+	static struct unwind before, slow;
+
+	setup();
+	rules[1] = rule;
+	stack[1] = CODE_VA + 0x220;
+	u.maps_serial = 5;
+	before = u;
+	EQ(native_step(&u), 0);
+	slow = u;
+	u = before;
+	EQ(native_quick_step(&u), is_quick);
+	if (!is_quick) {
+		EQ(memcmp(&u, &before, sizeof(u)), 0);
+		return;
+	}
+	EQ(memcmp(&u.regs, &slow.regs, sizeof(u.regs)), 0);
+	EQ(u.words[0], slow.words[0]);
+	EQ(u.trace.user_count, slow.trace.user_count);
+	EQ(u.frame_count, slow.frame_count);
+	EQ(u.fp_va, slow.fp_va);
+	EQ(u.bx_va, slow.bx_va);
+	EQ(u.is_leaf, slow.is_leaf);
+	EQ(u.is_return, slow.is_return);
+}
+
+TEST(native_takes_most_steps_quickly_and_to_the_same_end)
+{
+	struct unwind_rule rule = frame_of(8);
+
+	step_both_ways(rule, 1);
+	rule.saved = FP_AT_CFA;
+	rule.fp_off = -16;
+	step_both_ways(rule, 1);
+	if (REG_RA != 30) {
+		rule.cfa_add = -24;
+		step_both_ways(rule, 1);
+		rule.cfa_add = 0;
+	}
+	rule.lang = 1;
+	runtime_says[0] = STEP_NATIVE;
+	step_both_ways(rule, 0);
+	step_both_ways((struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = REG_SP, .cfa_off = 16, .ra_off = -8,
+					     .saved = FP_AT_FP }, 0);
 }
 
 TEST(native_asks_the_runtime_about_a_kept_address_too)
