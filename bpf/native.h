@@ -174,23 +174,20 @@ static inline int native_signal(struct unwind *u, s32 offset)
 	if (read_user(u, &u->regs, sizeof(u->regs), at))
 		return unwind_end(u, END_UNREADABLE);
 #else
-	/* struct sigcontext_64 (arch/x86/include/uapi/asm/sigcontext.h) */
-	struct {
-		u64 r8_15[8], di, si, bp, bx, dx, ax, cx, sp, ip;
-	} saved;
+	struct signal_regs *saved = &u->signal;
 
-	if (read_user(u, &saved, sizeof(saved), at))
+	if (read_user(u, saved, sizeof(*saved), at))
 		return unwind_end(u, END_UNREADABLE);
-	u->regs.reg[0] = saved.ax;
-	u->regs.reg[1] = saved.dx;
-	u->regs.reg[2] = saved.cx;
-	u->regs.reg[3] = saved.bx;
-	u->regs.reg[4] = saved.si;
-	u->regs.reg[5] = saved.di;
-	u->regs.reg[6] = saved.bp;
-	u->regs.reg[7] = saved.sp;
-	__builtin_memcpy(&u->regs.reg[8], saved.r8_15, sizeof(saved.r8_15));
-	u->regs.pc = saved.ip;
+	u->regs.reg[0] = saved->ax;
+	u->regs.reg[1] = saved->dx;
+	u->regs.reg[2] = saved->cx;
+	u->regs.reg[3] = saved->bx;
+	u->regs.reg[4] = saved->si;
+	u->regs.reg[5] = saved->di;
+	u->regs.reg[6] = saved->bp;
+	u->regs.reg[7] = saved->sp;
+	__builtin_memcpy(&u->regs.reg[8], saved->r8_15, sizeof(saved->r8_15));
+	u->regs.pc = saved->ip;
 #endif
 	u->fp_va = 0;
 	u->bx_va = 0;

@@ -65,6 +65,11 @@ enum step {
 	STEP_SWITCH,	/* the program of u->lang takes over */
 };
 
+/* struct sigcontext_64 (arch/x86/include/uapi/asm/sigcontext.h) */
+struct signal_regs {
+	u64 r8_15[8], di, si, bp, bx, dx, ax, cx, sp, ip;
+};
+
 struct unwind {
 	struct slice_regs regs;	/* of the current frame; only pc, sp, fp are known outside the leaf */
 	struct map_entry map;	/* the mapping found last: callers tend to be in the same */
@@ -89,6 +94,7 @@ struct unwind {
 	u32 first_slot;		/* of the process; 0: it has no runtimes */
 	u32 langs_off;		/* bit n: runtime n has no program; its code is walked as native */
 	u32 stack_switches;	/* from one stack to another so far */
+	struct signal_regs signal;	/* read here: the stack of the program is short (x86-64) */
 	u64 user_va_mask;	/* bits of a user address; the rest of a return address is its signature (arm64) */
 	u64 met[MET_MAX];	/* frames that this CPU has met before, and their processes: see unwind_meet() */
 	u64 state[STATE_WORDS];	/* the language's own, of this walk */
