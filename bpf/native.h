@@ -156,6 +156,9 @@ static inline int native_guess(struct unwind *u)
 	if (native_fp(u))
 		return -1;
 	fp = u->regs.reg[REG_FP];
+	/* Records are a convention of arm64, where the first function of a thread has none above. */
+	if (REG_RA == 30 && !fp && !u->is_leaf)
+		return unwind_end(u, END_COMPLETE);
 	if (fp < sp || fp - sp > GUESS_FRAME_MAX || fp & 7)
 		return unwind_end(u, END_NO_RULE);
 	if (read_user(u, &word, sizeof(word), fp + sizeof(word)))

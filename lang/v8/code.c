@@ -21,8 +21,8 @@ static u64 code_at(struct heap *h, u64 start, u64 va)
 	u64 map = memory_u64(&h->memory, start), code = is_inside ? start + 1 : memory_u64(&h->memory, start + 8);
 	u64 instructions = start + at[is_inside ? V8_CODE_INSIDE : V8_STREAM_START];
 
-	if (!heap_is_pointer(map) || map >> 47 || (h->stream_map && map != h->stream_map) ||
-	    !heap_is_pointer(code) || code >> 47 || h->memory.err)
+	if (!heap_is_pointer(map) || map >> 48 || (h->stream_map && map != h->stream_map) ||
+	    !heap_is_pointer(code) || code >> 48 || h->memory.err)
 		return 0;
 	if (heap_type(h, start + 1) == at[is_inside ? V8_TYPE_CODE : V8_TYPE_STREAM] &&
 	    heap_type(h, code) == at[V8_TYPE_CODE] &&

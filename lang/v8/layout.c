@@ -141,10 +141,10 @@ static u8 frame_word(const struct layout *l, enum v8_number number)
 	return (u8)(V8_BELOW + (s64)l->at[number] / 8);
 }
 
-/* Numbers of registers above 7 are DWARF's, too; others are not asked for. */
+/* Numbers of x86-64's registers above 7 are DWARF's, too, and all of arm64's; others are not asked for. */
 static u8 high_register(u64 number)
 {
-	return number >= 8 && number < 16 ? (u8)number : 0;
+	return number >= 8 && number < (REG_RA == 30 ? REG_FP : 16) ? (u8)number : 0;
 }
 
 void layout_slot(const struct layout *l, struct v8_slot *ret_slot)

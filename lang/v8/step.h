@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * One frame of V8's code, to its caller; x86-64. All of its frames keep the frame pointer:
+ * One frame of V8's code, to its caller. All of its frames keep the frame pointer:
  *
  *	fp + 8	return address
  *	fp	caller's fp
@@ -9,8 +9,8 @@
  *	...	the BytecodeArray and the offset in it, of an interpreted function
  *
  * The interpreter and other built-in code lie in the file, which may be mapped once more, near the rest, which is
- * generated. The interrupted frame may be half
- * built or half gone, or have none: built-in code that calls nothing makes none.
+ * generated. The interrupted frame may be half built or half gone, or have none: built-in code that calls nothing makes
+ * none. How far it is built, and where its return address is until then, is for leaf_x86.h and leaf_arm64.h to tell.
  */
 #ifndef LANG_V8_STEP_H
 #define LANG_V8_STEP_H
@@ -18,11 +18,6 @@
 #include "lang/list.h"
 #include "lang/v8/v8.h"
 #include "native.h"
-
-#define CODE_BEFORE 8
-#define CODE_BYTES 40		/* that are looked at around the interrupted instruction */
-
-#define REG_DI 5
 
 static inline int step_is_pointer(u64 word)
 {
@@ -82,63 +77,28 @@ static inline int step_end(struct unwind *u, u8 why)
 	return STEP_END;
 }
 
-/* The return address is at sp + bytes; the word below it, if there is one, is the caller's frame pointer. */
-static inline int step_at(struct unwind *u, u64 bytes)
-{
-	u64 sp = u->regs.reg[REG_SP], return_va;
+#if REG_RA == 30
+#include "lang/v8/leaf_arm64.h"
+#else
+#include "lang/v8/leaf_x86.h"
+#endif
 
-	if (read_user(u, &return_va, sizeof(return_va), sp + bytes))
-		return step_end(u, END_UNREADABLE);
-	if (bytes)
-		u->fp_va = sp + bytes - 8;
-	u->cfa = sp + bytes + 8;
-	return native_return(u, return_va) ? STEP_END : STEP_CALLER;
-}
-
-/* By the words of the frame in u->state[]. */
+/* By the words of the frame in u->state[]. What C++ has called has pushed more above them, on arm64. */
 static inline int step_return(struct unwind *u)
 {
 	u->cfa = u->regs.reg[REG_FP] + 16;
 	u->regs.reg[REG_FP] = u->state[V8_BELOW];
+	u->sp_lost = REG_RA == 30;
 	return native_return(u, u->state[V8_BELOW + 1]) ? STEP_END : STEP_CALLER;
 }
 
-/* push rbp; mov rbp, rsp: either form of the latter. */
-static inline int step_makes_frame(const u8 *code)
-{
-	return code[0] == 0x55 && code[1] == 0x48 &&
-	       ((code[2] == 0x89 && code[3] == 0xe5) || (code[2] == 0x8b && code[3] == 0xec));
-}
-
-/* Where the return address of the interrupted frame is, in bytes from sp; -1 if the frame is whole, or has none. */
-static inline int step_leaf(struct unwind *u)
-{
-	const u8 *code = (const u8 *)u->state;
-	int at = -1;
-
-	if (read_user(u, u->state, CODE_BYTES, u->regs.pc - CODE_BEFORE))
-		return -1;
-	if (code[CODE_BEFORE] == 0xc3 || code[CODE_BEFORE] == 0xc2)	/* ret */
-		return 0;
-	if (step_makes_frame(code + CODE_BEFORE - 1))
-		return 8;
-	LOOP_NO_UNROLL
-	for (u64 i = CODE_BEFORE; i + 4 <= CODE_BYTES; i++) {
-		if (code[i] == 0xcc && code[i + 1] == 0xcc)	/* what follows is other code */
-			break;
-		if (step_makes_frame(code + i))
-			at = 0;
-	}
-	return at;
-}
-
-/* The interrupted frame is half built or half gone: rdi is the function until its frame is there. */
+/* The interrupted frame is half built or half gone: a register has the function until its frame is there. */
 static inline int step_half(struct unwind *u, const struct v8_slot *s, int in_builtins, int at)
 {
 	u64 pc = u->regs.pc;
 
 	if (in_builtins ? step_push_native(u) :
-			  step_push(u, s, V8_COMPILED, step_shared(u, s, u->regs.reg[REG_DI]), pc))
+			  step_push(u, s, V8_COMPILED, step_shared(u, s, u->regs.reg[REG_FUNCTION]), pc))
 		return STEP_END;
 	return step_at(u, (u64)at);
 }
@@ -161,8 +121,8 @@ static inline int step_frame_words(struct unwind *u)
 /* The offset is saved at calls only; until then both are in registers, if the array still is. */
 static inline u64 step_bytecode(struct unwind *u, const struct v8_slot *s, u64 array, u64 saved)
 {
-	if (u->is_leaf && s->array_register && u->regs.reg[s->array_register & 15] == array)
-		return (u32)u->regs.reg[s->offset_register & 15];
+	if (u->is_leaf && s->array_register && u->regs.reg[s->array_register & REG_MASK] == array)
+		return (u32)u->regs.reg[s->offset_register & REG_MASK];
 	return saved >> 32;
 }
 
@@ -178,18 +138,6 @@ static inline int step_interpreted(struct unwind *u, const struct v8_slot *s, u6
 	return step_return(u);
 }
 
-/* Is there a call before that address? To where it says, to where a register says, or to an entry of the root table. */
-static inline int step_is_return(struct unwind *u, u64 va)
-{
-	u8 code[8];
-
-	if (read_user(u, code, sizeof(code), va - sizeof(code)))
-		return 0;
-	return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0xf8) == 0xd0) ||
-	       (code[1] == 0x41 && code[2] == 0xff && code[3] == 0x95) ||
-	       (code[4] == 0x41 && code[5] == 0xff && code[6] == 0x55);
-}
-
 /* Built-in code that has no frame, called from code that has one? */
 static inline int step_is_frameless(struct unwind *u, const struct v8_slot *s, u64 shared)
 {
@@ -198,7 +146,7 @@ static inline int step_is_frameless(struct unwind *u, const struct v8_slot *s, u
 	/* A built-in function, which the frame is of. */
 	if (read_user(u, &word, sizeof(word), shared - 1 + s->function_data) || step_is_small(word))
 		return 0;
-	return !read_user(u, &word, sizeof(word), u->regs.reg[REG_SP]) && step_is_return(u, word);
+	return step_called_from(u) != 0;
 }
 
 static inline int step_builtin(struct unwind *u, const struct v8_slot *s, u64 shared)

@@ -2,7 +2,7 @@
 /* The kernel half, compiled for this machine: its memory is an array. */
 #include "abi.h"
 
-#if REG_RA == 16
+#if REG_RA == 16	/* leaf_arm64.h has step_arm64_test.c */
 
 #define MEMORY_WORDS 4096
 #define STACK_VA (MEMORY_VA + 0x1000)
@@ -177,7 +177,7 @@ TEST(v8_step_half_built)
 
 	setup(0);
 	make_leaf(before, sizeof(before));
-	u.regs.reg[REG_DI] = FUNCTION;
+	u.regs.reg[REG_FUNCTION] = FUNCTION;
 	put_word(STACK_VA, CALLER_VA);
 	EQ(v8_step(&u), STEP_CALLER);
 	check_frame(0, V8_COMPILED, SHARED, CODE_VA);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "exe/arm64_insn.h"
 #include "exe/elf.h"
 #include "exe/symtab.h"
 
@@ -82,18 +83,52 @@ static u64 returned_by(const struct exe *exe, u64 ea)
 	}
 }
 
+/* The same of arm64. */
+static u64 returned_by_arm64(const struct exe *exe, u64 ea)
+{
+	const u8 *at = exe_bytes_at(exe, ea, 16);
+	u32 code[4], first = 0;
+	u64 page, offset;
+
+	if (!at)
+		return 0;
+	memcpy(code, at, sizeof(code));
+	if (code[0] == 0xd503245f)						/* bti c */
+		first = 1;
+	offset = code[first + 1] >> 10 & 0xfff;
+	page = arm64_near(code[first], ea + first * 4);
+	if (code[first + 1] == ARM64_RET) {
+		if ((code[first] & 0x7fe0001f) == 0x52800000)			/* mov x0, operand */
+			return code[first] >> 5 & 0xffff;
+		return arm64_is_adr(code[first], 0) ? page : 0;
+	}
+	if (!arm64_is_adrp(code[first], 0) || code[first + 2] != ARM64_RET)
+		return 0;
+	switch (code[first + 1] & 0xffc003ff) {
+	case 0x91000000:							/* add x0, x0, operand */
+		return page + offset;
+	case 0xf9400000:							/* ldr x0, [x0 + operand] */
+		return word_at(exe, page + offset * 8);
+	case 0xb9400000:							/* ldr w0, [x0 + operand] */
+		return number_at(exe, page + offset * 4);
+	default:
+		return 0;
+	}
+}
+
 static int mark_builtins(const struct exe *exe, struct lang_file *file)
 {
 	struct symtab_wanted wanted[] = {
 		{ .name = "_ZN2v88internal23DefaultEmbeddedBlobCodeEv" },
 		{ .name = "_ZN2v88internal27DefaultEmbeddedBlobCodeSizeEv" },
 	};
+	u64 (*returned)(const struct exe *exe, u64 ea) = exe->machine == EM_AARCH64 ? returned_by_arm64 : returned_by;
 	u64 start, bytes;
 
 	if (symtab_find(exe, SHT_DYNSYM, wanted, 2) != 2 && symtab_find(exe, SHT_SYMTAB, wanted, 2) != 2)
 		return -ENODATA;	/* Node 24 does not export them any more */
-	start = returned_by(exe, wanted[0].ea);
-	bytes = returned_by(exe, wanted[1].ea);
+	start = returned(exe, wanted[0].ea);
+	bytes = returned(exe, wanted[1].ea);
 	if (!bytes || bytes > BUILTINS_MAX || !exe_executable(exe, start) || !exe_bytes_at(exe, start, bytes))
 		return -ENODATA;
 	file->marks[0] = (struct lang_mark){ start, start + bytes };
@@ -127,8 +162,8 @@ static int recognise(const struct exe *exe, struct lang_file *ret_file)
 	};
 
 	/* One is looked for in every file, the rest only in V8's. */
-	if (exe->machine != EM_X86_64 || symtab_find(exe, SHT_DYNSYM, &first, 1) != 1 ||
-	    mark_builtins(exe, ret_file) < 0)
+	if ((exe->machine != EM_X86_64 && exe->machine != EM_AARCH64) ||
+	    symtab_find(exe, SHT_DYNSYM, &first, 1) != 1 || mark_builtins(exe, ret_file) < 0)
 		return -ENODATA;
 	(void)symtab_find(exe, SHT_DYNSYM, wanted, sizeof(number_of));
 	find_sizes(exe, ret_file);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "exe/arm64_insn.h"
 #include "exe/elf.h"
 #include "forge_symbols.h"
 
@@ -82,6 +83,25 @@ TEST(v8_is_known_by_what_it_exports)
 	check(&file);
 	EQ(recognise(EM_X86_64, at_framed, bytes_near, V8_THIN_TAG, &file), 0);
 	check(&file);
+}
+
+TEST(v8_for_arm64_is_known_by_what_it_exports)
+{
+	/* bti c; adrp x0, TEXT; add x0, x0, #0x100; ret. The last number is at DATA + 4 * V8_NUMBER_COUNT. */
+	static const u32 near[4] = { 0xd503245f, 0x90000000, 0x91040000, ARM64_RET };
+	/* adr x0, BUILTINS; mov x0, #0x180 */
+	static const u32 nearer[4] = { 0x10000800, ARM64_RET }, constant[4] = { 0xd2803000, ARM64_RET };
+	/* adrp x0, DATA; ldr w0, [x0, ...] */
+	const u32 loaded[4] = { 0xf0000000, 0xb9400000 | V8_NUMBER_COUNT << 10, ARM64_RET };
+	static const u32 other[4] = { 0x90000000, 0x91040000, 0xd503201f, ARM64_RET };
+	struct lang_file file;
+
+	EQ(recognise(EM_AARCH64, near, loaded, V8_THIN_TAG, &file), 0);
+	check(&file);
+	EQ(recognise(EM_AARCH64, nearer, constant, V8_THIN_TAG, &file), 0);
+	check(&file);
+	EQ(recognise(EM_AARCH64, other, constant, V8_THIN_TAG, &file), -ENODATA);
+	EQ(recognise(EM_AARCH64, near, other, V8_THIN_TAG, &file), -ENODATA);
 }
 
 TEST(v8_is_not_a_file_that_lacks_something)
