@@ -64,11 +64,17 @@ static int read_heaps(const struct vm *vm, struct memory *m, struct hotspot_slot
 static u32 find_frame(struct memory *m, u64 va, u32 bytes)
 {
 	u8 code[CODELET_BYTES_MAX];
+	u32 word;
 
 	if (bytes > sizeof(code))
 		bytes = sizeof(code);
 	memory_read(m, va, code, bytes);
-	for (u32 i = 0; i + 4 <= bytes; i++)
+	for (u32 i = 0; REG_RA == 30 && i + 4 <= bytes; i += 4) {
+		memcpy(&word, code + i, sizeof(word));
+		if ((word & 0xffc003ff) == 0x910003fd)	/* add x29, sp, N */
+			return i + 4;
+	}
+	for (u32 i = 0; REG_RA != 30 && i + 4 <= bytes; i++)
 		if (code[i] == 0x55 && code[i + 1] == 0x48 &&
 		    ((code[i + 2] == 0x8b && code[i + 3] == 0xec) || (code[i + 2] == 0x89 && code[i + 3] == 0xe5)))
 			return i + 4;

@@ -3,8 +3,6 @@
 
 #include "unwind.h"
 
-#if REG_RA == 16
-
 #include "lang/copied.h"
 #include "lang/hotspot/step.h"
 
@@ -15,12 +13,3 @@ int hotspot_copy_step(struct unwind *u, lang_read_copy *read)
 	reader = read;
 	return hotspot_step(u);
 }
-
-#else
-
-int hotspot_copy_step(struct unwind *u, lang_read_copy *read)
-{
-	return STEP_NATIVE;
-}
-
-#endif

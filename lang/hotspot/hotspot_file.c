@@ -18,7 +18,8 @@ static int recognise(const struct exe *exe, struct lang_file *ret_file)
 #undef X
 	};
 
-	if (exe->machine != EM_X86_64 || symtab_find(exe, SHT_DYNSYM, wanted, VM_SYMBOL_COUNT) != VM_SYMBOL_COUNT)
+	if ((exe->machine != EM_X86_64 && exe->machine != EM_AARCH64) ||
+	    symtab_find(exe, SHT_DYNSYM, wanted, VM_SYMBOL_COUNT) != VM_SYMBOL_COUNT)
 		return -ENODATA;
 	for (u32 i = 0; i < VM_SYMBOL_COUNT; i++)
 		ret_file->facts[i] = wanted[i].ea;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * One frame of generated Java code, to its caller; x86-64.
+ * One frame of generated Java code, to its caller.
  *
  *   interpreted   a frame pointer, and at fixed places below it the Method, the bytecode, the caller's sp
  *   compiled      no frame pointer: the blob says how many words its frame has, from sp on
  *   stub          either of them, or nothing but the return address
  *
- * The interrupted frame may be half built or half gone: its code's bytes tell, see step_leaf().
+ * The interrupted frame may be half built or half gone: its code's bytes tell, see leaf_x86.h and leaf_arm64.h.
  */
 #ifndef LANG_HOTSPOT_STEP_H
 #define LANG_HOTSPOT_STEP_H
@@ -20,12 +20,6 @@
 #define EXTRA_WORDS 8		/* that code pushes for a call, beyond its frame */
 #define FRAME_WORDS_MAX 65536	/* of one compiled frame */
 #define METHOD_BYTES_MAX 0x12000	/* of a ConstMethod: 64 KiB of bytecode behind its header */
-
-#define CODE_BEFORE 32
-#define CODE_AFTER 16
-
-#define REG_AX 0
-#define REG_R13 13
 
 /* The first eight characters of a CodeBlob's name. */
 #define NAME_NMETHOD 0x00646f6874656d6eull	/* nmethod */
@@ -96,24 +90,20 @@ static inline int step_push(struct unwind *u, u64 kind, u64 object, u64 id, u64 
 				   (id & HOTSPOT_ID_MASK) << HOTSPOT_ID_SHIFT | (va & HOTSPOT_VA_MASK));
 }
 
-/* By the frame pointer. */
+/* By the frame pointer: what is there is the top of a frame, on arm64, too. */
 static inline int step_frame_pointer(struct unwind *u)
 {
-	return native_frame_pointer(u) ? STEP_END : STEP_CALLER;
+	if (native_frame_pointer(u))
+		return STEP_END;
+	u->sp_lost = 0;
+	return STEP_CALLER;
 }
 
-/* The return address is at sp + bytes, and, if there is a word below it, that is the caller's frame pointer. */
-static inline int step_at(struct unwind *u, u64 bytes)
-{
-	u64 sp = u->regs.reg[REG_SP], return_va;
-
-	if (read_user(u, &return_va, sizeof(return_va), sp + bytes))
-		return step_unreadable(u);
-	if (bytes)
-		u->fp_va = sp + bytes - 8;
-	u->cfa = sp + bytes + 8;
-	return step_return(u, return_va);
-}
+#if REG_RA == 30
+#include "lang/hotspot/leaf_arm64.h"
+#else
+#include "lang/hotspot/leaf_x86.h"
+#endif
 
 /*
  *	fp + 8	return address		state[9]
@@ -153,30 +143,10 @@ static inline int step_in_entry(const struct hotspot_slot *s, u64 pc)
 	return found;
 }
 
-/*
- * A method that has no frame yet. The caller left its Method in rbx and its own sp in r13. The return address is on the
- * stack, or, while room is made for locals, in rax.
- */
-static inline int step_entry(struct unwind *u, const struct hotspot_slot *s)
-{
-	u64 sp = u->regs.reg[REG_SP], return_va = u->regs.reg[REG_AX];
-
-	if (step_push(u, HOTSPOT_INTERPRETED, u->regs.reg[REG_BX], 0, 0))
-		return STEP_END;
-	if (!step_in_code(s, return_va) && read_user(u, &return_va, sizeof(return_va), sp))
-		return step_unreadable(u);
-	u->cfa = u->regs.reg[REG_R13];
-	if (!step_in_code(s, return_va) || u->cfa < sp || u->cfa - sp > GUESS_FRAME_MAX) {
-		unwind_end(u, END_RUNTIME);
-		return STEP_END;
-	}
-	return step_return(u, return_va);
-}
-
-/* Of the interrupted method: r13 is the bytecode, if it lies in the method, else the last one that was saved. */
+/* Of the interrupted method: a register is the bytecode, if it lies in the method, else the last one that was saved. */
 static inline u64 step_bytecode(struct unwind *u, const struct hotspot_slot *s, u64 method, u64 saved)
 {
-	u64 const_method, bcp = u->regs.reg[REG_R13];
+	u64 const_method, bcp = u->regs.reg[REG_BYTECODE];
 
 	if (!u->is_leaf || read_user(u, &const_method, sizeof(const_method), method + s->const_method) ||
 	    bcp - const_method >= METHOD_BYTES_MAX)
@@ -209,10 +179,10 @@ static inline int step_interpreted(struct unwind *u, const struct hotspot_slot *
 	saved_bcp = u->state[(8 - s->bcp_slot) & 7];
 	u->cfa = u->state[7];
 	if (u->is_leaf && sp > fp - 3 * sizeof(u64)) {	/* these are not pushed yet */
-		method = u->regs.reg[REG_BX];
+		method = u->regs.reg[REG_METHOD];
 		saved_bcp = 0;
 		if (sp >= fp)
-			u->cfa = u->regs.reg[REG_R13];
+			u->cfa = u->regs.reg[REG_SENDER];
 	}
 	if (step_push(u, HOTSPOT_INTERPRETED, method, 0, step_bytecode(u, s, method, saved_bcp)))
 		return STEP_END;
@@ -221,67 +191,8 @@ static inline int step_interpreted(struct unwind *u, const struct hotspot_slot *
 	if (u->cfa < fp + 16 || u->cfa - fp > GUESS_FRAME_MAX)
 		u->cfa = fp + 16;
 	u->regs.reg[REG_FP] = u->state[8];
+	u->sp_lost = 0;
 	return step_return(u, u->state[9]);
-}
-
-/* Is there, at byte i of the code in u->state[], `sub rsp, n`, and did it run? */
-static inline int step_made_frame(const u8 *code, u64 i)
-{
-	return code[i] == 0x48 && code[i + 2] == 0xec &&
-	       (code[i + 1] == 0x83 || (code[i + 1] == 0x81 && i + 7 <= CODE_BEFORE));
-}
-
-/*
- * The interrupted frame while it is built: [mov [rsp-n], eax] push rbp; [mov rbp, rsp;] sub rsp, n; with other code
- * behind it that still counts as such. -1 if the frame is whole.
- */
-static inline int step_prologue(struct unwind *u, u64 into)
-{
-	const u8 *code = (const u8 *)u->state;
-
-	LOOP_NO_UNROLL
-	for (u64 i = 0; i + 4 <= CODE_BEFORE; i++)
-		if (CODE_BEFORE - i <= into && step_made_frame(code, i))
-			return -1;
-	if (into && code[CODE_BEFORE - 1] == 0x55)
-		return 8;
-	if (into > 3 && code[CODE_BEFORE - 4] == 0x55 && code[CODE_BEFORE - 3] == 0x48 && code[CODE_BEFORE - 1] == 0xec)
-		return 8;
-	return 0;
-}
-
-/* Is this a safepoint's poll between `pop rbp` and `ret`? It was another instruction in each of JDK 8, 11 and 17. */
-static inline int step_polls(const u8 *code)
-{
-	const u8 *at = code + CODE_BEFORE;
-
-	if (at[0] == 0x49 && at[1] == 0x3b && (at[2] == 0xa7 || at[2] == 0x67))
-		return at[-1] == 0x5d;				/* cmp rsp, [r15+n] */
-	if (at[0] == 0x0f && at[1] == 0x87)
-		return at[6] == 0xc3;				/* ja */
-	if (at[0] == 0x4d && at[1] == 0x8b && (at[2] == 0x97 || at[2] == 0x57))
-		return at[-1] == 0x5d;				/* mov r10, [r15+n] */
-	if (at[0] == 0x41 && at[1] == 0x85 && at[2] == 0x02)
-		return at[3] == 0xc3;				/* test [r10], eax */
-	return at[0] == 0x85 && at[1] == 0x05 && at[6] == 0xc3;	/* test [rip+n], eax */
-}
-
-/* Where the return address of the interrupted frame is, in bytes from sp; -1 if the frame is whole. */
-static inline int step_leaf(struct unwind *u, u64 pc, u64 code_va, u64 complete)
-{
-	const u8 *code = (const u8 *)u->state;
-
-	if (read_user(u, u->state, CODE_BEFORE + CODE_AFTER, pc - CODE_BEFORE))
-		return -1;
-	if (pc < code_va)
-		return 0;
-	if (pc - code_va < complete)
-		return step_prologue(u, pc - code_va);
-	if (code[CODE_BEFORE] == 0xc3 || step_polls(code))
-		return 0;
-	if (code[CODE_BEFORE] == 0x5d)
-		return 8;
-	return -1;
 }
 
 static inline int step_is_method(struct unwind *u, u64 name_va)
@@ -324,6 +235,10 @@ static inline int step_by_size(struct unwind *u, const struct hotspot_slot *s, u
 {
 	u64 return_va;
 
+	if (u->sp_lost) {
+		unwind_end(u, END_RUNTIME);
+		return STEP_END;
+	}
 	u->cfa = u->regs.reg[REG_SP] + words * 8;
 	if (read_user(u, &return_va, sizeof(return_va), u->cfa - 8))
 		return step_unreadable(u);
@@ -395,27 +310,16 @@ static inline int step_through_stub(struct unwind *u, const struct hotspot_slot 
 	return step_return(u, return_va);
 }
 
-/* A stub whose frame has no fixed size: it keeps a frame pointer, or has nothing on the stack. */
+/* A stub whose frame has no fixed size. */
 static inline int step_stub(struct unwind *u, const struct hotspot_slot *s, u64 blob)
 {
-	const u8 *code = (const u8 *)u->state;
-	u64 pc = u->regs.pc, word;
+	u64 pc = u->regs.pc;
 
 	if (!u->is_leaf && pc != s->call_stub_va)
 		return step_through_stub(u, s, blob);
 	if (step_push(u, HOTSPOT_COMPILED, blob, 0, pc))
 		return STEP_END;
-	if (!u->is_leaf)
-		return step_frame_pointer(u);
-	if (read_user(u, u->state, CODE_BEFORE + CODE_AFTER, pc - CODE_BEFORE))
-		return step_unreadable(u);
-	if (code[CODE_BEFORE] == 0x55 || code[CODE_BEFORE] == 0xc3)
-		return step_at(u, 0);
-	if (code[CODE_BEFORE - 1] == 0x55)
-		return step_at(u, 8);
-	if (!read_user(u, &word, sizeof(word), u->regs.reg[REG_SP]) && step_in_code(s, word))
-		return step_at(u, 0);
-	return step_frame_pointer(u);
+	return u->is_leaf ? step_stub_leaf(u, s, pc) : step_frame_pointer(u);
 }
 
 /* A return address that was bent to the code that throws the frame away: where it would have returned to. */
@@ -440,7 +344,7 @@ static inline int step_leaf_blob(struct unwind *u, const struct hotspot_slot *s,
 {
 	u64 code_va, complete;
 	u32 frame_words, id = 0;
-	int at;
+	int step;
 
 	(void)read_user(u, &id, sizeof(id), blob + s->compile_id);
 	if (read_user(u, u->state, HOTSPOT_BLOB_BYTES, blob))
@@ -456,8 +360,8 @@ static inline int step_leaf_blob(struct unwind *u, const struct hotspot_slot *s,
 		return step_stub(u, s, blob);
 	if (step_push(u, HOTSPOT_COMPILED, blob, id, u->regs.pc))
 		return STEP_END;
-	at = step_leaf(u, u->regs.pc, code_va, complete);
-	return at >= 0 ? step_at(u, (u64)at) : step_by_size(u, s, blob, frame_words);
+	step = step_half(u, code_va, complete, frame_words);
+	return step != STEP_AGAIN ? step : step_by_size(u, s, blob, frame_words);
 }
 
 /* A frame that has called another. */

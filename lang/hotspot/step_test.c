@@ -184,7 +184,7 @@ static void setup_interpreted(void)
 	setup();
 	u.regs.pc = INTERPRETER + 0x200;
 	u.regs.reg[REG_FP] = STACK_VA + 0x80;
-	u.regs.reg[REG_R13] = CONST_VA + 100;
+	u.regs.reg[REG_BYTECODE] = CONST_VA + 100;
 	*word_at(STACK_VA + 0x88) = CODE_VA + 0x2000;
 	*word_at(STACK_VA + 0x80) = 0x5678;
 	*word_at(STACK_VA + 0x78) = STACK_VA + 0xa0;
@@ -210,7 +210,7 @@ TEST(hotspot_takes_the_saved_bytecode_of_a_caller)
 	check_frame(0, HOTSPOT_INTERPRETED, METHOD_VA, CONST_VA + 90);
 	setup_interpreted();
 	slot()->bcp_slot = 7;
-	u.regs.reg[REG_R13] = 5;	/* no bytecode of the method */
+	u.regs.reg[REG_BYTECODE] = 5;	/* no bytecode of the method */
 	EQ(hotspot_step(&u), STEP_CALLER);
 	check_frame(0, HOTSPOT_INTERPRETED, METHOD_VA, CONST_VA + 80);
 }
@@ -221,7 +221,7 @@ TEST(hotspot_walks_a_method_that_has_no_frame_yet)
 		setup_interpreted();
 		u.regs.pc = INTERPRETER + 0x50;
 		u.regs.reg[REG_BX] = METHOD_VA + 64;
-		u.regs.reg[REG_R13] = STACK_VA + 0x20;
+		u.regs.reg[REG_BYTECODE] = STACK_VA + 0x20;
 		if (in_register)
 			u.regs.reg[REG_AX] = INTERPRETER + 0x300;
 		else
@@ -238,7 +238,7 @@ TEST(hotspot_walks_a_method_whose_frame_is_being_made)
 	u.regs.pc = INTERPRETER + 0x90;
 	u.regs.reg[REG_SP] = STACK_VA + 0x80;
 	u.regs.reg[REG_BX] = METHOD_VA + 64;
-	u.regs.reg[REG_R13] = STACK_VA + 0xb0;
+	u.regs.reg[REG_BYTECODE] = STACK_VA + 0xb0;
 	EQ(hotspot_step(&u), STEP_CALLER);
 	check_frame(0, HOTSPOT_INTERPRETED, METHOD_VA + 64, 0);
 	check_caller(CODE_VA + 0x2000, STACK_VA + 0xb0, 0x5678);
