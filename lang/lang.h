@@ -24,9 +24,15 @@ struct unwind;
 
 #define LANG_TEXT_MAX 4096	/* bytes of a name or a path; longer ones are cut */
 
+/* What names may hold more than they do, for those who want it. */
+enum lang_wish {
+	LANG_WISH_SIGNATURES = 1,	/* the types of a method's parameters (Java) */
+};
+
 /* A process that a runtime was found in. */
 struct lang_process {
 	u32 pid;
+	u32 wishes;			/* of enum lang_wish */
 	u64 serial;			/* never that of another program */
 	const struct maps *maps;	/* its executable mappings, sorted */
 	bool is_gone;			/* its memory is no more, and its pid may be another's */

@@ -207,7 +207,7 @@ static inline u64 jvm_symbol(struct jvm *j, const char *text)
 	return va;
 }
 
-/* Pool: 1 leaf, 2 run, 3 Main.java, 4 ()V. A method's ten bytecodes are on the given line and, from 5 on, the next. */
+/* Pool: 1 leaf, 2 run, 3 Main.java, 4 (I[J)V. Its ten bytecodes are on the given line and, from 5 on, the next. */
 static inline u64 jvm_method(struct jvm *j, u64 pool, u32 name, u8 line)
 {
 	u64 method = jvm_take(j, 64), constant = jvm_take(j, 128);
@@ -228,7 +228,7 @@ static inline u64 jvm_method(struct jvm *j, u64 pool, u32 name, u8 line)
 
 static inline void jvm_class(struct jvm *j)
 {
-	const char *const symbols[] = { "leaf", "run", "Main.java", "()V" };
+	const char *const symbols[] = { "leaf", "run", "Main.java", "(I[J)V" };
 	u64 klass = jvm_take(j, 128), pool = jvm_take(j, 64 + 8 * 5);
 
 	jvm_field(j, klass, VM_KLASS_NAME, jvm_symbol(j, "pkg/Main"), 8);

@@ -228,6 +228,17 @@ def check_judge(tap, name, java, mode, seconds):
             tap.note(f"{function}: {a.get(function, 0):.1f} %, judge {b.get(function, 0):.1f} %")
 
 
+def check_signatures(tap, name, java):
+    """Overloaded methods can be told from each other, for those who want it."""
+    command = [os.path.join(java, "bin", "java"), "-cp", FOLDER, "Victim", "chain", "2"]
+    recording = Recording(["--java-signatures"], command, timeout=120).wait()
+    profile = recording.profile()
+    seen = {profile.strings[f.get("nameStrindex", 0)] for f in profile.tables["functionTable"]}
+    wanted = {"Victim.main(java.lang.String[])", "Victim.run(java.lang.String, int, java.lang.String)", "Victim.hot(long)",
+              "Victim.chain()"}
+    tap.check(f"{name}: signatures", wanted <= seen, ", ".join(sorted(wanted - seen)))
+
+
 def run_mode(tap, java, label, mode, options, seconds, threads=1):
     name = f"{label} {mode}{' ' + ' '.join(options) if options else ''}"
     recording, said = record(java, options, mode, seconds, threads)
@@ -267,4 +278,5 @@ def run(tap, version, full):
         if collector in ("Z", "Shenandoah") and int(version) < 17:
             continue
         run_mode(tap, java, label, "garbage", [f"-XX:+Use{collector}GC"], seconds)
+    check_signatures(tap, label, java)
     check_judge(tap, f"{label} chain", java, "chain", seconds)

@@ -211,6 +211,17 @@ TEST(hotspot_names_what_was_inlined)
 	}
 }
 
+TEST(hotspot_names_parameters_for_those_who_want_them)
+{
+	struct attached a;
+
+	setup(&a, 17);
+	a.process.wishes = LANG_WISH_SIGNATURES;
+	check_line(&resolve(&a, HOTSPOT_INTERPRETED, a.jvm.leaf, 0, a.jvm.leaf_bytecode + 4)->lines[0],
+		   "pkg.Main.leaf(int, long[])", 10);
+	done(&a);
+}
+
 TEST(hotspot_names_stubs)
 {
 	const struct window_frame *f;

@@ -56,6 +56,7 @@ int live_start(const struct live_options *options, struct profiling **ret_profil
 			.no_kernel_version_check = !options->version_check,
 			.command_lines = options->command_lines,
 			.langs_off = lang_left_out(options->tracers ? options->tracers : ""),
+			.lang_wishes = options->lang_wishes,
 		},
 		.symbolizer = {
 			.inlines = options->inlines,

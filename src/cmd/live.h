@@ -33,6 +33,7 @@ struct live_options {
 	const char *debuginfod_urls;	/* or NULL */
 	bool version_check;
 	bool command_lines;		/* put them into profiles */
+	u32 lang_wishes;		/* enum lang_wish (lang/lang.h) */
 	u32 interval_ms;		/* of a window; 0: the receiver's own */
 };
 

@@ -33,7 +33,7 @@ struct record_values {
 	s64 frequency;
 	double duration;
 	struct option_numbers pids;
-	bool children, inlines, debuginfod, command_lines, quiet, verbose, version_check;
+	bool children, inlines, debuginfod, command_lines, java_signatures, quiet, verbose, version_check;
 	const char *cgroup, *output, *format, *tracers;
 	int event;
 };
@@ -52,6 +52,8 @@ static const struct option_entry record_options[] = {
 	  "write this format; without it the name of FILE decides, pprof for -" },
 	{ "tracers", 't', OPTION_TEXT, AT(tracers), "LIST", "all", 0, 0, NULL,
 	  "languages whose own functions are shown, or native" },
+	{ "java-signatures", 0, OPTION_SWITCH, AT(java_signatures), NULL, NULL, 0, 0, NULL,
+	  "name Java methods with the types of their parameters" },
 	{ "inline", 0, OPTION_SWITCH, AT(inlines), NULL, "on", 0, 0, NULL, "find inlined functions and line numbers" },
 	{ "debuginfod", 0, OPTION_SWITCH, AT(debuginfod), NULL, NULL, 0, 0, NULL,
 	  "fetch missing debug information; on if $DEBUGINFOD_URLS names servers" },
@@ -235,6 +237,7 @@ static int start(struct record *r, char **command)
 		.debuginfod_urls = debuginfod_urls(v),
 		.version_check = v->version_check,
 		.command_lines = v->command_lines,
+		.lang_wishes = v->java_signatures ? LANG_WISH_SIGNATURES : 0,
 	};
 	_cleanup_(buf_done) struct buf why;
 	int err = 0;

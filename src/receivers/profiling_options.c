@@ -51,6 +51,8 @@ const struct config_field profiling_fields[] = {
 	       .help = "older form of interpreters: all, native, or a list of languages with commas"),
 	OPTION(interpreters, SECTION, .fields = interpreters_fields,
 	       .help = "languages whose own functions are shown: all that are found, unless disabled"),
+	OPTION(java_signatures, BOOL, .offset = AT(java_signatures),
+	       .help = "name Java methods with the types of their parameters"),
 	OPTION(include_env_vars, TEXTS, .offset = AT(include_env_vars), .commas = true,
 	       .help = "variables of processes to put into profiles, as process.environment_variable.NAME"),
 	OPTION(filter_min_process_age, DURATION, .offset = AT(filter_min_process_age_ns), .max = 86400e9,

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "lang/lang.h"
 #include "pipeline/arrivals.h"
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
@@ -199,6 +200,7 @@ static struct profiling_options profiling_options_of(const struct profiling_conf
 			.cpus = *o->pin_cpu_ids ? o->pin_cpu_ids : NULL,
 			.verifier_log_level = (u32)o->bpf_verifier_log_level,
 			.langs_off = profiling_langs_off(o),
+			.lang_wishes = o->java_signatures ? LANG_WISH_SIGNATURES : 0,
 		},
 		.symbolizer = {
 			.inlines = true,

@@ -85,6 +85,7 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 						       .peek = options->peek,
 						       .cache_path = options->cache_path,
 						       .langs = options->langs,
+						       .lang_wishes = options->lang_wishes,
 						       .load_lang = options->load_lang,
 						       .recall = options->recall,
 						       .breathe = options->drain,

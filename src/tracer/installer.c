@@ -88,6 +88,7 @@ int installer_new(const struct installer_options *options, struct installer **re
 		r = runtimes_new(&(struct runtimes_options){ .tables = options->tables,
 							     .peek = options->peek,
 							     .langs = options->langs,
+							     .wishes = options->lang_wishes,
 							     .file = installer_file,
 							     .load = installer_load_lang,
 							     .recall = installer_recall,

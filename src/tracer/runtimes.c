@@ -78,6 +78,7 @@ static struct runtime_set *set_of(struct runtimes *rt, struct process *p)
 		named_init(&p->runtimes->names);
 	}
 	p->runtimes->process = (struct lang_process){ .pid = p->pid, .serial = p->serial, .maps = p->maps,
+						      .wishes = rt->options.wishes,
 						      .is_gone = p->exited_ns != 0, .peek = rt->options.peek,
 						      .recall = rt->options.recall,
 						      .recall_arg = rt->options.arg };

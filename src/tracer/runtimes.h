@@ -40,6 +40,7 @@ struct runtimes_options {
 	struct tables *tables;
 	struct peek *peek;	/* how processes are looked at */
 	u32 langs;		/* bit n: language n is wanted */
+	u32 wishes;		/* enum lang_wish */
 	/* The language that a binary's file holds, or NULL. */
 	const struct lang_file *(*file)(void *arg, u32 binary_id);
 	/* Loads the program of a language, once. */

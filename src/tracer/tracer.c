@@ -123,6 +123,7 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 		.environment = options->environment,
 		.process_age_min_ns = options->process_age_min_ns,
 		.langs = ~options->langs_off,
+		.lang_wishes = options->lang_wishes,
 		.load_lang = on_load_lang,
 		.recall = on_recall,
 	};
