@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 
+import lang_hotspot
 from common import RATE_HZ, VICTIMS, WICK, Recording, Tap, privileged_or_skip
 from runtime_profile import Stacks
 from served import Served
@@ -243,6 +244,20 @@ def case_served(tap, folder):
             victim.wait()
 
 
+def case_java(tap):
+    """JVMs that write over their own structures, one after the other: each falls soon, and not always the same way."""
+    try:
+        java = os.path.join(lang_hotspot.install("jdk", lang_hotspot.VERSION), "bin", "java")
+        lang_hotspot.build()
+    except (OSError, subprocess.CalledProcessError) as error:
+        tap.skip("hostile JVMs", str(error))
+        return
+    options = "-XX:+SuppressFatalErrorMessage -XX:TieredStopAtLevel=1 -Xmx64m"
+    survive(tap, "JVMs that corrupt themselves", [
+        "sh", "-c", f"for seed in 0 1 2 3 4 5 6 7; do timeout -s KILL 5 {java} {options} -cp {lang_hotspot.FOLDER} "
+        "Corrupt $seed 1000 >/dev/null 2>&1; done; true"], "^java$", minimum=300)
+
+
 def main():
     tap = Tap()
     if not privileged_or_skip(tap, "hostile"):
@@ -252,6 +267,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="wick-hostile-") as folder:
         survive(tap, "maps and unmaps", [HOSTILE, "maps", seconds], "^hostile$", minimum=ENOUGH)
         case_lines(tap)
+        case_java(tap)
         survive(
     tap, "truncated while mapped", [
         HOSTILE, "truncate", seconds, os.path.join(

@@ -62,6 +62,9 @@ def build():
     os.makedirs(FOLDER, exist_ok=True)
     subprocess.run(["javac", "-nowarn", "-Xlint:-options", "--release", "8", "-d", FOLDER,
                     os.path.join(SOURCE, "Victim.java")], check=True)
+    # Without --release, which hides sun.misc.Unsafe.
+    subprocess.run(["javac", "-nowarn", "-XDignore.symbol.file", "-Xlint:-options", "-source", "8", "-target", "8", "-d", FOLDER,
+                    os.path.join(SOURCE, "Corrupt.java")], check=True, stderr=subprocess.DEVNULL)
     subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-fno-optimize-sibling-calls", f"-I{include}",
                     f"-I{include}/linux", os.path.join(SOURCE, "victim.c"), "-o",
                     os.path.join(FOLDER, "libvictim.so")], check=True)
