@@ -6,17 +6,23 @@ import os
 import re
 import subprocess
 import tempfile
+import zipfile
 
 from common import BUILD, ROOT, ROOTS, Recording
 from runtime_profile import check_most
 
 VERSION = "17"
+LEAST = 5000            # samples of each victim, in the matrix
+TRIES = 3               # to get so many
+SECONDS_MAX = 120
+FULL_SECONDS = 12
 VERSIONS = ["8", "11", "17", "21", "25"]
 EXACT = 0.99
 SHARE_POINTS = 3
 JUDGE_POINTS = 5
 JUDGE_VERSION = "4.5"
 FOLDER = os.path.join(BUILD, "victims", "java")
+JAR = os.path.join(FOLDER, "victim.jar")  # archives of classes are only made of jars
 SOURCE = os.path.join(ROOT, "test", "victims", "java")
 
 LEAF = r"(>(hot|warm|cold))?$"
@@ -68,6 +74,9 @@ def build():
     subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-fno-optimize-sibling-calls", f"-I{include}",
                     f"-I{include}/linux", os.path.join(SOURCE, "victim.c"), "-o",
                     os.path.join(FOLDER, "libvictim.so")], check=True)
+    with zipfile.ZipFile(JAR, "w") as jar:
+        for name in sorted(n for n in os.listdir(FOLDER) if n.startswith("Victim") and n.endswith(".class")):
+            jar.write(os.path.join(FOLDER, name), name)
 
 
 def marks():
@@ -104,7 +113,7 @@ class Stack:
 
 def record(java, options, mode, seconds, threads=1):
     """(recording, what the victim said): wick runs the victim, from the JVM's first instruction on."""
-    command = [os.path.join(java, "bin", "java"), *options, "-cp", FOLDER, "Victim", mode, str(seconds), str(threads),
+    command = [os.path.join(java, "bin", "java"), *options, "-cp", JAR, "Victim", mode, str(seconds), str(threads),
                os.path.join(FOLDER, "libvictim.so")]
     recording = Recording([], command, timeout=seconds + 120).wait()
     return recording, recording.stdout.decode(errors="replace")
@@ -242,14 +251,20 @@ def check_signatures(tap, name, java):
     tap.check(f"{name}: signatures", wanted <= seen, ", ".join(sorted(wanted - seen)))
 
 
-def run_mode(tap, java, label, mode, options, seconds, threads=1):
-    name = f"{label} {mode}{' ' + ' '.join(options) if options else ''}"
-    recording, said = record(java, options, mode, seconds, threads)
-    if recording.status:
-        tap.check(f"{name}: recorded", False)
-        tap.note(recording.said())
-        return
-    stacks = wanted_stacks(recording.profile(), said)
+def run_mode(tap, java, label, mode, options, seconds, threads=1, least=0):
+    """With at least so many samples: on a busy machine the victim runs for longer."""
+    name = f"{label} {mode}{' ' + os.path.basename(' '.join(options)) if options else ''}"
+    for _ in range(TRIES):
+        recording, said = record(java, options, mode, seconds, threads)
+        if recording.status:
+            tap.check(f"{name}: recorded", False)
+            tap.note(recording.said())
+            return
+        stacks = wanted_stacks(recording.profile(), said)
+        count = sum(s.count for s in stacks)
+        if count >= least:
+            break
+        seconds = min(SECONDS_MAX, int(1.3 * seconds * least / max(1, count)) + 1)
     check_chain(tap, name, mode, stacks)
     if mode in ("virtual", "parked"):
         check_carrier(tap, name, stacks)
@@ -257,6 +272,50 @@ def run_mode(tap, java, label, mode, options, seconds, threads=1):
         check_shares(tap, name, said, stacks)
     if mode == "chain":
         check_lines(tap, name, stacks)
+
+
+def collectors(major):
+    """Options for each of them, and for what changes how objects look."""
+    names = ["Serial", "Parallel", "G1"] + (["Z", "Shenandoah"] if major >= 17 else [])
+    found = [[f"-XX:+Use{name}GC"] for name in names]
+    if major == 21:
+        found.append(["-XX:+UseZGC", "-XX:+ZGenerational"])
+    found += [[*options, "-XX:-UseCompressedClassPointers"] for options in found]
+    if major >= 25:
+        found += [[f"-XX:+Use{name}GC", "-XX:+UseCompactObjectHeaders"] for name in names]
+    return found
+
+
+def archives(java, major, folder):
+    """Options for classes, and what was made of them, from an archive, or without any; the archives are made first."""
+    program = os.path.join(java, "bin", "java")
+    ways = [["-Xshare:off"]]
+    made = []
+    if major >= 17:
+        file = os.path.join(folder, "app.jsa")
+        made.append(([f"-XX:ArchiveClassesAtExit={file}"], [f"-XX:SharedArchiveFile={file}"], file))
+    if major >= 25:
+        file = os.path.join(folder, "app.aot")
+        made.append(([f"-XX:AOTCacheOutput={file}"], [f"-XX:AOTCache={file}", "-XX:AOTMode=on"], file))
+    for make, use, file in made:
+        subprocess.run([program, *make, "-cp", JAR, "Victim", "chain", "1"], capture_output=True, timeout=120, check=True)
+        if not os.path.exists(file):
+            raise OSError(f"{make[0]} has made no archive")
+        ways.append(use)
+    return ways
+
+
+def run_matrix(tap, java, label, version):
+    for options in collectors(int(version)):
+        run_mode(tap, java, label, "garbage", options, FULL_SECONDS, least=LEAST)
+    with tempfile.TemporaryDirectory(prefix="wick-test-") as folder:
+        try:
+            ways = archives(java, int(version), folder)
+        except (OSError, subprocess.SubprocessError) as error:
+            tap.check(f"{label}: archives", False, str(error))
+            return
+        for options in ways:
+            run_mode(tap, java, label, "chain", options, FULL_SECONDS, least=LEAST)
 
 
 def run(tap, version, full):
@@ -267,19 +326,20 @@ def run(tap, version, full):
     except (OSError, subprocess.CalledProcessError) as error:
         tap.skip(label, str(error))
         return
-    seconds = 12 if full else 4
+    seconds, least = (FULL_SECONDS, LEAST) if full else (4, 0)
     for options in ([], ["-Xint"], ["-XX:TieredStopAtLevel=1"]):
-        run_mode(tap, java, label, "chain", options, seconds)
+        run_mode(tap, java, label, "chain", options, seconds, least=least)
     for mode in ("recursion", "exceptions", "lambdas", "interfaces", "natives", "calls", "copies"):
-        run_mode(tap, java, label, mode, [], seconds)
-    run_mode(tap, java, label, "threads", [], seconds, threads=8)
+        run_mode(tap, java, label, mode, [], seconds, least=least)
+    run_mode(tap, java, label, "threads", [], seconds, threads=8, least=least)
     if int(version) >= 21:
-        run_mode(tap, java, label, "virtual", [], seconds, threads=8)
+        run_mode(tap, java, label, "virtual", [], seconds, threads=8, least=least)
         for options in ([], ["-Xint"]):
-            run_mode(tap, java, label, "parked", options, seconds, threads=8)
-    for collector in ("Serial", "Parallel", "G1", "Z", "Shenandoah") if full else ("G1", "Parallel"):
-        if collector in ("Z", "Shenandoah") and int(version) < 17:
-            continue
-        run_mode(tap, java, label, "garbage", [f"-XX:+Use{collector}GC"], seconds)
+            run_mode(tap, java, label, "parked", options, seconds, threads=8, least=least)
+    if full:
+        run_matrix(tap, java, label, version)
+    else:
+        for collector in ("G1", "Parallel"):
+            run_mode(tap, java, label, "garbage", [f"-XX:+Use{collector}GC"], seconds)
     check_signatures(tap, label, java)
     check_judge(tap, f"{label} chain", java, "chain", seconds)
