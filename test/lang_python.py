@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPython 3.8 to 3.14: test/victims/python/victim.py against what its source says of its stacks, and against py-spy.
+"""CPython 3.8 to 3.15: test/victims/python/victim.py against what its source says of its stacks, and against py-spy.
 
 A Python runs in a root of its own (test/runtimes/install.sh), as in a container.
 """
@@ -15,7 +15,7 @@ KIND = "cpython"
 VICTIM = os.path.join(ROOT, "test", "victims", "python", "victim.py")
 INSTALL = os.path.join(ROOT, "test", "runtimes", "install.sh")
 VERSION = "3.13"
-VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
+VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
 PYSPY = "0.4.3"
 
 # What a stack of each scenario is below main(): "a > b" a calls b, "a * b" by way of C code, "a ? b" by way of C code

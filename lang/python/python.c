@@ -75,6 +75,8 @@ static int attach(const struct lang_process *process, const struct lang_file *fi
 	int r;
 
 	memcpy(&facts, file->facts, sizeof(facts));
+	if (!facts.layout.layout_version)
+		return -EOPNOTSUPP;	/* newer than all we know, and not like them */
 	runtime_va = facts.runtime_ea + place->bias;
 	r = python_thread_find(process, &facts.layout, runtime_va, REG_RA == 30 ? EM_AARCH64 : EM_X86_64, &words);
 	if (r < 0)

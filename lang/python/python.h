@@ -25,8 +25,9 @@ enum python_frames {
 struct python_slot {
 	u64 frames;		/* enum python_frames */
 	u64 self;		/* pthread_self(), from the thread pointer on */
-	/* The thread's state: at a thread-specific value of libc, from the thread pointer on. */
+	/* The thread's state: at a thread-specific value of libc, or at a variable, from the thread pointer on. */
 	u64 tsd;
+	u64 tsd_other;		/* if there is none: another variable, or 0; one of the two is set in all threads */
 	u64 tsd_block;		/* 1: there is the address of a block, which holds the value at tsd_in_block */
 	u64 tsd_in_block;
 	u64 current_va;		/* -3.11: the state of the thread that holds the lock; 0: none */

@@ -167,7 +167,9 @@ static int recognise(const struct exe *exe, struct lang_file *ret_file)
 		(void)symtab_find(exe, SHT_SYMTAB, wanted, WANTED_COUNT);
 	if (!wanted[RUNTIME].found || !wanted[LOOP].found)
 		return -ENODATA;
-	if (find_layout(exe, wanted, &facts.layout) < 0)
+	r = find_layout(exe, wanted, &facts.layout);
+	/* A newer version that cannot be read: attach() says so. */
+	if (r < 0 && r != -EPROTONOSUPPORT)
 		return -ENODATA;
 	r = mark_loop(exe, &wanted[LOOP], ret_file);
 	if (r < 0)

@@ -8,7 +8,7 @@
 #include "lang/python/python.h"
 
 #define COOKIE "xdebugpy"
-#define OFFSETS_WORDS 81	/* of 3.14 that are read */
+#define OFFSETS_WORDS 93	/* of 3.15 that are read; all versions have more */
 #define OFFSET_MAX (1u << 20)	/* PyInterpreterState is the largest: 226 KB in 3.14 */
 #define SMALL_MAX 512		/* frames, code objects, texts */
 #define ARM64_MUTEX_MORE 8	/* bytes of a pthread_mutex_t; the lock that is in _PyRuntime has two */
@@ -89,6 +89,35 @@ static bool is_sane(const struct python_layout *l)
 	       l->code_start && l->thread_id && l->text_ascii && l->bytes_data;
 }
 
+/* What has been so since the words came, in every build: do they lie where we look for them? */
+static bool is_familiar(const struct python_layout *l)
+{
+	return l->frame_code == 0 && l->frame_previous == 8 && l->code_name == l->code_file + 8 &&
+	       l->code_qualname == l->code_file + 16 && l->code_lines == l->code_file + 24 &&
+	       l->thread_interpreter == l->thread_next + 8 && (l->object_type == 8 || l->object_type == 24) &&
+	       l->bytes_size == l->object_type + 8 && l->bytes_data == l->object_type + 24 &&
+	       l->text_length == l->object_type + 8 && l->text_state == l->object_type + 24 &&
+	       l->text_ascii == l->text_state + 8 && l->text_other == l->text_ascii + 16;
+}
+
+static void take_words(const u64 *words, struct python_layout *l)
+{
+#define X(name, word13, word14, word15)                                 \
+	l->name = words[l->layout_version == PYTHON_VERSION(13) ? word13 : \
+			l->layout_version == PYTHON_VERSION(14) ? word14 : word15];
+	PYTHON_OFFSETS(X)
+#undef X
+	l->current = 0;
+	l->cframe_frame = 0;
+	l->cframe_previous = 0;
+	if (l->layout_version == PYTHON_VERSION(13)) {
+		l->frame_copy = 0;
+		l->code_copies = 0;
+	}
+	/* A text that is not ASCII has the header of PyCompactUnicodeObject; the size told is that and a pointer. */
+	l->text_other -= 8;
+}
+
 int python_layout_read(const u8 *runtime, size_t bytes, struct python_layout *ret_layout)
 {
 	struct python_layout l = { .frames = PYTHON_SHIMS };
@@ -102,18 +131,9 @@ int python_layout_read(const u8 *runtime, size_t bytes, struct python_layout *re
 		return -EBADMSG;
 	l.layout_version = l.version > PYTHON_NEWEST ? PYTHON_NEWEST : l.version;
 	l.free_threaded = words[2] & 1;
-#define X(name, word13, word14) l.name = l.layout_version == PYTHON_VERSION(13) ? words[word13] : words[word14];
-	PYTHON_OFFSETS(X)
-#undef X
-	l.current = 0;
-	l.cframe_frame = 0;
-	l.cframe_previous = 0;
-	if (l.layout_version == PYTHON_VERSION(13)) {
-		l.frame_copy = 0;
-		l.code_copies = 0;
-	}
-	/* A text that is not ASCII has the header of PyCompactUnicodeObject; the size told is that and a pointer. */
-	l.text_other -= 8;
+	take_words(words, &l);
+	if (l.version > PYTHON_NEWEST && (!is_sane(&l) || !is_familiar(&l)))
+		return -EPROTONOSUPPORT;
 	if (!is_sane(&l))
 		return -EBADMSG;
 	*ret_layout = l;

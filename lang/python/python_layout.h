@@ -16,46 +16,46 @@
 
 #define PYTHON_VERSION(minor) (3u << 8 | (minor))
 #define PYTHON_OLDEST PYTHON_VERSION(8)
-#define PYTHON_NEWEST PYTHON_VERSION(14)
+#define PYTHON_NEWEST PYTHON_VERSION(15)
 
-/* X(name, word in the debug offsets of 3.13, of 3.14; 0: not there) */
+/* X(name, word in the debug offsets of 3.13, of 3.14, of 3.15; 0: not there) */
 #define PYTHON_OFFSETS(X)           \
-	X(interpreters, 5, 5)       /* in _PyRuntime: the first interpreter */ \
-	X(interpreter_next, 8, 8)   \
-	X(threads, 9, 9)            /* in an interpreter: its first thread */ \
-	X(thread_next, 21, 24)      \
-	X(thread_interpreter, 22, 25) \
-	X(thread_id, 24, 27)        \
-	X(top, 23, 26)              /* in a thread: its innermost frame, or _PyCFrame */ \
-	X(current, 0, 0)            /* in _PyRuntime: the thread that holds the lock */ \
-	X(cframe_frame, 0, 0)       \
-	X(cframe_previous, 0, 0)    \
-	X(frame_previous, 29, 32)   \
-	X(frame_code, 30, 33)       \
-	X(frame_instruction, 31, 34) \
-	X(frame_owner, 33, 36)      \
-	X(frame_copy, 0, 38)        \
-	X(code_file, 35, 40)        \
-	X(code_name, 36, 41)        \
-	X(code_qualname, 37, 42)    \
-	X(code_lines, 38, 43)       \
-	X(code_line, 39, 44)        \
-	X(code_start, 43, 48)       \
-	X(code_copies, 0, 49)       \
-	X(object_type, 45, 51)      \
-	X(bytes_size, 65, 75)       \
-	X(bytes_data, 66, 76)       \
-	X(text_state, 68, 78)       \
-	X(text_length, 69, 79)      \
-	X(text_ascii, 70, 80)       /* size of an ASCII text's header: its characters follow */ \
-	X(text_other, 67, 77)       /* ... of another's, and 8 */
+	X(interpreters, 5, 5, 5)       /* in _PyRuntime: the first interpreter */ \
+	X(interpreter_next, 8, 8, 8)   \
+	X(threads, 9, 9, 9)            /* in an interpreter: its first thread */ \
+	X(thread_next, 21, 24, 24)      \
+	X(thread_interpreter, 22, 25, 25) \
+	X(thread_id, 24, 27, 30)        \
+	X(top, 23, 26, 26)              /* in a thread: its innermost frame, or _PyCFrame */ \
+	X(current, 0, 0, 0)            /* in _PyRuntime: the thread that holds the lock */ \
+	X(cframe_frame, 0, 0, 0)       \
+	X(cframe_previous, 0, 0, 0)    \
+	X(frame_previous, 29, 32, 40)   \
+	X(frame_code, 30, 33, 41)       \
+	X(frame_instruction, 31, 34, 42) \
+	X(frame_owner, 33, 36, 44)      \
+	X(frame_copy, 0, 38, 46)        \
+	X(code_file, 35, 40, 48)        \
+	X(code_name, 36, 41, 49)        \
+	X(code_qualname, 37, 42, 50)    \
+	X(code_lines, 38, 43, 51)       \
+	X(code_line, 39, 44, 52)        \
+	X(code_start, 43, 48, 56)       \
+	X(code_copies, 0, 49, 57)       \
+	X(object_type, 45, 51, 59)      \
+	X(bytes_size, 65, 75, 87)       \
+	X(bytes_data, 66, 76, 88)       \
+	X(text_state, 68, 78, 90)       \
+	X(text_length, 69, 79, 91)      \
+	X(text_ascii, 70, 80, 92)       /* size of an ASCII text's header: its characters follow */ \
+	X(text_other, 67, 77, 89)       /* ... of another's, and 8 */
 
 struct python_layout {
 	u64 version;		/* PYTHON_VERSION() of the file */
 	u64 layout_version;	/* ... whose layout this is: another, if we know none of the file's */
 	u64 frames;		/* enum python_frames */
 	u64 free_threaded;
-#define X(name, word13, word14) u64 name;
+#define X(name, word13, word14, word15) u64 name;
 	PYTHON_OFFSETS(X)
 #undef X
 };
@@ -69,7 +69,10 @@ int python_layout_known(u32 version, u32 machine, struct python_layout *ret_layo
 /* True if the bytes at _PyRuntime begin with debug offsets. */
 bool python_layout_speaks(const u8 *runtime, size_t bytes);
 
-/* As they say. -EBADMSG if that cannot be: an offset lies outside of what it is in. */
+/*
+ * As they say. -EBADMSG if that cannot be: an offset lies outside of what it is in. -EPROTONOSUPPORT if the version is
+ * newer than those we know, and its words are not where those of the newest are.
+ */
 int python_layout_read(const u8 *runtime, size_t bytes, struct python_layout *ret_layout);
 
 #endif

@@ -7,7 +7,10 @@
 #include "lang/python/python.h"
 #include "test.h"
 
-/* The debug offsets of two builds, word by word from the version on: Debian's 3.13.5 and 3.14.10. */
+/*
+ * The debug offsets of four builds, word by word from the version on: Debian's 3.13.5, 3.14.10 and 3.15.2, and a
+ * free-threaded 3.14.7.
+ */
 static const u32 offsets_3_13[] = {
 	0x30d05f0, 0, 283376, 608, 632, 194976, 7272, 7264, 7344, 7400, 7656, 7640, 7648, 16, 7752, 0, 7768,
 	7760, 304, 0, 8, 16, 72, 152, 160, 232, 32, 80, 8, 0, 56, 72, 70, 208, 112, 120, 128, 136, 68, 52, 96,
@@ -21,6 +24,20 @@ static const u32 offsets_3_14[] = {
 	32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32, 16, 40, 264, 192,
 };
 
+static const u32 offsets_3_15[] = {
+	0x30f02f0, 0, 346568, 912, 936, 226240, 7272, 7264, 7336, 7352, 7400, 7592, 7576, 7584, 16, 7736, 0,
+	7752, 7744, 7944, 0, 888, 0, 8, 16, 72, 80, 88, 96, 176, 184, 256, 32, 36, 40, 136, 288, 0, 88, 8, 0,
+	56, 80, 74, 64, 0, 216, 112, 120, 128, 136, 68, 52, 96, 104, 208, 0, 16, 8, 424, 24, 88, 168, 32, 288,
+	944, 888, 40, 32, 16, 40, 24, 16, 200, 24, 40, 32, 48, 32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32,
+	16, 40, 56,
+};
+static const u32 offsets_3_14t[] = {
+	0x30e07f0, 1, 362368, 784, 808, 246720, 7280, 7272, 7344, 7360, 7408, 7712, 7696, 7704, 16, 7808, 0,
+	7832, 7824, 8024, 17628, 832, 0, 8, 16, 72, 152, 160, 232, 32, 88, 8, 0, 56, 80, 78, 64, 72, 240, 128,
+	136, 144, 152, 84, 68, 112, 120, 232, 224, 32, 24, 432, 40, 104, 184, 56, 48, 32, 56, 40, 32, 216, 40,
+	56, 48, 64, 48, 56, 40, 32, 48, 32, 40, 56, 32, 48, 80, 48, 32, 56, 288,
+};
+
 static u64 words[96];
 
 static const u8 *runtime(const u32 *offsets, u32 count)
@@ -32,7 +49,8 @@ static const u8 *runtime(const u32 *offsets, u32 count)
 	return (const u8 *)words;
 }
 
-#define RUNTIME(offsets) runtime(offsets, sizeof(offsets) / sizeof((offsets)[0])), sizeof(words)
+#define COUNT(offsets) (sizeof(offsets) / sizeof((offsets)[0]))
+#define RUNTIME(offsets) runtime(offsets, COUNT(offsets)), sizeof(words)
 
 TEST(python_layout_takes_3_13_at_its_word)
 {
@@ -75,15 +93,64 @@ TEST(python_layout_takes_3_14_at_its_word)
 	EQ(l.free_threaded, 0);
 }
 
+TEST(python_layout_takes_3_15_at_its_word)
+{
+	struct python_layout l;
+
+	EQ(python_layout_read(RUNTIME(offsets_3_15), &l), 0);
+	EQ(l.version, PYTHON_VERSION(15));
+	EQ(l.layout_version, PYTHON_VERSION(15));
+	EQ(l.threads, 7336);
+	EQ(l.thread_id, 176);
+	EQ(l.top, 72);
+	EQ(l.frame_owner, 74);
+	EQ(l.code_line, 68);
+	EQ(l.code_start, 208);
+	EQ(l.bytes_data, 32);
+	EQ(l.text_other, 56);
+}
+
+TEST(python_layout_knows_free_threaded_builds)
+{
+	struct python_layout l;
+
+	EQ(python_layout_read(RUNTIME(offsets_3_14t), &l), 0);
+	EQ(l.free_threaded, 1);
+	EQ(l.object_type, 24);
+	EQ(l.frame_owner, 78);
+	EQ(l.frame_copy, 72);
+	OK(l.code_copies > l.code_lines && l.code_start > l.code_copies);
+	EQ(l.bytes_data, 48);
+	EQ(l.text_state, 48);
+	EQ(l.text_ascii, 56);
+	EQ(l.text_other, 72);
+}
+
 TEST(python_layout_reads_a_newer_version_by_the_newest_known)
 {
 	struct python_layout l;
 
-	(void)runtime(offsets_3_14, sizeof(offsets_3_14) / sizeof(offsets_3_14[0]));
-	words[1] = 0x30f00f0;
+	(void)runtime(offsets_3_15, COUNT(offsets_3_15));
+	words[1] = 0x31000f0;
 	EQ(python_layout_read((const u8 *)words, sizeof(words), &l), 0);
-	EQ(l.version, PYTHON_VERSION(15));
+	EQ(l.version, PYTHON_VERSION(16));
 	EQ(l.layout_version, PYTHON_NEWEST);
+}
+
+/* 3.15 put words between those of 3.14, and the next will do so again: then nothing is to be read by them. */
+TEST(python_layout_refuses_a_newer_version_whose_words_have_moved)
+{
+	struct python_layout l;
+
+	for (u32 at = 24; at < 92; at++) {
+		(void)runtime(offsets_3_15, COUNT(offsets_3_15));
+		memmove(words + at + 1, words + at, (95 - at) * sizeof(u64));
+		words[1] = 0x31000f0;
+		EQ(python_layout_read((const u8 *)words, sizeof(words), &l), -EPROTONOSUPPORT);
+	}
+	(void)runtime(offsets_3_14, COUNT(offsets_3_14));
+	words[1] = 0x31000f0;
+	EQ(python_layout_read((const u8 *)words, sizeof(words), &l), -EPROTONOSUPPORT);
 }
 
 TEST(python_layout_refuses_offsets_that_cannot_be)
@@ -91,7 +158,7 @@ TEST(python_layout_refuses_offsets_that_cannot_be)
 	struct python_layout l;
 
 	for (u32 i = 1; i < 81; i++) {
-		(void)runtime(offsets_3_14, sizeof(offsets_3_14) / sizeof(offsets_3_14[0]));
+		(void)runtime(offsets_3_14, COUNT(offsets_3_14));
 		words[i] = ~0ull;
 		/* Whatever is used must be checked; the kernel half reads by it. */
 		if (python_layout_read((const u8 *)words, sizeof(words), &l) == 0)

@@ -100,22 +100,31 @@ static inline int python_load(struct unwind *u, struct python_state *st, u64 va)
 	return read_user(u, &u->words[PYTHON_ROOM], block, va);
 }
 
+/* The thread's state by what holds its address: it must be of this thread. Else 0. */
+static inline u64 python_thread_at(struct unwind *u, const struct python_slot *slot, u64 va, u64 self)
+{
+	u64 thread = 0, id = 0;
+
+	if (python_read(u, va, &thread) || !thread || python_read(u, thread + slot->thread_id, &id) || id != self)
+		return 0;
+	return thread;
+}
+
 /* The state of this thread, or 0. That of the lock's holder goes first: it may be that of a subinterpreter. */
 static inline u64 python_thread(struct unwind *u, const struct python_slot *slot)
 {
-	u64 tp = walk_thread_pointer(), self = tp + slot->self, at = tp + slot->tsd, thread = 0, id = 0;
+	u64 tp = walk_thread_pointer(), self = tp + slot->self, at = tp + slot->tsd, thread;
 
-	if (slot->current_va && !python_read(u, slot->current_va, &thread) && thread &&
-	    !python_read(u, thread + slot->thread_id, &id) && id == self)
+	thread = slot->current_va ? python_thread_at(u, slot, slot->current_va, self) : 0;
+	if (thread)
 		return thread;
 	if (slot->tsd_block) {
 		if (python_read(u, at, &at) || !at)
 			return 0;
 		at += slot->tsd_in_block;
 	}
-	if (python_read(u, at, &thread) || !thread || python_read(u, thread + slot->thread_id, &id) || id != self)
-		return 0;
-	return thread;
+	thread = python_thread_at(u, slot, at, self);
+	return thread || !slot->tsd_other ? thread : python_thread_at(u, slot, tp + slot->tsd_other, self);
 }
 
 static inline int python_start(struct unwind *u, const struct python_slot *slot, struct python_state *st)
@@ -210,7 +219,7 @@ static inline int python_leave(struct unwind *u, const struct python_slot *slot,
 static inline u64 python_instruction(struct unwind *u, const struct python_slot *slot, struct python_state *st,
 				     u64 code)
 {
-	u64 start = code + slot->code_start, at = python_word(u, st->frame, slot->frame_instruction), copy;
+	u64 start = code + slot->code_start, at = python_word(u, st->frame, slot->frame_instruction), copy, count;
 
 	if (slot->frames == PYTHON_OBJECTS) {
 		at = python_half(u, st->frame, slot->frame_instruction);
@@ -219,7 +228,8 @@ static inline u64 python_instruction(struct unwind *u, const struct python_slot 
 	}
 	if (slot->copies) {
 		copy = python_half(u, st->frame, slot->frame_copy);
-		if (python_read(u, code + slot->copies, &start) || copy > PYTHON_INSTRUCTION_MASK ||
+		/* How many there are, then where each is. */
+		if (python_read(u, code + slot->copies, &start) || python_read(u, start, &count) || copy >= count ||
 		    python_read(u, start + 8 + copy * 8, &start))
 			return PYTHON_INSTRUCTION_NONE;
 	}

@@ -364,6 +364,44 @@ TEST(python_step_knows_a_thread_that_lies_before_its_pointer)
 	STREQ(walked(), "12c3cc");
 }
 
+TEST(python_step_looks_at_a_second_variable_of_the_thread)
+{
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	put(THREAD_POINTER + 0x20, 0);
+	put(THREAD_POINTER - 0x10, THREAD_VA);
+	slot->tsd_other = -0x10ull;
+	STREQ(walked(), "12c3cc");
+}
+
+/* Free-threaded: the instructions that run are a thread's own copy. */
+TEST(python_step_counts_instructions_in_the_copy_of_the_thread)
+{
+	u64 copies = MEMORY_VA + 0x800, copy = MEMORY_VA + 0x900;
+
+	setup(PYTHON_SHIMS);
+	put_run(MEMORY_VA + 0xc00, 0x60, 1);
+	slot->copies = 0x30;
+	slot->frame_copy = 64;
+	put(CODE_OF(1) + 0x30, copies);
+	put(copies, 3);
+	put(copies + 8 + 2 * 8, copy);
+	put(MEMORY_VA + 0xc00 + 56, copy + 2);
+	put(MEMORY_VA + 0xc00 + 64, 2);
+	STREQ(walked(), "1c");
+	/* One that there is not: the line is that of the function. */
+	setup(PYTHON_SHIMS);
+	put_run(MEMORY_VA + 0xc00, 0x60, 1);
+	slot->copies = 0x30;
+	slot->frame_copy = 64;
+	put(CODE_OF(1) + 0x30, copies);
+	put(copies, 3);
+	put(MEMORY_VA + 0xc00 + 64, 3);
+	while (!native_step(&u))
+		;
+	EQ(u.words[0] >> PYTHON_COOKIE_BITS & PYTHON_INSTRUCTION_MASK, PYTHON_INSTRUCTION_NONE);
+}
+
 TEST(python_step_leaves_threads_without_python_native)
 {
 	setup(PYTHON_SHIMS);

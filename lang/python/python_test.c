@@ -208,6 +208,38 @@ TEST(python_thread_is_found_before_the_thread_pointer_of_arm64)
 	EQ(slot.tsd_in_block, 72);
 }
 
+TEST(python_thread_is_found_among_the_variables_of_3_15)
+{
+	struct python_layout l = layout_of(12);
+	struct lang_process process = self();
+	struct python_slot slot = { 0 };
+	u64 *self_made = pthread_made + 128;
+
+	l.version = PYTHON_VERSION(15);
+	make_threads(&l);
+	self_made[0] = (u64)self_made;
+	put(thread[1], l.thread_id, (u64)self_made);
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), -EAGAIN);
+	self_made[-65] = (u64)thread[1];
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), -EAGAIN);
+	self_made[-5] = (u64)thread[1];
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), 0);
+	EQ(slot.tsd, -40ull);
+	EQ(slot.tsd_other, 0);
+	self_made[-3] = (u64)thread[1];
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), 0);
+	EQ(slot.tsd, -24ull);
+	EQ(slot.tsd_other, -40ull);
+	/* arm64: two words behind the thread pointer. */
+	make_threads(&l);
+	make_glibc(EM_AARCH64, 3);
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_AARCH64, &slot), -EAGAIN);
+	pthread_made[ARM64_BYTES / 8 + 4] = (u64)thread[1];
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_AARCH64, &slot), 0);
+	EQ(slot.tsd, 32);
+	EQ(slot.self, 0 - (u64)ARM64_BYTES);
+}
+
 TEST(python_thread_does_not_follow_a_list_for_ever)
 {
 	struct python_layout l = layout_of(12);
@@ -248,9 +280,20 @@ TEST(python_attach_fills_the_slot)
 	EQ(words.code_line, 4);
 	EQ(words.code_file, 48);
 	python_ops.detach(state);
-	/* A version that is not known is taken up, and told of. */
-	EQ(attach(PYTHON_VERSION(15), &slot, &state), 1);
+}
+
+TEST(python_attach_tells_of_versions_that_are_not_known)
+{
+	struct lang_process process = self();
+	struct runtime_slot slot = { 0 };
+	struct lang_place place = { 0 };
+	static struct lang_file file;
+	void *state = NULL;
+
+	/* One that is read as the nearest, and one that is like none of them. */
+	EQ(attach(PYTHON_VERSION(13), &slot, &state), 1);
 	python_ops.detach(state);
+	EQ(python_ops.attach(&process, &file, &place, &slot, &state), -EOPNOTSUPP);
 }
 
 TEST(python_attach_survives_each_failed_allocation)

@@ -40,6 +40,14 @@ static const struct libc arm64 = { .glibc_first = 0x110, .musl_values = 0x70, .i
 #define STATIC_TLS_MAX (64u << 10)
 #define MUSL_BYTES 200
 
+/*
+ * From 3.15 on variables of each thread hold it: one as long as the thread has a state, another while it has the lock.
+ * They are among the first that the program and its libraries have of them: x86-64 has these up to the thread pointer,
+ * arm64 two words behind it.
+ */
+#define VARIABLES 64
+#define ARM64_VARIABLES 16
+
 /* The index of a word, or -1. */
 static int find_word(const struct lang_process *process, u64 va, u32 count, u64 wanted)
 {
@@ -121,9 +129,37 @@ static bool find_value(const struct lang_process *process, const struct libc *li
 	return behind || !libc->is_below;
 }
 
+/* Is it where variables of the thread are its state? One, or two of them. */
+static bool find_variable(const struct lang_process *process, const struct libc *libc, u64 id, u64 thread,
+			  struct python_slot *slot)
+{
+	u64 words[VARIABLES], behind = 0, from = libc->is_below ? ARM64_VARIABLES : 0 - sizeof(words);
+	u32 found = 0;
+
+	if (!id || id % 8)
+		return false;
+	if (libc->is_below)
+		behind = lang_read_word(process, id) == id ? MUSL_BYTES : find_pointer(process, id);
+	else if (lang_read_word(process, id) != id)
+		return false;
+	if ((libc->is_below && !behind) || lang_read(process, id + behind + from, words, sizeof(words)) < 0)
+		return false;
+	for (u32 i = 0; i < VARIABLES && found < 2; i++) {
+		if (words[i] != thread)
+			continue;
+		slot->tsd_other = found ? slot->tsd : 0;
+		slot->tsd = from + 8ull * i;
+		found++;
+	}
+	slot->self = 0 - behind;
+	return found;
+}
+
 int python_thread_find(const struct lang_process *process, const struct python_layout *layout, u64 runtime_va,
 		       u32 machine, struct python_slot *slot)
 {
+	bool (*find)(const struct lang_process *, const struct libc *, u64, u64, struct python_slot *) =
+		layout->version < PYTHON_VERSION(15) ? find_value : find_variable;
 	const struct libc *libc = machine == EM_AARCH64 ? &arm64 : &x86_64;
 	u64 interpreter = lang_read_word(process, runtime_va + layout->interpreters);
 
@@ -135,7 +171,7 @@ int python_thread_find(const struct lang_process *process, const struct python_l
 
 			if (lang_read_word(process, thread + layout->thread_interpreter) != interpreter)
 				break;
-			if (find_value(process, libc, id, thread, slot))
+			if (find(process, libc, id, thread, slot))
 				return 0;
 			thread = lang_read_word(process, thread + layout->thread_next);
 		}

@@ -83,8 +83,9 @@ python_modules() {
 	version=$1 into=$2
 	shift 2
 	timeout 300 "$(pip_home)/bin/pip" install -q --disable-pip-version-check --no-deps --only-binary=:all: \
-		--platform manylinux_2_28_x86_64 --platform manylinux_2_24_x86_64 --platform manylinux_2_17_x86_64 \
-		--platform manylinux2014_x86_64 --python-version "$version" --target "$into" "$@"
+		--ignore-requires-python --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 \
+		--platform manylinux_2_24_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
+		--python-version "$version" --target "$into" "$@"
 }
 
 pip_home() {
@@ -102,13 +103,14 @@ python_into() {
 	3.11) package_root bookworm python3.11 ;;
 	3.12) package_root noble python3.12 ;;
 	3.13) package_root trixie python3.13 ;;
-	3.14) package_root sid python3.14 ;;
+	3.14 | 3.15) package_root sid "python$1" ;;
 	*) die "no package of Python $1 is known" ;;
 	esac
 	case $1 in
 	3.8) python_modules "$1" "$dir/modules" numpy==1.24.4 greenlet==3.1.1 ;;
 	3.9) python_modules "$1" "$dir/modules" numpy==2.0.2 greenlet==3.2.4 ;;
 	3.14) python_modules "$1" "$dir/modules" numpy==2.3.4 greenlet==3.2.4 ;;
+	3.15) python_modules "$1" "$dir/modules" numpy==2.5.4 greenlet==3.5.6 ;;
 	*) python_modules "$1" "$dir/modules" numpy==2.2.6 greenlet==3.2.4 ;;
 	esac
 }
@@ -117,6 +119,7 @@ gevent_into() {
 	case $1 in
 	3.8) python_modules "$1" "$dir" gevent==24.2.1 zope.interface==7.2 zope.event==5.0 ;;
 	3.9) python_modules "$1" "$dir" gevent==25.9.1 zope.interface==8.0.1 zope.event==5.1.1 ;;
+	3.15) python_modules "$1" "$dir" gevent==26.9.0 zope.interface==8.7 zope.event==6.2 ;;
 	*) python_modules "$1" "$dir" gevent==25.9.1 zope.interface==8.1.1 zope.event==5.1.1 ;;
 	esac
 }
