@@ -26,6 +26,8 @@ TRIPLE  ?= $(shell uname -m)-linux-gnu
 ARCH    := $(patsubst x86_64%,x86,$(patsubst aarch64%,arm64,$(TRIPLE)))
 VERSION := $(shell cat VERSION)
 COMMA   := ,
+# All CPUs build, unless it was said how many.
+JOBS     = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 CFLAGS   ?= -O2 -g
 CFLAGS   += -std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter -Wshadow -Wstrict-prototypes -Wmissing-prototypes
@@ -109,7 +111,8 @@ $(O)/%_fuzz.o: CFLAGS += -Wno-missing-prototypes
 fuzz: fuzz-build
 	$(Q)tools/fuzz.sh $(O)/fuzz $(SECONDS) $(FUZZ)
 
-check: lint $(O)/unit $(O)/wick
+check: lint
+	$(Q)$(MAKE) $(JOBS) $(O)/unit $(O)/wick
 	$(Q)$(O)/unit >$(O)/unit.log || { grep -v '^ok' $(O)/unit.log; exit 1; }
 	$(Q)tail -n 1 $(O)/unit.log
 	$(Q)$(O)/wick --version
@@ -138,7 +141,7 @@ deps:
 	$(Q)tools/deps.sh build
 
 run: deps
-	$(Q)$(MAKE) all
+	$(Q)$(MAKE) $(JOBS) all
 	$(Q)tools/run.sh $(O)/wick
 
 test:
