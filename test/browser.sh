@@ -22,7 +22,7 @@ CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v goog
 export CHROMIUM
 if [ ! -d "$PLAYWRIGHT/node_modules/playwright-core" ]; then
 	mkdir -p "$PLAYWRIGHT"
-	(cd "$PLAYWRIGHT" && npm install --no-audit --no-fund "playwright-core@$version") >"$logs/npm.log" 2>&1 || {
+	(cd "$PLAYWRIGHT" && timeout 300 npm install --no-audit --no-fund "playwright-core@$version") >"$logs/npm.log" 2>&1 || {
 		rm -rf "$PLAYWRIGHT"
 		echo 'ok - page # SKIP playwright-core cannot be installed'
 		exit 0
@@ -31,7 +31,7 @@ fi
 axe=axe-core-4.14.0
 if [ ! -f "$cache/$axe/node_modules/axe-core/axe.min.js" ]; then
 	mkdir -p "$cache/$axe"
-	(cd "$cache/$axe" && npm install --no-audit --no-fund "axe-core@${axe#axe-core-}") >>"$logs/npm.log" 2>&1 || rm -rf "${cache:?}/$axe"
+	(cd "$cache/$axe" && timeout 300 npm install --no-audit --no-fund "axe-core@${axe#axe-core-}") >>"$logs/npm.log" 2>&1 || rm -rf "${cache:?}/$axe"
 fi
 [ -f "$cache/$axe/node_modules/axe-core/axe.min.js" ] && export AXE="$cache/$axe/node_modules/axe-core/axe.min.js"
 

@@ -90,7 +90,7 @@ attempt() {
 	} 2>>"$state/$name.cpu"
 	status=$?
 	seconds=$((SECONDS - started))
-	end_left "WICK_TEST_STEP=$run-$name" | tee -a "$log" | sed "s/^# /$name: /" >>"$state/left"
+	end_left "WICK_TEST_STEP=$run-$name" | tee -a "$log" | sed "s/^# left running: /$name: /" >>"$state/left"
 	return $status
 }
 
