@@ -136,7 +136,7 @@ int lang_recall(const struct lang_process *process, u32 lang, u64 id_0, u64 id_1
 {
 	struct kept_key key = { .pid = process->pid, .lang = lang, .id = { id_0, id_1 } };
 
-	return process->recall ? process->recall(process->recall_arg, &key, ret_kept) : -ENOENT;
+	return process->recall ? process->recall(process->arg, &key, ret_kept) : -ENOENT;
 }
 
 int lang_read(const struct lang_process *process, u64 va, void *to, size_t bytes)

@@ -20,6 +20,7 @@ struct lang_names;
 struct maps;
 struct peek;
 struct rows;
+struct source_map;
 struct unwind;
 
 #define LANG_TEXT_MAX 4096	/* bytes of a name or a path; longer ones are cut */
@@ -27,6 +28,13 @@ struct unwind;
 /* What names may hold more than they do, for those who want it. */
 enum lang_wish {
 	LANG_WISH_SIGNATURES = 1,	/* the types of a method's parameters (Java) */
+};
+
+/* A script that a process runs. */
+struct lang_script {
+	u32 id;				/* of one process, never another's */
+	const char *path;		/* as the process names it */
+	const char *url;		/* of its source map, relative to it, or data:; NULL: what is known? */
 };
 
 /* A process that a runtime was found in. */
@@ -40,7 +48,10 @@ struct lang_process {
 	const struct kept_objects *kept;	/* if not NULL, memory is read from these copies instead */
 	/* Finds what the language's program has kept: 0, or -ENOENT. NULL: nothing is. */
 	int (*recall)(void *arg, const struct kept_key *key, struct kept_objects *ret_kept);
-	void *recall_arg;
+	/* The source map of a script: 0, -ENODATA, or -ENOENT (tracer/source_maps.h). NULL: none are looked for. */
+	int (*source_map)(void *arg, const struct lang_process *process, const struct lang_script *script,
+			  const struct source_map **ret_map);
+	void *arg;			/* of both */
 };
 
 /* Where in the process the runtime's file is. */

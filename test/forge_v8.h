@@ -47,6 +47,7 @@ static const s32 v8_numbers[V8_NUMBER_COUNT] = {
 	[V8_TYPE_SCOPE] = 261, [V8_TYPE_BYTECODE] = 191, [V8_TYPE_BYTES] = 190, [V8_TYPE_ARRAY] = 175,
 	[V8_TYPE_WEAK_ARRAY] = 240, [V8_TYPE_CODE] = 245, [V8_TYPE_STREAM] = 252, [V8_FRAME_WASM] = 4,
 	[V8_FRAME_REGEXP] = 27, [V8_VERSION_MAJOR] = 11, [V8_VERSION_MINOR] = 3,
+	[V8_SCRIPT_MAP_URL] = V8_NONE,
 	[V8_CODE_INSIDE] = V8_NONE, [V8_CODE_START] = V8_NONE, [V8_CODE_FLAGS] = V8_NONE, [V8_CODE_BYTES] = V8_NONE,
 	[V8_BYTECODE_POSITIONS] = V8_NONE, [V8_BASELINE_DATA] = V8_NONE, [V8_DEOPT_WRAPPED] = V8_NONE,
 	[V8_TYPE_TRUSTED_BYTES] = V8_NONE, [V8_TYPE_TRUSTED_ARRAY] = V8_NONE, [V8_TYPE_PROTECTED_ARRAY] = V8_NONE,
@@ -208,11 +209,13 @@ static inline struct v8 forge_v8(void)
 	OK(at != MAP_FAILED);
 	n += v8_number(positions + n, (s64)v8_position(V8_INCREMENT_AT, -1));
 	v.undefined = v8_object(&v, V8_ODDBALL, 32);
-	v.script = v8_object(&v, 167, 104);
+	v.script = v8_object(&v, 167, 136);
 	v.source = v8_string(&v, V8_SOURCE);
 	v8_set(v.script, 8, v.source);
 	v8_set(v.script, 16, v8_string(&v, "/app/main.js"));
 	v8_set(v.script, 56, v.undefined);
+	v8_set(v.script, 64, v8_small(3));
+	v8_set(v.script, 120, v.undefined);
 	v.leaf_bytecode = v8_bytes(&v, 191, "0123456789", 10, 54);
 	v8_set(v.leaf_bytecode, 32, v8_bytes(&v, 190, positions, n, 16));
 	v.run = v8_function(&v, "run", V8_RUN_AT, 1, v.undefined);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """JavaScript in Node.js: test/victims/v8/victim.js against what its source says of its stacks, with V8's tiers as they
-come and with single ones, and against Node's own profiler (--cpu-prof)."""
+come and with single ones, against Node's own profiler (--cpu-prof), and bundled, by its source map."""
 import collections
 import glob
 import json
@@ -14,6 +14,8 @@ from runtime_profile import Victim, check_most, record_beside
 
 KIND = "v8js"
 VICTIM = os.path.join(ROOT, "test", "victims", "v8", "victim.js")
+MAPPED = os.path.join(ROOT, "test", "victims", "v8", "mapped")
+NPM, ESBUILD = os.path.join(ROOT, "test", "peers", "npm.sh"), "0.25.10"
 INSTALL = os.path.join(ROOT, "test", "runtimes", "install.sh")
 VERSION = "20"
 VERSIONS = ["16", "18", "20", "22", "24", "25", "26"]
@@ -82,9 +84,9 @@ def check_scenario(tap, name, command, scenario, samples):
     return stacks
 
 
-def marks():
+def marks(path=VICTIM):
     """{function: the line that the victim's source marks with its name}"""
-    with open(VICTIM, encoding="utf-8") as file:
+    with open(path, encoding="utf-8") as file:
         found = ((re.search(r"// @(\w+)$", line), number) for number, line in enumerate(file, 1))
         return {match[1]: number for match, number in found if match}
 
@@ -142,6 +144,53 @@ def check_judge(tap, version, node, samples):
               ", ".join(f"{n} {d:+.1f}" for n, d in off.items()))
 
 
+def with_sections(text):
+    """The same map, as one of several that a tool has put together."""
+    return json.dumps({"version": 3, "sections": [{"offset": {"line": 0, "column": 0}, "map": json.loads(text)}]})
+
+
+def bundle(folder, how):
+    """The victim of several modules, bundled and made small: the script's path."""
+    root = subprocess.run([NPM, "esbuild", ESBUILD], capture_output=True, text=True, timeout=400, check=True)
+    script = os.path.join(folder, "dist", "app.js")
+    subprocess.run([os.path.join(root.stdout.strip(), "node_modules", ".bin", "esbuild"),
+                    os.path.join(MAPPED, "main.ts"), "--bundle", "--minify", "--platform=node", "--log-level=error",
+                    "--sourcemap" + ("=inline" if how == "inline" else ""), f"--outfile={script}"],
+                   check=True, timeout=60)
+    if how == "sections":
+        with open(script + ".map", encoding="utf-8") as file:
+            text = file.read()
+        with open(script + ".map", "w", encoding="utf-8") as file:
+            file.write(with_sections(text))
+    return script
+
+
+def check_source_map(tap, version, node, how, samples):
+    name = f"{version} source map, {how}"
+    lines = marks(os.path.join(MAPPED, "main.ts"))
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            script = bundle(folder, how)
+        except (OSError, subprocess.SubprocessError) as error:
+            tap.skip(name, f"no bundle could be made: {error}")
+            return
+        stacks, reason = stacks_of([node, script], samples)
+    if not tap.check(f"{name}: recorded", stacks is not None, reason):
+        return
+    right, wrong = 0, collections.Counter()
+    for frames, count, _ in stacks.all:
+        mine = [f for f in frames if f.kind == KIND and f.file.startswith(MAPPED)]
+        names = [f.name for f in mine]
+        good = len(names) >= 4 and names[-4:-2] == ["runForEver", "runBoth"] and names[-2] in lines and \
+            names[-1] == "spinAround" and mine[-1].file.endswith("/work.ts") and \
+            all(f.line == lines[f.name] for f in mine if f.name in lines)
+        if good:
+            right += count
+        else:
+            wrong[";".join(f"{f.name} {f.file}:{f.line}" for f in frames if f.kind == KIND)[-300:]] += count
+    check_most(tap, f"{name}: original names, files and lines", right, wrong, 0.97, least=samples // 4)
+
+
 def run(tap, version, full):
     node, reason = find_node(version)
     samples = FULL_SAMPLES if full else SAMPLES
@@ -157,4 +206,6 @@ def run(tap, version, full):
         stacks = check_scenario(tap, f"{version} split, {tier}", [node, *flags], "split", samples)
         if stacks:
             check_lines(tap, f"{version} split, {tier}", stacks)
+    for how in ("file", "inline", "sections") if full else ("file", "inline"):
+        check_source_map(tap, version, node, how, samples // 3)
     check_judge(tap, version, node, samples)

@@ -349,7 +349,7 @@ static void keep_text(struct kept_piece *piece, u64 va, const char *text)
 TEST(python_names_code_that_is_gone_by_what_was_kept_of_it)
 {
 	struct kept_objects kept = { .piece[0].va = 0x1000 };
-	struct lang_process process = { .is_gone = true, .recall = recall, .recall_arg = &kept };
+	struct lang_process process = { .is_gone = true, .recall = recall, .arg = &kept };
 	u64 frame[2] = { python_cookie(0x3000, 0x2000, 7), 0x1000 };
 	const struct window_frame *found;
 	struct python_layout l = layout_of(12);

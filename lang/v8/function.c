@@ -6,6 +6,8 @@
 #include "lang/lang.h"
 #include "lang/v8/heap.h"
 #include "lang/v8/positions.h"
+#include "lang/v8/script.h"
+#include "lang/v8/sources.h"
 
 #define SCOPE_LOCALS_MAX 65536
 #define SCOPE_INLINED_LOCALS 75	/* a scope with so many names has them in a table of its own */
@@ -101,50 +103,10 @@ static u64 script_of(struct heap *h, u64 shared)
 	return 0;
 }
 
-/* By the table of ends that V8 makes when it first needs one: the lines that end before the position. */
-static u32 lines_by_ends(struct heap *h, u64 ends, s32 position)
-{
-	u32 low = 0, high = heap_length(h, ends);
-
-	while (low < high && !h->memory.err) {
-		u32 mid = low + (high - low) / 2;
-
-		if (heap_small(heap_element(h, ends, mid)) < position)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static u32 line_of(struct heap *h, u64 script, s32 position)
-{
-	u64 ends = heap_field(h, script, h->layout.at[V8_SCRIPT_LINE_ENDS]);
-	u64 first = heap_field(h, script, h->layout.at[V8_SCRIPT_NAME] + 8);	/* of scripts inside of others */
-	u64 source;
-	u32 lines;
-
-	if (heap_is_pointer(ends) && heap_type(h, ends) == h->layout.at[V8_TYPE_ARRAY] && heap_length(h, ends)) {
-		lines = lines_by_ends(h, ends, position);
-	} else {
-		source = heap_field(h, script, h->layout.at[V8_SCRIPT_SOURCE]);
-		lines = heap_count_lines(h, source, (u32)position);
-	}
-	return lines + 1 + (heap_is_small(first) && heap_small(first) > 0 ? (u32)heap_small(first) : 0);
-}
-
-static void script_text(struct heap *h, u64 script, char *text, size_t bytes)
-{
-	u64 name = heap_field(h, script, h->layout.at[V8_SCRIPT_NAME]);
-
-	text[0] = '\0';
-	if (heap_is_pointer(name) && heap_is_string(h, name))
-		heap_text(h, name, text, bytes);
-}
-
 int function_name(struct heap *h, u64 shared, s32 position, struct lang_names *names)
 {
 	char name[LANG_TEXT_MAX], file[LANG_TEXT_MAX] = "";
+	struct script_place place;
 	u64 script;
 	u32 line = 0;
 	s32 start;
@@ -155,11 +117,15 @@ int function_name(struct heap *h, u64 shared, s32 position, struct lang_names *n
 		position = start;
 	script = script_of(h, shared);
 	if (script)
-		script_text(h, script, file, sizeof(file));
+		script_path(h, script, file);
 	if (h->memory.err)
 		return h->memory.err;
-	if (script && position >= 0)
-		line = line_of(h, script, position);
+	if (script && position >= 0) {
+		place = script_place(h, script, position);
+		line = place.line + 1 + script_first_line(h, script);
+		if (!h->memory.err)
+			sources_origin(h, script, place, start, name, file, &line);
+	}
 	/* A line that cannot be had does not take the name away. */
 	lang_names_line(names, name[0] ? name : "(anonymous)", file, h->memory.err ? 0 : line);
 	return 0;

@@ -230,17 +230,39 @@ static u32 char_at(const u8 *bytes, u32 i, bool is_wide)
 	return is_wide ? bytes[2 * i] | (u32)bytes[2 * i + 1] << 8 : bytes[i];
 }
 
-static void read_chars(struct heap *h, const struct flat *flat, u32 start, u32 count, u8 *bytes)
+/* A string while it is read. */
+struct reading {
+	struct parts parts;
+	struct flat flat;		/* what is left of a piece */
+	u8 bytes[2 * CHUNK];
+};
+
+static void read_begin(struct reading *r, struct heap *h, u64 string, u32 start, u32 end)
 {
-	memory_read(&h->memory, flat->va + ((u64)start << flat->is_wide), bytes, (size_t)count << flat->is_wide);
+	r->parts = (struct parts){ .heap = h };
+	r->flat.count = 0;
+	push_part(&r->parts, string, start, end);
 }
 
-static struct parts whole(struct heap *h, u64 string)
+/* The next characters: how many; 0 at the end, and on errors. */
+static u32 read_next(struct reading *r)
 {
-	struct parts p = { .heap = h };
+	struct heap *h = r->parts.heap;
+	u32 n;
 
-	push_part(&p, string, 0, heap_field32(h, string, h->layout.at[V8_STRING_LENGTH]));
-	return p;
+	while (!r->flat.count)
+		if (!next_flat(&r->parts, &r->flat))
+			return 0;
+	n = r->flat.count < CHUNK ? r->flat.count : CHUNK;
+	memory_read(&h->memory, r->flat.va, r->bytes, (size_t)n << r->flat.is_wide);
+	r->flat.va += (u64)n << r->flat.is_wide;
+	r->flat.count -= n;
+	return h->memory.err ? 0 : n;
+}
+
+static u32 read_char(const struct reading *r, u32 i)
+{
+	return char_at(r->bytes, i, r->flat.is_wide);
 }
 
 /* Characters of UTF-16 as they come: the first of a pair waits for the second. */
@@ -265,42 +287,47 @@ static void write_unit(struct writer *w, u32 c)
 void heap_text(struct heap *h, u64 string, char *to, size_t to_bytes)
 {
 	struct writer w = { .to = to, .max = to_bytes - 5 };
-	struct parts p = whole(h, string);
-	struct flat flat;
-	u8 bytes[2 * CHUNK];
+	struct reading r;
 
-	while (w.len <= w.max && next_flat(&p, &flat)) {
-		for (u32 done = 0, n; done < flat.count && w.len <= w.max; done += n) {
-			n = flat.count - done < CHUNK ? flat.count - done : CHUNK;
-			read_chars(h, &flat, done, n, bytes);
-			for (u32 i = 0; i < n; i++)
-				write_unit(&w, char_at(bytes, i, flat.is_wide));
-		}
-	}
+	read_begin(&r, h, string, 0, heap_field32(h, string, h->layout.at[V8_STRING_LENGTH]));
+	for (u32 n; w.len <= w.max && (n = read_next(&r));)
+		for (u32 i = 0; i < n; i++)
+			write_unit(&w, read_char(&r, i));
 	to[h->memory.err ? 0 : w.len] = '\0';
 }
 
-u32 heap_count_lines(struct heap *h, u64 string, u32 end)
+u32 heap_count_lines(struct heap *h, u64 string, u32 end, u32 *ret_start)
 {
-	struct parts p = { .heap = h };
-	struct flat flat;
-	u8 bytes[2 * CHUNK];
-	u32 lines = 0, last = 0;
+	u32 lines = 0, last = 0, at = 0;
+	struct reading r;
 
+	*ret_start = 0;
 	if (end > STRING_MAX)
 		heap_stale(h);
-	push_part(&p, string, 0, end);
-	while (next_flat(&p, &flat)) {
-		for (u32 done = 0, n; done < flat.count && !h->memory.err; done += n) {
-			n = flat.count - done < CHUNK ? flat.count - done : CHUNK;
-			read_chars(h, &flat, done, n, bytes);
-			for (u32 i = 0; i < n; i++) {
-				u32 c = char_at(bytes, i, flat.is_wide);
+	read_begin(&r, h, string, 0, end);
+	for (u32 n; (n = read_next(&r));) {
+		for (u32 i = 0; i < n; i++) {
+			u32 c = read_char(&r, i);
 
-				lines += (c == '\n' && last != '\r') || c == '\r' || c == 0x2028 || c == 0x2029;
-				last = c;
+			at++;
+			if (c == '\n' || c == '\r' || c == 0x2028 || c == 0x2029) {
+				lines += c != '\n' || last != '\r';
+				*ret_start = at;
 			}
+			last = c;
 		}
 	}
 	return lines;
+}
+
+u32 heap_units(struct heap *h, u64 string, u32 start, u32 end, u16 *to)
+{
+	struct reading r;
+	u32 count = 0;
+
+	read_begin(&r, h, string, start, end);
+	for (u32 n; (n = read_next(&r));)
+		for (u32 i = 0; i < n && count < end - start; i++)
+			to[count++] = (u16)read_char(&r, i);
+	return h->memory.err ? 0 : count;
 }

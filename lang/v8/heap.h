@@ -73,8 +73,14 @@ bool heap_is_string(struct heap *heap, u64 object);
 /* A string as UTF-8, cut to fit, to at least 8 bytes; "" if it cannot be read. */
 void heap_text(struct heap *heap, u64 string, char *to, size_t to_bytes);
 
-/* How many lines end in the first `end` characters of a string; past a bound it sets the error. */
-u32 heap_count_lines(struct heap *heap, u64 string, u32 end);
+/*
+ * How many lines end in the first `end` characters of a string, and where the line after them starts; past a bound it
+ * sets the error.
+ */
+u32 heap_count_lines(struct heap *heap, u64 string, u32 end, u32 *ret_start);
+
+/* Some characters of a string, as they are in UTF-16: how many. */
+u32 heap_units(struct heap *heap, u64 string, u32 start, u32 end, u16 *to);
 
 void heap_stale(struct heap *heap);
 

@@ -20,6 +20,7 @@ static const struct gap gaps[] = {
 	{ 9, 4, V8_FP_BYTECODE_ARRAY, -32 },
 	{ 9, 4, V8_FP_BYTECODE_OFFSET, -40 },
 	{ 9, 4, V8_SCRIPT_SOURCE, 8 },
+	{ 9, 4, V8_SCRIPT_MAP_URL, 112 },
 	{ 9, 4, V8_BYTECODE_DATA, 54 },
 	{ 9, 4, V8_BYTECODE_POSITIONS, 32 },
 	{ 9, 4, V8_BASELINE_DATA, 16 },
@@ -33,6 +34,7 @@ static const struct gap gaps[] = {
 	{ 9, 4, V8_DEOPT_SHARED, 6 },
 	{ 9, 4, V8_DEOPT_POSITIONS, 7 },
 	/* Node 20 */
+	{ 11, 3, V8_SCRIPT_MAP_URL, 120 },
 	{ 11, 3, V8_CODE_START, 40 },
 	{ 11, 3, V8_CODE_BYTES, 56 },
 	/* Node 22 */

@@ -29,6 +29,7 @@
 	X(SCRIPT_SOURCE, "v8dbg_class_Script__source__Object")                       \
 	X(SCRIPT_NAME, "v8dbg_class_Script__name__Object")                           \
 	X(SCRIPT_LINE_ENDS, "v8dbg_class_Script__line_ends__Object")                 \
+	X(SCRIPT_MAP_URL, "v8dbg_class_Script__source_mapping_url__Object")          \
 	X(SCOPE_LOCALS, "v8dbg_scopeinfo_idx_ncontextlocals")                        \
 	X(SCOPE_VARS, "v8dbg_scopeinfo_idx_first_vars")                              \
 	X(BYTECODE_DATA, "v8dbg_class_BytecodeArray__data__uintptr_t")               \

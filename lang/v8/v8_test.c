@@ -3,9 +3,13 @@
 #include <errno.h>
 
 #include "forge_v8.h"
+#include "base/cleanup.h"
+#include "exe/source_map.h"
 #include "lang/named.h"
 
 extern const struct lang_ops v8_ops;
+
+#define MAP "{\"sources\":[\"../src/main.ts\"],\"mappings\":\";;;;;AAyCA\"}"	/* line 6 is line 42 there */
 
 struct attached {
 	struct v8 v8;
@@ -114,6 +118,48 @@ TEST(v8_names_what_was_inlined)
 	f = resolve(&a, V8_COMPILED, a.v8.leaf, 2, V8_CODE_VA + 0x40);
 	EQ(f->line_count, 1);
 	check_line(&f->lines[0], "leaf", 5);
+	done(&a);
+}
+
+/* A map of the line that leaf() works in; only one script has it. */
+static int fake_source_map(void *arg, const struct lang_process *process, const struct lang_script *script,
+			   const struct source_map **ret_map)
+{
+	struct source_map **map = arg;
+
+	EQ(script->id, 3);
+	STREQ(script->path, "/app/main.js");
+	if (!*map && !script->url)
+		return -ENOENT;
+	if (!*map) {
+		STREQ(script->url, "maps/main.js.map");
+		EQ(source_map_build(MAP, strlen(MAP), map), 0);
+	}
+	*ret_map = *map;
+	return 0;
+}
+
+TEST(v8_names_what_a_script_was_made_of)
+{
+	_cleanup_(freep) struct source_map *map = NULL;
+	const struct window_frame *f;
+	struct attached a;
+
+	setup(&a);
+	a.process.source_map = fake_source_map;
+	a.process.arg = &map;
+	check_line(&resolve(&a, V8_INTERPRETED, a.v8.leaf, 2, 53 + 5)->lines[0], "leaf", 6);
+	v8_set(a.v8.script, 120, v8_string(&a.v8, "maps/main.js.map"));
+	for (u32 i = 0; i < 2; i++) {
+		named_done(&a.names);
+		named_init(&a.names);
+		f = resolve(&a, V8_INTERPRETED, a.v8.leaf, 2, 53 + 5);
+		STREQ(f->lines[0].function, "leaf");
+		STREQ(f->lines[0].file, "/app/src/main.ts");
+		EQ(f->lines[0].line, 42);
+	}
+	/* What the map says nothing of. */
+	check_line(&resolve(&a, V8_INTERPRETED, a.v8.run, 1, 53)->lines[0], "run", 2);
 	done(&a);
 }
 

@@ -20,6 +20,7 @@
 #include "exe/lang_file.h"
 #include "exe/reader_protocol.h"
 #include "exe/rows.h"
+#include "exe/source_map.h"
 
 /* Readers that were killed but sleep in the kernel (a file on a dead network mount) are waited for later. */
 #define GHOSTS_MAX 8
@@ -405,6 +406,11 @@ static int check_rows(const void *at, size_t bytes)
 	return rows_check(at, bytes);
 }
 
+static int check_source_map(const void *at, size_t bytes)
+{
+	return source_map_check(at, bytes);
+}
+
 static int check_symbols(const void *at, size_t bytes)
 {
 	return symbols_check(at, bytes);
@@ -424,6 +430,12 @@ int reader_rows(struct reader *reader, int fd, int debug_fd, struct rows **ret_r
 int reader_lang(struct reader *reader, int fd, struct lang_file **ret_file)
 {
 	return call_with_addresses(reader, READER_LANG, (int[]){ fd, -1, -1 }, NULL, 0, check_lang, (void **)ret_file);
+}
+
+int reader_source_map(struct reader *reader, int fd, struct source_map **ret_map)
+{
+	return call_with_addresses(reader, READER_SOURCE_MAP, (int[]){ fd, -1, -1 }, NULL, 0, check_source_map,
+				   (void **)ret_map);
 }
 
 int reader_symbols(struct reader *reader, int fd, int debug_fd, const u64 *ea, u32 count,

@@ -26,6 +26,7 @@ struct reader;
 struct exe_lines;
 struct lang_file;
 struct rows;
+struct source_map;
 struct symbols;
 
 #define BUILD_ID_MAX 20
@@ -88,6 +89,9 @@ int reader_rows(struct reader *reader, int fd, int debug_fd, struct rows **ret_r
 
 /* The runtime of a language that the file holds, checked. -ENODATA if it holds none. */
 int reader_lang(struct reader *reader, int fd, struct lang_file **ret_file);
+
+/* A source map, checked (exe/source_map.h), from its text in a sealed memory file, as reader_pack() makes it. */
+int reader_source_map(struct reader *reader, int fd, struct source_map **ret_map);
 
 /*
  * The functions that cover up to SYMBOLS_MAX ELF addresses, checked (exe/symbols.h). Takes .symtab, .dynsym,

@@ -29,7 +29,9 @@
 #define READER_FILE_MAX (8ull << 30)	/* bytes */
 #define READER_SECONDS 10		/* for one request */
 
-enum reader_op { READER_IDENTIFY, READER_ROWS, READER_SYMBOLS, READER_LINES, READER_LANG, READER_OPS };
+enum reader_op {
+	READER_IDENTIFY, READER_ROWS, READER_SYMBOLS, READER_LINES, READER_LANG, READER_SOURCE_MAP, READER_OPS
+};
 
 /* Files by place: the executable, its separate debug file, the dwz supplementary file. */
 enum reader_file { READER_EXE, READER_DEBUG, READER_ALT, READER_FILES };

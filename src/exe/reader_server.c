@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 
 #include "exe/confine.h"
@@ -22,6 +23,7 @@
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
 #include "exe/rows_mark.h"
+#include "exe/source_map.h"
 #include "exe/symbols_build.h"
 
 /* Freed memory above this goes back to the kernel: the process is idle most of its life. */
@@ -104,6 +106,23 @@ static int answer_lang(const struct files *files, struct answer *ret_answer)
 	return r;
 }
 
+static int answer_source_map(const struct files *files, struct answer *ret_answer)
+{
+	_cleanup_(freep) void *text = NULL;
+	struct source_map *map = NULL;
+	struct stat st;
+	int r;
+
+	if (fstat(files->fd[READER_EXE], &st) < 0 || st.st_size <= 0 || st.st_size > SOURCE_MAP_FILE_MAX)
+		return -EBADMSG;
+	r = reader_unpack(files->fd[READER_EXE], (size_t)st.st_size, &text);
+	if (r == 0)
+		r = source_map_build(text, (size_t)st.st_size, &map);
+	if (r == 0)
+		*ret_answer = (struct answer){ map, map->bytes };
+	return r;
+}
+
 static int answer_symbols(const struct reader_request *request, const struct files *files, struct answer *ret_answer)
 {
 	_cleanup_(exe_freep) struct exe *exe = NULL, *debug = NULL;
@@ -148,6 +167,8 @@ static int answer_request(struct server *server, const struct reader_request *re
 		return answer_lines(server, request, files, ret_answer);
 	case READER_LANG:
 		return answer_lang(files, ret_answer);
+	case READER_SOURCE_MAP:
+		return answer_source_map(files, ret_answer);
 	default:
 		return -EOPNOTSUPP;
 	}

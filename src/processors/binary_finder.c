@@ -15,6 +15,7 @@
 #include "base/interner.h"
 #include "exe/reader.h"
 #include "proc/binary.h"
+#include "proc/root_file.h"
 #include "proc/vdso.h"
 #include "profile/any.h"
 #include "symbol/debugfile.h"
@@ -152,7 +153,7 @@ static struct binary *take_file(struct binary_finder *f, const struct finder_wan
 
 static struct binary *try_path(struct binary_finder *f, const struct finder_want *want, int root_fd, const char *path)
 {
-	return take_file(f, want, debugfile_open(root_fd, path), path);
+	return take_file(f, want, root_file_open(root_fd, path), path);
 }
 
 /* ---- By the path that the profile has --------------------------------------------------------- */

@@ -46,7 +46,4 @@ int debugfile_find(struct reader *reader, const struct debugfile_want *want, con
 int debugfile_find_alt(struct reader *reader, const struct exe_info *info, const char *path, const int *root_fds,
 		       u32 root_count);
 
-/* Opens a regular file below a root, from which neither ".." nor links lead out. Returns a descriptor or -errno. */
-int debugfile_open(int root_fd, const char *path);
-
 #endif

@@ -9,6 +9,7 @@
 #include <seccomp.h>
 #include <zlib.h>
 
+#include "proc/root_file.h"
 #include "test.h"
 
 /* A root directory with a program in it: this one, which has symbols and a build id. */
@@ -218,13 +219,13 @@ TEST(debugfile_never_leaves_its_root)
 	snprintf(full, sizeof(full), "%s/inside/fifo", t.dir);
 	EQ(mkfifo(full, 0644), 0);
 
-	EQ(debugfile_open(t.root_fd, "/inside/out"), -ENOENT);
-	EQ(debugfile_open(t.root_fd, "/inside/up"), -ENOENT);
-	EQ(debugfile_open(t.root_fd, "/../../../etc/passwd"), -ENOENT);
-	EQ(debugfile_open(t.root_fd, "/inside/fifo"), -ENOENT);
-	EQ(debugfile_open(t.root_fd, "/inside"), -ENOENT);
-	EQ(debugfile_open(t.root_fd, "/absent"), -ENOENT);
-	fd = debugfile_open(t.root_fd, "/inside/good");
+	EQ(root_file_open(t.root_fd, "/inside/out"), -ENOENT);
+	EQ(root_file_open(t.root_fd, "/inside/up"), -ENOENT);
+	EQ(root_file_open(t.root_fd, "/../../../etc/passwd"), -ENOENT);
+	EQ(root_file_open(t.root_fd, "/inside/fifo"), -ENOENT);
+	EQ(root_file_open(t.root_fd, "/inside"), -ENOENT);
+	EQ(root_file_open(t.root_fd, "/absent"), -ENOENT);
+	fd = root_file_open(t.root_fd, "/inside/good");
 	OK(fd >= 0);
 	close(fd);
 	tree_done(&t);
@@ -253,18 +254,18 @@ TEST(debugfile_follows_no_links_without_openat2)
 	EQ(symlink("file", full), 0);
 	snprintf(full, sizeof(full), "%s/dir", t.dir);
 	EQ(symlink("inside", full), 0);
-	fd = debugfile_open(t.root_fd, "/dir/link");
+	fd = root_file_open(t.root_fd, "/dir/link");
 	OK(fd >= 0);
 	close(fd);
 
 	forbid_openat2();
-	fd = debugfile_open(t.root_fd, "/inside//file");
+	fd = root_file_open(t.root_fd, "/inside//file");
 	OK(fd >= 0);
 	close(fd);
-	EQ(debugfile_open(t.root_fd, "/inside/link"), -ENOENT);
-	EQ(debugfile_open(t.root_fd, "/dir/file"), -ENOTDIR);
-	EQ(debugfile_open(t.root_fd, "/inside/../inside/file"), -ENOENT);
-	EQ(debugfile_open(t.root_fd, "/inside/"), -ENOENT);
-	EQ(debugfile_open(t.root_fd, ""), -ENOENT);
+	EQ(root_file_open(t.root_fd, "/inside/link"), -ENOENT);
+	EQ(root_file_open(t.root_fd, "/dir/file"), -ENOTDIR);
+	EQ(root_file_open(t.root_fd, "/inside/../inside/file"), -ENOENT);
+	EQ(root_file_open(t.root_fd, "/inside/"), -ENOENT);
+	EQ(root_file_open(t.root_fd, ""), -ENOENT);
 	tree_done(&t);
 }

@@ -13,6 +13,7 @@
 #include "tracer/installer.h"
 #include "tracer/runtimes.h"
 #include "tracer/slice.h"
+#include "tracer/source_maps.h"
 #include "tracer/tables.h"
 #include "unwind.h"
 
@@ -520,6 +521,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	struct installer_stats i = installer_stats(in->installer);
 	struct tables_stats t = tables_stats(in->options.tables);
 	struct runtimes_stats rt = runtimes_stats(installer_runtimes(in->installer));
+	struct source_maps_stats maps = installer_source_maps(in->installer);
 
 	memset(ret_values, 0, TRACER_COUNTER_COUNT * sizeof(*ret_values));
 	ret_values[TRACER_RECORDS_MALFORMED] = in->malformed;
@@ -559,4 +561,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_FRAMES_UNNAMED] = rt.unnamed + in->nameless;
 	ret_values[TRACER_CODE_DROPPED] = rt.dropped;
 	ret_values[TRACER_NAMES_EVICTED] = rt.evictions;
+	ret_values[TRACER_SOURCE_MAPS] = maps.read;
+	ret_values[TRACER_SOURCE_MAPS_FAILED] = maps.failed;
+	ret_values[TRACER_SOURCE_MAPS_EVICTED] = maps.evictions;
 }

@@ -18,6 +18,7 @@
 #include "proc/processes.h"
 #include "tracer/generated.h"
 #include "tracer/runtimes.h"
+#include "tracer/source_maps.h"
 #include "tracer/tables.h"
 
 #define CACHE_BYTES_MAX (256ull << 20)
@@ -33,6 +34,7 @@ struct installer {
 	struct installer_options options;
 	struct binaries *binaries;
 	struct runtimes *runtimes;
+	struct source_maps *source_maps;
 	struct rows_cache *cache;	/* or NULL */
 	struct module *modules;
 	u32 module_cap;
@@ -68,6 +70,14 @@ static int installer_recall(void *installer, const struct kept_key *key, struct 
 	return in->options.recall(in->options.arg, key, ret_kept);
 }
 
+static int installer_source_map(void *installer, const struct lang_process *process, const struct lang_script *script,
+				const struct source_map **ret_map)
+{
+	struct installer *in = installer;
+
+	return source_maps_find(in->source_maps, process, script, ret_map);
+}
+
 static const struct lang_file *installer_file(void *installer, u32 id)
 {
 	struct installer *in = installer;
@@ -83,6 +93,9 @@ int installer_new(const struct installer_options *options, struct installer **re
 	if (!in)
 		return -ENOMEM;
 	in->options = *options;
+	in->source_maps = source_maps_new(options->reader);
+	if (!in->source_maps)
+		return -ENOMEM;
 	r = binaries_new(options->reader, options->peek, &in->binaries);
 	if (r == 0)
 		r = runtimes_new(&(struct runtimes_options){ .tables = options->tables,
@@ -92,6 +105,7 @@ int installer_new(const struct installer_options *options, struct installer **re
 							     .file = installer_file,
 							     .load = installer_load_lang,
 							     .recall = installer_recall,
+							     .source_map = installer_source_map,
 							     .arg = in },
 				 &in->runtimes);
 	if (r < 0)
@@ -109,6 +123,7 @@ void installer_free(struct installer *in)
 		free(in->modules[i].file);
 	binaries_free(in->binaries);
 	runtimes_free(in->runtimes);
+	source_maps_free(in->source_maps);
 	rows_cache_free(in->cache);
 	free(in->modules);
 	free(in);
@@ -320,6 +335,11 @@ void installer_sweep(struct installer *in, u64 now_ns)
 struct runtimes *installer_runtimes(const struct installer *in)
 {
 	return in->runtimes;
+}
+
+struct source_maps_stats installer_source_maps(const struct installer *in)
+{
+	return source_maps_stats(in->source_maps);
 }
 
 struct installer_stats installer_stats(const struct installer *in)

@@ -63,6 +63,8 @@ struct binary *installer_binary(void *installer, u32 id);
 /* The runtimes of languages in the processes. */
 struct runtimes *installer_runtimes(const struct installer *installer);
 
+struct source_maps_stats installer_source_maps(const struct installer *installer);
+
 struct installer_stats installer_stats(const struct installer *installer);
 
 #endif

@@ -81,7 +81,8 @@ static struct runtime_set *set_of(struct runtimes *rt, struct process *p)
 						      .wishes = rt->options.wishes,
 						      .is_gone = p->exited_ns != 0, .peek = rt->options.peek,
 						      .recall = rt->options.recall,
-						      .recall_arg = rt->options.arg };
+						      .source_map = rt->options.source_map,
+						      .arg = rt->options.arg };
 	return p->runtimes;
 }
 

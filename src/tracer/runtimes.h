@@ -19,7 +19,10 @@ struct maps;
 struct peek;
 struct process;
 struct rows;
+struct lang_process;
+struct lang_script;
 struct runtimes;
+struct source_map;
 struct tables;
 struct window_frame;
 
@@ -47,6 +50,8 @@ struct runtimes_options {
 	int (*load)(void *arg, u32 lang, const struct lang_ops *ops);
 	/* As in struct lang_process. */
 	int (*recall)(void *arg, const struct kept_key *key, struct kept_objects *ret_kept);
+	int (*source_map)(void *arg, const struct lang_process *process, const struct lang_script *script,
+			  const struct source_map **ret_map);
 	void *arg;
 };
 

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files below another root than ours: a container's, a process's, a directory of debug files. No state. */
+#ifndef PROC_ROOT_FILE_H
+#define PROC_ROOT_FILE_H
+
+/* Opens a regular file below a root, from which neither ".." nor links lead out. Returns a descriptor or -errno. */
+int root_file_open(int root_fd, const char *path);
+
+#endif

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracer/source_maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/errands.h"
+#include "exe/reader.h"
+#include "exe/reader_protocol.h"
+#include "exe/source_map.h"
+#include "lang/lang.h"
+#include "proc/peek.h"
+#include "proc/root_file.h"
+
+#define NO_MAP UINT32_MAX
+
+/* A file, or text in a script: then there is none. */
+struct identity {
+	dev_t device;
+	ino_t inode;
+	off_t bytes;
+	struct timespec changed;
+};
+
+struct kept_map {
+	struct identity from;
+	struct source_map *map;
+};
+
+struct known_script {
+	u64 serial;		/* of the process */
+	u32 id;
+	u32 map;		/* or NO_MAP */
+};
+
+struct source_maps {
+	struct reader *reader;
+	struct kept_map *maps;
+	struct known_script *scripts;
+	u32 map_count, map_cap, script_count, script_cap;
+	u64 bytes;
+	struct source_maps_stats stats;
+};
+
+struct source_maps *source_maps_new(struct reader *reader)
+{
+	struct source_maps *m = calloc(1, sizeof(*m));
+
+	if (m)
+		m->reader = reader;
+	return m;
+}
+
+static void forget_all(struct source_maps *m)
+{
+	for (u32 i = 0; i < m->map_count; i++)
+		free(m->maps[i].map);
+	m->map_count = m->script_count = 0;
+	m->bytes = 0;
+}
+
+void source_maps_free(struct source_maps *m)
+{
+	if (!m)
+		return;
+	forget_all(m);
+	free(m->maps);
+	free(m->scripts);
+	free(m);
+}
+
+/* Reads a file of a process, if the process's user may read it, too, and has reason to believe it. */
+struct map_errand {
+	struct errand errand;
+	u32 pid;
+	char script[PATH_MAX], path[PATH_MAX];	/* as the process names them */
+	struct identity from;
+	char *text;
+	size_t bytes;
+};
+
+static bool may_read(const struct stat *map, const struct stat *script, uid_t uid)
+{
+	return map->st_size > 0 && map->st_size <= SOURCE_MAP_FILE_MAX &&
+	       (map->st_uid == uid || map->st_mode & S_IROTH) &&
+	       (map->st_uid == uid || map->st_uid == 0 || map->st_uid == script->st_uid);
+}
+
+static int stat_below(int root_fd, const char *path, struct stat *ret_stat)
+{
+	_cleanup_(closep) int fd = root_file_open(root_fd, path);
+
+	if (fd < 0)
+		return fd;
+	return fstat(fd, ret_stat) < 0 ? -errno : 0;
+}
+
+static int read_text(int fd, struct map_errand *e)
+{
+	size_t want = (size_t)e->from.bytes;
+	ssize_t got;
+
+	e->text = malloc(want);
+	if (!e->text)
+		return -ENOMEM;
+	while (e->bytes < want) {
+		got = pread(fd, e->text + e->bytes, want - e->bytes, (off_t)e->bytes);
+		if (got <= 0)
+			return got < 0 ? -errno : -ENODATA;
+		e->bytes += (size_t)got;
+	}
+	return 0;
+}
+
+static int run(struct errand *errand)
+{
+	struct map_errand *e = (struct map_errand *)errand;
+	_cleanup_(closep) int root = -1, fd = -1;
+	struct stat process, script, map;
+	char path[32];
+	int r;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u", e->pid);
+	if (stat(path, &process) < 0)
+		return -errno;
+	(void)snprintf(path, sizeof(path), "/proc/%u/root", e->pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	r = stat_below(root, e->script, &script);
+	if (r < 0)
+		return r;
+	fd = root_file_open(root, e->path);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &map) < 0)
+		return -errno;
+	if (!may_read(&map, &script, process.st_uid))
+		return -EPERM;
+	e->from = (struct identity){ map.st_dev, map.st_ino, map.st_size, map.st_mtim };
+	return read_text(fd, e);
+}
+
+static void drop(struct errand *errand)
+{
+	free(((struct map_errand *)errand)->text);
+}
+
+static void errand_done(struct map_errand **e)
+{
+	if (*e)
+		drop(&(*e)->errand);
+	free(*e);
+}
+
+/* What the URL means, from the script on: a path below the root; -ENODATA if it is none of a file. */
+static int path_of(const char *script, const char *url, char path[PATH_MAX])
+{
+	const char *slash = strrchr(script, '/');
+	int dir = *url == '/' || !slash ? 0 : (int)(slash + 1 - script), len;
+
+	if (!strncmp(url, "file://", 7)) {
+		url += 7;
+		dir = 0;
+	}
+	if (!slash || strstr(url, "://") || strlen(script) >= PATH_MAX)
+		return -ENODATA;
+	len = snprintf(path, PATH_MAX, "%.*s%s", dir, script, url);
+	return len < PATH_MAX ? 0 : -ENODATA;
+}
+
+static int parse(struct source_maps *m, const char *text, size_t bytes, struct source_map **ret_map)
+{
+	_cleanup_(closep) int fd = -1;
+	int r = reader_pack(text, bytes, &fd);
+
+	return r < 0 ? r : reader_source_map(m->reader, fd, ret_map);
+}
+
+static u32 find_map(const struct source_maps *m, const struct identity *from)
+{
+	for (u32 i = 0; i < m->map_count; i++) {
+		const struct identity *at = &m->maps[i].from;
+
+		if (at->inode && at->inode == from->inode && at->device == from->device && at->bytes == from->bytes &&
+		    at->changed.tv_sec == from->changed.tv_sec && at->changed.tv_nsec == from->changed.tv_nsec)
+			return i;
+	}
+	return NO_MAP;
+}
+
+static int add_map(struct source_maps *m, const struct identity *from, const char *text, size_t bytes, u32 *ret_index)
+{
+	_cleanup_(freep) struct source_map *map = NULL;
+	int r = parse(m, text, bytes, &map);
+
+	if (r < 0)
+		return r;
+	if (m->bytes + map->bytes > SOURCE_MAPS_BYTES_MAX) {
+		m->stats.evictions++;
+		forget_all(m);
+	}
+	if (array_reserve(&m->maps, &m->map_cap, m->map_count + 1, sizeof(*m->maps)) < 0)
+		return -ENOMEM;
+	m->bytes += map->bytes;
+	*ret_index = m->map_count;
+	m->maps[m->map_count++] = (struct kept_map){ *from, TAKE(map) };
+	return 0;
+}
+
+static int read_map(struct source_maps *m, const struct lang_process *process, const struct lang_script *script,
+		    u32 *ret_index)
+{
+	_cleanup_(errand_done) struct map_errand *e = NULL;
+	int r;
+
+	if (!strncmp(script->url, "data:", 5))
+		return add_map(m, &(struct identity){ 0 }, script->url, strlen(script->url), ret_index);
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->errand = (struct errand){ peek_process(process->serial), run, drop };
+	e->pid = process->pid;
+	r = path_of(script->path, script->url, e->path);
+	if (r < 0)
+		return r;
+	(void)snprintf(e->script, sizeof(e->script), "%s", script->path);
+	r = process->is_gone ? -ESRCH : peek_run(process->peek, &e->errand);
+	if (r == -ETIMEDOUT)
+		e = NULL;	/* it is not ours any more */
+	if (r < 0)
+		return r;
+	*ret_index = find_map(m, &e->from);
+	return *ret_index == NO_MAP ? add_map(m, &e->from, e->text, e->bytes, ret_index) : 0;
+}
+
+static const struct known_script *find_script(const struct source_maps *m, u64 serial, u32 id)
+{
+	for (u32 i = 0; i < m->script_count; i++)
+		if (m->scripts[i].id == id && m->scripts[i].serial == serial)
+			return &m->scripts[i];
+	return NULL;
+}
+
+static int add_script(struct source_maps *m, const struct lang_process *process, const struct lang_script *script)
+{
+	struct known_script known = { process->serial, script->id, NO_MAP };
+	int r;
+
+	if (m->script_count == SOURCE_MAPS_SCRIPTS_MAX) {
+		m->stats.evictions++;
+		forget_all(m);
+	}
+	r = read_map(m, process, script, &known.map);
+	m->stats.read += r == 0;
+	m->stats.failed += r < 0;
+	if (array_reserve(&m->scripts, &m->script_cap, m->script_count + 1, sizeof(*m->scripts)) < 0)
+		return -ENOMEM;
+	m->scripts[m->script_count++] = known;
+	return 0;
+}
+
+int source_maps_find(struct source_maps *m, const struct lang_process *process, const struct lang_script *script,
+		     const struct source_map **ret_map)
+{
+	const struct known_script *known = find_script(m, process->serial, script->id);
+	int r;
+
+	if (!known) {
+		if (!script->url)
+			return -ENOENT;
+		r = add_script(m, process, script);
+		if (r < 0)
+			return r;
+		known = &m->scripts[m->script_count - 1];
+	}
+	if (known->map == NO_MAP)
+		return -ENODATA;
+	*ret_map = m->maps[known->map].map;
+	return 0;
+}
+
+struct source_maps_stats source_maps_stats(const struct source_maps *m)
+{
+	return m->stats;
+}

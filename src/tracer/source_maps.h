@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The source maps of scripts that sampled processes run: found where the script says, in its process's root, read with
+ * the care of proc/peek.h, parsed by the reader process, and kept while there is room, one for all processes that run
+ * the same. When it is full everything is forgotten, and what is still asked for is read again.
+ *
+ * The tracer's thread owns it.
+ */
+#ifndef TRACER_SOURCE_MAPS_H
+#define TRACER_SOURCE_MAPS_H
+
+#include "abi.h"
+#include "base/cleanup.h"
+
+struct lang_process;
+struct lang_script;
+struct reader;
+struct source_map;
+struct source_maps;
+
+#define SOURCE_MAPS_BYTES_MAX (48u << 20)
+#define SOURCE_MAPS_SCRIPTS_MAX 2048
+
+struct source_maps_stats {
+	u64 read;		/* maps that were read */
+	u64 failed;		/* ... that are not there, may not be read, or are none */
+	u64 evictions;		/* times all were forgotten */
+};
+
+struct source_maps *source_maps_new(struct reader *reader);
+void source_maps_free(struct source_maps *maps);
+DEFINE_CLEANUP(struct source_maps *, source_maps_free)
+
+/*
+ * The map of a script: 0, or -ENODATA if it has none; -ENOENT if that is not known, and it is not told where it would
+ * be. Good until the next call.
+ */
+int source_maps_find(struct source_maps *maps, const struct lang_process *process, const struct lang_script *script,
+		     const struct source_map **ret_map);
+
+struct source_maps_stats source_maps_stats(const struct source_maps *maps);
+
+#endif

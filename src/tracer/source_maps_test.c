@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracer/source_maps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "exe/reader.h"
+#include "exe/source_map.h"
+#include "lang/lang.h"
+#include "test.h"
+
+#define MAP "{\"sources\":[\"a.ts\"],\"mappings\":\"AAAA\"}"
+
+static void write_file(const char *dir, const char *name, const char *text, mode_t mode)
+{
+	char path[128];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	file = fopen(path, "we");
+	OK(file && fputs(text, file) >= 0 && fclose(file) == 0 && chmod(path, mode) == 0);
+}
+
+TEST(source_maps_are_files_beside_scripts)
+{
+	_cleanup_(source_maps_freep) struct source_maps *maps = NULL;
+	_cleanup_(reader_freep) struct reader *reader = NULL;
+	struct lang_process process = { .pid = (u32)getpid(), .serial = 1 };
+	char dir[] = "/tmp/wick-source-maps-XXXXXX", script[128], fifo[128];
+	const struct source_map *map = NULL, *again = NULL;
+
+	OK(mkdtemp(dir));
+	EQ(reader_start(&reader), 0);
+	maps = source_maps_new(reader);
+	OK(maps);
+	write_file(dir, "a.js", "", 0644);
+	write_file(dir, "a.js.map", MAP, 0600);
+	write_file(dir, "bad.map", "root:x", 0644);
+	(void)snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	EQ(mkfifo(fifo, 0666), 0);
+	(void)snprintf(script, sizeof(script), "%s/a.js", dir);
+	EQ(source_maps_find(maps, &process, &(struct lang_script){ 1, script, NULL }, &map), -ENOENT);
+	EQ(source_maps_find(maps, &process, &(struct lang_script){ 1, script, "a.js.map" }, &map), 0);
+	STREQ(source_map_text(map, map->places[0].source), "a.ts");
+	EQ(source_maps_find(maps, &process, &(struct lang_script){ 1, script, NULL }, &again), 0);
+	OK(again == map);
+	/* Another process runs the same. */
+	process.serial = 2;
+	EQ(source_maps_find(maps, &process, &(struct lang_script){ 1, script, "x/../a.js.map" }, &again), -ENODATA);
+	EQ(source_maps_find(maps, &process, &(struct lang_script){ 2, script, "a.js.map" }, &again), 0);
+	OK(again == map);
+	EQ(source_maps_find(maps, &process, &(struct lang_script){ 3, script, "bad.map" }, &again), -ENODATA);
+	EQ(source_maps_find(maps, &process, &(struct lang_script){ 4, script, "fifo" }, &again), -ENODATA);
+	EQ(source_maps_find(maps, &process, &(struct lang_script){ 5, script, "http://x/a.map" }, &again), -ENODATA);
+	EQ(source_maps_find(maps, &process, &(struct lang_script){ 6, "[eval]", "a.js.map" }, &again), -ENODATA);
+	EQ(source_maps_find(maps, &process, &(struct lang_script){ 6, "[eval]", NULL }, &again), -ENODATA);
+	EQ(source_maps_stats(maps).read, 2);
+	EQ(source_maps_stats(maps).failed, 5);
+	for (u32 i = 0; i < 4; i++) {
+		static const char *const names[] = { "a.js", "a.js.map", "bad.map", "fifo" };
+
+		(void)snprintf(fifo, sizeof(fifo), "%s/%s", dir, names[i]);
+		EQ(unlink(fifo), 0);
+	}
+	EQ(rmdir(dir), 0);
+}
