@@ -9,11 +9,13 @@ import re
 import subprocess
 import tempfile
 
-from common import RATE_HZ, ROOT
+from common import RATE_HZ, ROOT, Recording
+from hostile import RSS_LIMIT_MIB, Peak
 from runtime_profile import Victim, check_most, record_beside
 
 KIND = "v8js"
 VICTIM = os.path.join(ROOT, "test", "victims", "v8", "victim.js")
+CORRUPT = os.path.join(ROOT, "test", "victims", "v8", "corrupt.py")
 MAPPED = os.path.join(ROOT, "test", "victims", "v8", "mapped")
 NPM, ESBUILD = os.path.join(ROOT, "test", "peers", "npm.sh"), "0.25.10"
 INSTALL = os.path.join(ROOT, "test", "runtimes", "install.sh")
@@ -191,6 +193,19 @@ def check_source_map(tap, version, node, how, samples):
     check_most(tap, f"{name}: original names, files and lines", right, wrong, 0.97, least=samples // 4)
 
 
+def check_hostile(tap, version, node, seconds):
+    """Processes whose objects are spoiled while they are looked at must not harm wick."""
+    name = f"{version} spoiled memory"
+    peak = Peak()
+    peak.start()
+    recording = Recording([], [CORRUPT, version, str(seconds), node, VICTIM, "split"], timeout=120 + 10 * seconds).wait()
+    peak.stop = True
+    peak.join()
+    count = sum(s.count for s in recording.profile().of(r"^node")) if recording.status == 0 else 0
+    tap.check(name, count > 200 and peak.mib <= RSS_LIMIT_MIB,
+              f"status {recording.status}, {count} samples, peak {peak.mib:.0f} MiB")
+
+
 def run(tap, version, full):
     node, reason = find_node(version)
     samples = FULL_SAMPLES if full else SAMPLES
@@ -208,4 +223,5 @@ def run(tap, version, full):
             check_lines(tap, f"{version} split, {tier}", stacks)
     for how in ("file", "inline", "sections") if full else ("file", "inline"):
         check_source_map(tap, version, node, how, samples // 3)
+    check_hostile(tap, version, node, 30 if full else 6)
     check_judge(tap, version, node, samples)
