@@ -37,21 +37,25 @@ static u32 passes(const u8 *at, const char *bytes, u32 count)
 }
 
 /*
- * What a function of one instruction returns: a constant, an address near it, or a word near it. The built-in code has
- * no exported symbol, but there is a function for its address and one for its size. clang gives them frames.
+ * What a small function returns: a constant, an address near it, or a word near it. The built-in code has no exported
+ * symbol, but there is a function for its address and one for its size. clang gives them frames; Debian's libnode takes
+ * two steps to a word, whose file has it as it is before it is moved.
  */
 static u64 returned_by(const struct exe *exe, u64 ea)
 {
 	static const struct {
-		char code[4];
-		u8 code_bytes;
+		char code[4], then[4];
+		u8 code_bytes, then_bytes;
 	} forms[] = {
-		{ "\xb8", 1 },			/* mov eax, operand */
-		{ "\x48\x8d\x05", 3 },		/* lea rax, [rip + operand] */
-		{ "\x48\x8b\x05", 3 },		/* mov rax, [rip + operand] */
-		{ "\x8b\x05", 2 },		/* mov eax, [rip + operand] */
+		{ "\xb8", "", 1, 0 },			/* mov eax, operand */
+		{ "\x48\x8d\x05", "\x48\x8b\x00", 3, 3 },	/* lea rax, [rip + operand]; mov rax, [rax] */
+		{ "\x48\x8d\x05", "\x8b\x00", 3, 2 },	/* lea rax, [rip + operand]; mov eax, [rax] */
+		{ "\x48\x8d\x05", "", 3, 0 },		/* lea rax, [rip + operand] */
+		{ "\x48\x8b\x05", "", 3, 0 },		/* mov rax, [rip + operand] */
+		{ "\x8b\x05", "", 2, 0 },		/* mov eax, [rip + operand] */
 	};
-	const u8 *code = exe_bytes_at(exe, ea, 24);
+	enum { CONSTANT, NEAR_WORD, NEAR_NUMBER, NEAR, WORD, NUMBER, FORMS };
+	const u8 *code = exe_bytes_at(exe, ea, 28);
 	u32 at = 0, form = 0, frame;
 	u64 target;
 	s32 operand;
@@ -61,26 +65,27 @@ static u64 returned_by(const struct exe *exe, u64 ea)
 	at += passes(code, "\xf3\x0f\x1e\xfa", 4);		/* endbr64 */
 	frame = passes(code + at, "\x55\x48\x89\xe5", 4);	/* push rbp; mov rbp, rsp */
 	at += frame;
-	while (form < 4 && !passes(code + at, forms[form].code, forms[form].code_bytes))
-		form++;
-	if (form == 4)
+	for (; form < FORMS; form++) {
+		const u8 *then = code + at + forms[form].code_bytes + sizeof(operand);
+
+		if (passes(code + at, forms[form].code, forms[form].code_bytes) &&
+		    !memcmp(then, forms[form].then, forms[form].then_bytes))
+			break;
+	}
+	if (form == FORMS)
 		return 0;
 	at += forms[form].code_bytes;
 	memcpy(&operand, code + at, sizeof(operand));
 	at += sizeof(operand);
+	target = ea + at + (u64)(s64)operand;
+	at += forms[form].then_bytes;
 	if (!(frame ? passes(code + at, "\x5d\xc3", 2) : passes(code + at, "\xc3", 1)))
 		return 0;
-	target = ea + at + (u64)(s64)operand;
-	switch (form) {
-	case 0:
+	if (form == CONSTANT)
 		return (u32)operand;
-	case 1:
+	if (form == NEAR)
 		return target;
-	case 2:
-		return word_at(exe, target);
-	default:
-		return number_at(exe, target);
-	}
+	return form == WORD || form == NEAR_WORD ? word_at(exe, target) : number_at(exe, target);
 }
 
 /* The same of arm64. */

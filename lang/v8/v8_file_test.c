@@ -71,6 +71,7 @@ static void check(const struct lang_file *file)
 TEST(v8_is_known_by_what_it_exports)
 {
 	u8 bytes_near[16] = { 0x8b, 0x05, 0, 0, 0, 0, 0xc3 };
+	u8 bytes_far[16] = { 0x48, 0x8d, 0x05, 0, 0, 0, 0, 0x8b, 0x00, 0xc3 };
 	u32 away = DATA + 4 * V8_NUMBER_COUNT - (TEXT + 32 + 6);
 	struct lang_file file;
 
@@ -82,6 +83,11 @@ TEST(v8_is_known_by_what_it_exports)
 	EQ(recognise(EM_X86_64, at_near, bytes_near, V8_THIN_TAG, &file), 0);
 	check(&file);
 	EQ(recognise(EM_X86_64, at_framed, bytes_near, V8_THIN_TAG, &file), 0);
+	check(&file);
+	/* lea rax, [rip + ...]; mov eax, [rax] */
+	away--;
+	memcpy(bytes_far + 3, &away, sizeof(away));
+	EQ(recognise(EM_X86_64, at_constant, bytes_far, V8_THIN_TAG, &file), 0);
 	check(&file);
 }
 
