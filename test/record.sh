@@ -72,6 +72,9 @@ sh burn.sh 100000000 &
 burn=$!
 "$WICK" record -q -F 199 -d 1 -p $burn -o pid.pb.gz
 check '-p samples that process only' test "$("$WICK" report --json --by process pid.pb.gz | grep -c '"pid"')" = 1
+sh burn.sh 300000 &
+ends=$!
+check '-p ends with the last of its processes' status 0 timeout 120 "$WICK" record -p $ends -o ended.pb.gz
 check '-p and a command exclude each other' status 1 "$WICK" record -p $burn -o x.pb.gz -- true
 kill $burn
 

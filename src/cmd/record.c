@@ -11,6 +11,7 @@
 #include "cmd/command.h"
 #include "cmd/files.h"
 #include "cmd/live.h"
+#include "cmd/targets.h"
 #include "cmd/terminal.h"
 #include "cmd/text.h"
 #include "lang/lang.h"
@@ -42,7 +43,7 @@ struct record_values {
 static const struct option_entry record_options[] = {
 	{ "frequency", 'F', OPTION_INTEGER, AT(frequency), "HZ", "20", 1, 10000, NULL, "samples a second on each CPU" },
 	{ "duration", 'd', OPTION_REAL, AT(duration), "SECONDS", NULL, 0.01, 1e7, NULL,
-	  "how long; without it until Ctrl-C or the command's end" },
+	  "how long; without it until Ctrl-C or the end of what is sampled" },
 	{ "pid", 'p', OPTION_NUMBERS, AT(pids), "PID,...", NULL, 1, 4194304, NULL, "only these processes" },
 	{ "children", 0, OPTION_SWITCH, AT(children), NULL, NULL, 0, 0, NULL, "with -p: and those that they start" },
 	{ "cgroup", 0, OPTION_TEXT, AT(cgroup), "PATH", NULL, 0, 0, NULL, "only processes in this control group" },
@@ -73,6 +74,7 @@ struct record {
 	struct profiling *profiling;
 	struct merger *merger;
 	struct child child;
+	struct targets targets;		/* of -p without --children */
 	struct terminal terminal;	/* standard error: progress and summary */
 	u64 begun_ns, started_ns, shown_ns, signalled_ns;
 	bool has_command, stopping;
@@ -83,6 +85,7 @@ static void record_done(struct record *r)
 	profiling_free(r->profiling);
 	merger_free(r->merger);
 	child_done(&r->child);
+	targets_done(&r->targets);
 }
 
 static volatile sig_atomic_t caught_signal, caught_count;
@@ -172,7 +175,7 @@ static bool is_over(struct record *r)
 		if (!from_terminal)
 			child_signal(&r->child, caught_signal);
 	}
-	if (r->has_command && child_ended(&r->child))
+	if ((r->has_command && child_ended(&r->child)) || targets_ended(&r->targets))
 		return true;
 	if (v->duration > 0 && (double)(now - r->started_ns) >= v->duration * 1e9)
 		return true;
@@ -258,6 +261,8 @@ static int start(struct record *r, char **command)
 	err = live_start(&options, &r->profiling, &why);
 	if (err < 0)
 		return command_fail(&command_record, "%s", why.len ? why.data : strerror(-err));
+	if (v->pids.count && !v->children)
+		targets_init(&r->targets, &v->pids);
 	r->started_ns = monotonic_ns();
 	err = r->has_command ? child_go(&r->child) : 0;
 	if (err < 0) {
@@ -329,8 +334,9 @@ const struct command command_record = {
 	.operands = "[-- COMMAND [ARGUMENTS]]",
 	.operands_max = -1,
 	.about = "Samples what runs on every CPU, with whole stacks of kernel and user code, until the time is\n"
-		 "over, the command has ended or Ctrl-C is pressed, and writes a profile. A COMMAND is run and\n"
-		 "sampled with all its descendants, nothing else is, and its exit status is returned.\n",
+		 "over, the command or all processes of -p have ended or Ctrl-C is pressed, and writes a profile.\n"
+		 "A COMMAND is run and sampled with all its descendants, nothing else is, and its exit status is\n"
+		 "returned. With --children, -p goes on until Ctrl-C: others may have been started.\n",
 	.examples = "  sudo wick record -d 10 -o out.pb.gz\n"
 		    "  sudo wick record -F 997 -- make -j4\n"
 		    "  sudo wick record -p 1234,1235 --children -o out.otlp\n"
