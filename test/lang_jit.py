@@ -83,7 +83,7 @@ def check_chain(tap, runtime, stacks, samples):
         names = [f.name for f in frames]
         if whole.fullmatch(";".join(names)):
             good += count
-        elif any(mark.fullmatch(n) for n in names) or not names or names[-1].startswith("["):
+        elif count and (any(mark.fullmatch(n) for n in names) or not names or names[-1].startswith("[")):
             bad[";".join(names)[-300:]] += count
     check_most(tap, f"jit {runtime}: exact chain", good, bad, EXACT, least=0.8 * samples * AT_WORK)
     share = good / max(1, stacks.count)
