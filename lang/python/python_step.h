@@ -246,7 +246,7 @@ static inline int python_code(struct unwind *u, struct python_slot *slot, u64 co
 	u64 at = (code >> 4 ^ code >> 7) & (PYTHON_SEEN - 1), file, name, cookie;
 
 	*ret_cookie = slot->seen[at].cookie;
-	if (slot->seen[at].code == code)
+	if (code && slot->seen[at].code == code)
 		return 0;
 	if (read_user(u, &u->words[PYTHON_ROOM + PYTHON_CODE], PYTHON_BLOCK_BYTES, code + slot->code_block))
 		return python_broken(u);

@@ -424,6 +424,11 @@ TEST(python_step_stops_at_what_cannot_be)
 	put_two_runs();
 	put(FRAME_VA_OF(1) + 8, 0x10);
 	STREQ(walked(), "12 broken");
+	/* A frame without code. */
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	put(FRAME_VA_OF(1), 0);
+	STREQ(walked(), "1 broken");
 	/* Frames in a circle. */
 	setup(PYTHON_SHIMS);
 	put_two_runs();
