@@ -252,6 +252,26 @@ TEST(python_thread_does_not_follow_a_list_for_ever)
 	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), -EAGAIN);
 }
 
+/* However many interpreters they belong to. */
+TEST(python_thread_looks_at_so_many_threads_and_no_more)
+{
+	static u64 before[64], stray[64];
+	struct python_layout l = layout_of(12);
+	struct lang_process process = self();
+	struct python_slot slot = { 0 };
+
+	make_threads(&l);
+	make_glibc(EM_X86_64, 3);
+	put(runtime, l.interpreters, (u64)before);
+	put(before, l.threads, (u64)stray);
+	put(before, l.interpreter_next, (u64)interpreter);
+	put(interpreter, l.interpreter_next, 0);
+	put(stray, l.thread_interpreter, (u64)before);
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), 0);
+	put(stray, l.thread_next, (u64)stray);
+	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), -EAGAIN);
+}
+
 static int attach(u32 version, struct runtime_slot *slot, void **ret_state)
 {
 	struct python_facts facts = { .layout = layout_of(12), .runtime_ea = (u64)runtime };

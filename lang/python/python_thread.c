@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #define INTERPRETERS_MAX 64
-#define THREADS_MAX 256		/* of one that are looked at */
+#define THREADS_MAX 256		/* of all of them that are looked at, each of which takes some hundred reads */
 
 /*
  * libc's struct pthread, whose address pthread_self() is. On x86-64 it is the thread pointer, too; on arm64 that points
@@ -162,11 +162,12 @@ int python_thread_find(const struct lang_process *process, const struct python_l
 		layout->version < PYTHON_VERSION(15) ? find_value : find_variable;
 	const struct libc *libc = machine == EM_AARCH64 ? &arm64 : &x86_64;
 	u64 interpreter = lang_read_word(process, runtime_va + layout->interpreters);
+	u32 looked = 0;
 
 	for (u32 i = 0; interpreter && i < INTERPRETERS_MAX; i++) {
 		u64 thread = lang_read_word(process, interpreter + layout->threads);
 
-		for (u32 t = 0; thread && t < THREADS_MAX; t++) {
+		for (; thread && looked < THREADS_MAX; looked++) {
 			u64 id = lang_read_word(process, thread + layout->thread_id);
 
 			if (lang_read_word(process, thread + layout->thread_interpreter) != interpreter)
