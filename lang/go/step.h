@@ -122,8 +122,10 @@ static inline int go_step(struct unwind *u, const struct unwind_rule *rule)
 	u->sp_lost = 0;
 	u->is_leaf = 0;
 #if REG_RA == 30
-	if (go_word(u, curg + slot->sched_bp - sizeof(u64), &u->regs.reg[REG_RA]))
+	if (go_word(u, curg + slot->sched_bp - sizeof(u64), &u->regs.reg[REG_RA])) {
+		(void)unwind_end(u, END_UNREADABLE);
 		return STEP_END;
+	}
 	u->is_leaf = 1;
 #endif
 	return STEP_CALLER;

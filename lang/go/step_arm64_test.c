@@ -100,4 +100,12 @@ TEST(go_step_of_arm64_goes_back_to_a_function_without_a_frame)
 	EQ(u.regs.reg[REG_SP], STACK + 0x800);
 	EQ(u.regs.reg[REG_FP], STACK + 0x880);
 	OK(!u.is_leaf && u.is_return);
+	/* Its return address is not to be had. */
+	setup();
+	u.is_return = 1;
+	put(G + GO_G_SCHED, STACK + 0x800);
+	put(G + GO_G_SCHED + 8, 0x403000);
+	((struct go_slot *)u.slot)->sched_bp = MEMORY_VA - G;
+	EQ(go_step(&u, &end), STEP_END);
+	EQ(u.trace.end, END_UNREADABLE);
 }
