@@ -62,15 +62,29 @@ static int live_peek(const struct live *live, void *to, u32 bytes, u64 va)
 	return peek_memory(slice.process.peek, peek_process(slice.process.serial), live->tid, va, to, bytes);
 }
 
-/* The process is still where it was if the end of the copy is as it was copied. */
+/* A copy of perf's is longer than the steps of ours, and has no holes. */
+static bool is_hole(u64 va, u32 bytes)
+{
+	u64 first = slice.start_va / SLICE_STEP_BYTES, last = (va + bytes - 1) / SLICE_STEP_BYTES - first;
+
+	for (u64 step = va / SLICE_STEP_BYTES - first; slice.holes && step <= last; step++)
+		if (step < SLICE_BYTES_MAX / SLICE_STEP_BYTES && slice.holes >> step & 1)
+			return true;
+	return false;
+}
+
+/*
+ * The process is still where it was if the end of the copy is as it was copied. One that was cut short may end where
+ * nothing was copied, which proves nothing.
+ */
 static bool live_is_same(const struct live *live)
 {
 	u32 bytes = slice.bytes < LIVE_CHECK_BYTES ? (u32)slice.bytes : LIVE_CHECK_BYTES;
 	u64 at = slice.bytes - bytes;
 	u8 now[LIVE_CHECK_BYTES];
 
-	return bytes && live_peek(live, now, bytes, slice.start_va + at) == 0 &&
-	       !memcmp(now, slice.memory + at, bytes);
+	return bytes && !is_hole(slice.start_va + at, bytes) &&
+	       live_peek(live, now, bytes, slice.start_va + at) == 0 && !memcmp(now, slice.memory + at, bytes);
 }
 
 static int live_page(struct live *live, u64 page_va)
@@ -105,17 +119,6 @@ static int live_read(struct live *live, u8 *to, u32 bytes, u64 va)
 		bytes -= part;
 	}
 	return 0;
-}
-
-/* A copy of perf's is longer than the steps of ours, and has no holes. */
-static bool is_hole(u64 va, u32 bytes)
-{
-	u64 first = slice.start_va / SLICE_STEP_BYTES, last = (va + bytes - 1) / SLICE_STEP_BYTES - first;
-
-	for (u64 step = va / SLICE_STEP_BYTES - first; slice.holes && step <= last; step++)
-		if (step < SLICE_BYTES_MAX / SLICE_STEP_BYTES && slice.holes >> step & 1)
-			return true;
-	return false;
 }
 
 static inline int read_user(struct unwind *u, void *to, u32 bytes, u64 va)

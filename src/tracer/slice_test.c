@@ -2,13 +2,15 @@
 /* A copied stack of three functions: a leaf, its caller with a buffer of two steps, and the first one. */
 #include "tracer/slice.h"
 
+#include <unistd.h>
+
 #include "exe/rows.h"
 #include "test.h"
 #include "tracer/tables.h"
 #include "unwind.h"
 
 #define CODE_VA 0x400000ull
-#define STACK_VA (0x7000ull + 16)
+#define STACK_VA ((u64)memory + 16)	/* our own, so that it can be read as a process's */
 #define BUFFER_BYTES (2 * SLICE_STEP_BYTES)
 #define STACK_WORDS (BUFFER_BYTES / 8 + 16)
 
@@ -36,28 +38,36 @@ static struct {
 	u64 stack[STACK_WORDS];
 } sample;
 
+static _Alignas(4096) u8 memory[8192];
+
 static struct unwind u;
 
-/* How the stack ends when these steps of the copy are missing. */
-static u8 end_with(u16 holes)
+/* How the stack ends when these steps of the copy are missing, and it is so long. */
+static u8 end_of(u16 holes, u32 slice_bytes, bool may_read)
 {
 	struct map_entry map = { .start_va = CODE_VA, .end_va = CODE_VA + 0x1000, .bias = CODE_VA, .binary = 7 };
 	_cleanup_(tables_freep) struct tables *tables = NULL;
-	struct slice_process process = { .map_count = 1, .user_va_mask = ~0ull };
+	struct slice_process process = { .map_count = 1, .user_va_mask = ~0ull, .may_read = may_read };
 	struct tables_rows rows;
 
 	EQ(tables_new(NULL, sizeof(struct rows_chunk), &tables), 0);
 	EQ(tables_add_rows(tables, &file.head, 0, 0x1000, &rows), 0);
 	map.page_base = tables_page_base(&rows);
 	EQ(tables_add_maps(tables, &map, 1, &process.map_first), 0);
-	sample.head = (struct trace_record){ .end = END_SLICE, .slice_bytes = sizeof(sample.stack),
-					     .slice_holes = holes };
+	sample.head = (struct trace_record){ .end = END_SLICE, .tid = (u32)getpid(),
+					     .slice_bytes = slice_bytes, .slice_holes = holes };
 	sample.regs.pc = CODE_VA + 0x10;
 	sample.regs.reg[REG_SP] = STACK_VA;
 	sample.stack[1] = CODE_VA + 0x110;
 	sample.stack[2 + BUFFER_BYTES / 8] = CODE_VA + 0x210;
-	OK(!slice_unwind(&u, tables, &sample.head, &process));
+	memcpy(memory + 16, sample.stack, sizeof(sample.stack));
+	EQ(slice_unwind(&u, tables, &sample.head, &process), may_read && u.trace.end == END_COMPLETE);
 	return u.trace.end;
+}
+
+static u8 end_with(u16 holes)
+{
+	return end_of(holes, sizeof(sample.stack), false);
 }
 
 TEST(slice_is_walked_past_steps_that_are_missing)
@@ -73,5 +83,15 @@ TEST(slice_ends_where_a_missing_step_is_needed)
 	EQ(end_with(1 << 0), END_SLICE_SHORT);
 	EQ(u.trace.user_count, 1);
 	EQ(end_with(1 << 2), END_SLICE_SHORT);
+	EQ(u.trace.user_count, 2);
+}
+
+TEST(slice_goes_on_in_the_process_if_its_end_is_the_same)
+{
+	EQ(end_of(0, SLICE_STEP_BYTES, false), END_SLICE_SHORT);
+	EQ(end_of(0, SLICE_STEP_BYTES, true), END_COMPLETE);
+	EQ(u.trace.user_count, 3);
+	/* It was cut where nothing had been copied: what is there now may be of another call. */
+	EQ(end_of(1 << 1, SLICE_STEP_BYTES, true), END_SLICE_SHORT);
 	EQ(u.trace.user_count, 2);
 }
