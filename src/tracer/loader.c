@@ -2,6 +2,7 @@
 #include "tracer/loader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "tracer/tables.h"
 #include "tracer/tracer.h"
 
+#define POSSIBLE "/sys/devices/system/cpu/possible"
 #define RINGS_MAX 64
 #define CPUS_PER_RING 32
 #define RING_BYTES_MIN (1u << 20)
@@ -111,6 +113,26 @@ static int loader_set_filter(struct loader *l, const struct tracer_options *opti
 	return 0;
 }
 
+static int note_cpu(void *arg, u32 cpu)
+{
+	u32 *count = arg;
+
+	*count = cpu < *count ? *count : cpu + 1;
+	return 0;
+}
+
+/* How many numbers CPUs may have: more than there are where some are left out. */
+static u32 cpu_numbers(int cpu_count)
+{
+	_cleanup_(closep) int fd = open(POSSIBLE, O_RDONLY | O_CLOEXEC);
+	u32 count = (u32)cpu_count;
+	char list[4096] = "";
+
+	if (fd >= 0 && read(fd, list, sizeof(list) - 1) > 0)
+		(void)sampler_parse_cpus(list, note_cpu, &count);
+	return count;
+}
+
 static void loader_set_switches(struct loader *l, const struct tracer_options *options)
 {
 	l->cpu_count = libbpf_num_possible_cpus();
@@ -183,7 +205,7 @@ static int loader_try(struct loader *l, const struct tracer_options *options, bo
 	}
 	loader_set_switches(l, options);
 	l->skel->rodata->may_switch = may_switch;
-	r = bpf_map__set_max_entries(l->skel->maps.cpus, (u32)l->cpu_count);
+	r = bpf_map__set_max_entries(l->skel->maps.cpus, cpu_numbers(l->cpu_count));
 	if (r == 0)
 		r = loader_set_filter(l, options, why);
 	if (r < 0)
