@@ -23,6 +23,7 @@
 #include "python.h"
 
 #define PYTHON_FRAMES_STEP 16	/* frames looked at in one step */
+#define PYTHON_FRAMES_MAX (2 * USER_FRAMES_MAX)	/* ... in a walk: those that are not shown may lie in a circle */
 
 /*
  * Where frames and code objects are read into: u->words, behind all that can be pushed. A read costs more than what is
@@ -52,6 +53,7 @@ struct python_state {
 	u64 window_va, window_bytes;	/* what is in the window */
 	u64 frame_va;		/* of the block that was looked at last */
 	u64 frame;		/* ... and where in the room it is */
+	u64 looked;		/* frames so far */
 };
 _Static_assert(sizeof(struct python_state) <= STATE_WORDS * sizeof(u64), "fits the state");
 _Static_assert(sizeof(struct python_slot) <= SLOT_WORDS * sizeof(u64), "fits the slot");
@@ -271,7 +273,7 @@ static inline int python_frame(struct unwind *u, struct python_slot *slot, struc
 	u8 owner;
 	int r;
 
-	if (!shim || python_load(u, st, shim + slot->frame_block))
+	if (!shim || st->looked++ >= PYTHON_FRAMES_MAX || python_load(u, st, shim + slot->frame_block))
 		return python_broken(u);
 	previous = python_word(u, st->frame, slot->frame_previous);
 	code = python_word(u, st->frame, slot->frame_code) & slot->code_mask;

@@ -435,6 +435,14 @@ TEST(python_step_stops_at_what_cannot_be)
 	put(FRAME_VA_OF(1) + 8, FRAME_VA_OF(0));
 	OK(strstr(walked(), " cut"));
 	EQ(u.trace.end, END_TRUNCATED);
+	/* ... none of which is shown. */
+	setup(PYTHON_SHIMS);
+	put_two_runs();
+	put(FRAME_VA_OF(1) + 8, FRAME_VA_OF(1));
+	put(CODE_OF(2) + 0x50, 0x1000);
+	read_count = 0;
+	STREQ(walked(), "1 broken");
+	OK(read_count < 3 * PYTHON_FRAMES_MAX);
 }
 
 /* Any bytes at all: it must end, and stay in its arrays (under the sanitizers). */
