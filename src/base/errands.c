@@ -228,6 +228,12 @@ static void errands_leave(struct errands *errands, uint64_t place)
 	errands->late[i].since_ns = errands->late_ns;
 }
 
+/* Whoever serves a file chooses its errors, but only here -ETIMEDOUT says that the errand is not the caller's. */
+static int result_of(int r)
+{
+	return r == -ETIMEDOUT ? -EIO : r;
+}
+
 int errands_run(struct errands *errands, struct errand *errand)
 {
 	uint64_t place = errand->place;
@@ -236,7 +242,7 @@ int errands_run(struct errands *errands, struct errand *errand)
 	int r = 0;
 
 	if (!errands)
-		return errand->run(errand);
+		return result_of(errand->run(errand));
 	free_place = find_free(errands->outside);
 	if (!free_place || is_shunned(errands, place)) {
 		errands->stats.refused++;
@@ -258,7 +264,7 @@ int errands_run(struct errands *errands, struct errand *errand)
 		return -ETIMEDOUT;
 	}
 	atomic_store(free_place, 0);
-	return worker->result;
+	return result_of(worker->result);
 }
 
 struct errands_stats errands_stats(const struct errands *errands)

@@ -46,8 +46,9 @@ void errands_free(struct errands *errands);
 DEFINE_CLEANUP(struct errands *, errands_free)
 
 /*
- * Runs an errand: what run() returned; or -ETIMEDOUT if it is late, and -EBUSY if it was not begun. At -ETIMEDOUT the
- * errand is not the caller's any more. Without errands (NULL) it is run by the caller's thread, as long as it takes.
+ * Runs an errand: what run() returned, but -EIO for -ETIMEDOUT; or -ETIMEDOUT if it is late, and -EBUSY if it was not
+ * begun. At -ETIMEDOUT the errand is not the caller's any more. Without errands (NULL) it is run by the caller's
+ * thread, as long as it takes.
  */
 int errands_run(struct errands *errands, struct errand *errand);
 

@@ -57,6 +57,9 @@ TEST(errands_bring_what_they_were_sent_for)
 	for (int i = 0; i < 1000; i++)
 		EQ(go(errands, 1, i), i);
 	EQ(go(errands, 1, -EFAULT), -EFAULT);
+	/* Only one that is late belongs to nobody. */
+	EQ(go(errands, 1, -ETIMEDOUT), -EIO);
+	EQ(go(NULL, 1, -ETIMEDOUT), -EIO);
 	EQ(errands_stats(errands).late, 0);
 	EQ(errands_stats(errands).refused, 0);
 }
