@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/hex.h"
+
 static void skip_space(struct json_scan *s)
 {
 	while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'))
@@ -129,20 +131,15 @@ bool json_scan_is(const struct json_scan *value, const char *text)
 	       !memcmp(value->at + 1, text, len);
 }
 
-static int hex_of(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
-}
-
 /* What four digits say; 0xfffd for what is none. */
 static u32 unit_of(const char *at, const char *end)
 {
 	u32 unit = 0;
 
 	for (u32 i = 0; i < 4; i++) {
-		if (at + i >= end || hex_of(at[i]) < 0)
+		if (at + i >= end || hex_digit(at[i]) < 0)
 			return 0xfffd;
-		unit = unit << 4 | (u32)hex_of(at[i]);
+		unit = unit << 4 | (u32)hex_digit(at[i]);
 	}
 	return unit;
 }
@@ -189,7 +186,11 @@ void json_scan_text(const struct json_scan *value, char *to, size_t to_bytes)
 		if (*at != '\\') {
 			to[len++] = *at++;
 		} else if (at + 1 < end && at[1] == 'u') {
-			len += put_unit(to + len, unit_of(at + 2, end));
+			u32 unit = unit_of(at + 2, end);
+
+			if (!unit)
+				break;
+			len += put_unit(to + len, unit);
 			at += 6;
 		} else {
 			to[len++] = at + 1 < end ? escaped(at[1]) : '?';

@@ -13,11 +13,12 @@
 
 #define STRING_MAX 4096			/* bytes of a source's or a thing's name; longer ones are cut */
 #define SECTIONS_DEEP 1			/* a section's map has none of its own */
+#define NOT_USED UINT32_MAX
 
-/* Strings of an array of the file, and where each stands in the text once it was used. */
+/* Strings of an array of the file. */
 struct strings {
 	struct json_scan *at;
-	u32 *text;
+	u32 *text;		/* where each stands in the text, or NOT_USED so far */
 	u32 count, cap, text_cap;
 };
 
@@ -80,7 +81,7 @@ static int read_strings(struct json_scan array, struct strings *s)
 	if (array_reserve(&s->text, &s->text_cap, s->count, sizeof(*s->text)) < 0)
 		return -ENOMEM;
 	if (s->count)
-		memset(s->text, 0, s->count * sizeof(*s->text));
+		memset(s->text, 0xff, s->count * sizeof(*s->text));
 	return 0;
 }
 
@@ -111,15 +112,15 @@ static int use_string(struct builder *b, struct strings *s, s64 index, const cha
 	*ret_offset = 0;
 	if (index < 0 || index >= (s64)s->count)
 		return 0;
-	if (!s->text[index]) {
+	if (s->text[index] == NOT_USED) {
+		u32 offset = 0;		/* of one that is empty */
 		int r;
 
 		json_scan_text(&s->at[index], text, sizeof(text));
-		if (!text[0])
-			return 0;
-		r = add_text(b, root, text, &s->text[index]);
+		r = text[0] ? add_text(b, root, text, &offset) : 0;
 		if (r < 0)
 			return r;
+		s->text[index] = offset;
 	}
 	*ret_offset = s->text[index];
 	return 0;

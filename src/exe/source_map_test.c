@@ -57,6 +57,17 @@ TEST(source_map_has_a_root_and_escapes)
 	check(map, 0, 1, "src/y", 0, "\xef\xbf\xbd\n");
 }
 
+TEST(source_map_texts_end_at_a_nul_and_may_be_empty)
+{
+	_cleanup_(freep) struct source_map *map = NULL;
+
+	EQ(build("{\"mappings\":\"AAAAA;ACAAA;AAAAC\",\"sources\":[\"a\\u0000b\",\"\\u0000c\"],"
+		 "\"names\":[\"\\u0000d\",7]}", &map), 0);
+	check(map, 0, 0, "a", 0, "");
+	OK(!source_map_find(map, 1, 0));
+	EQ(map->text_bytes, 3);		/* "", "a" */
+}
+
 TEST(source_map_has_sections)
 {
 	_cleanup_(freep) struct source_map *map = NULL;
