@@ -32,7 +32,7 @@ enum lang_wish {
 
 /* A script that a process runs. */
 struct lang_script {
-	u32 id;				/* of one process, never another's */
+	u32 id;				/* of one thread of a process that runs scripts; with its path that of one */
 	const char *path;		/* as the process names it */
 	const char *url;		/* of its source map, relative to it, or data:; NULL: what is known? */
 };

@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/array.h"
 #include "base/errands.h"
 #include "exe/reader.h"
@@ -37,6 +40,7 @@ struct kept_map {
 
 struct known_script {
 	u64 serial;		/* of the process */
+	u64 path_hash;		/* threads of a process that run scripts of their own number them alike */
 	u32 id;
 	u32 map;		/* or NO_MAP */
 };
@@ -120,17 +124,42 @@ static int read_text(int fd, struct map_errand *e)
 	return 0;
 }
 
+/* The user of a process: who owns its directory in /proc is root for any that does not let itself be dumped. */
+static int user_of(u32 pid, uid_t *ret_uid)
+{
+	_cleanup_(closep) int fd = -1;
+	char path[32], text[1024];
+	const char *at;
+	ssize_t got;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	got = read(fd, text, sizeof(text) - 1);
+	if (got < 0)
+		return -errno;
+	text[got] = '\0';
+	at = strstr(text, "\nUid:\t");
+	at = at ? strchr(at + 6, '\t') : NULL;	/* the real one, then the one that counts */
+	if (!at)
+		return -EBADMSG;
+	*ret_uid = (uid_t)strtoul(at + 1, NULL, 10);
+	return 0;
+}
+
 static int run(struct errand *errand)
 {
 	struct map_errand *e = (struct map_errand *)errand;
 	_cleanup_(closep) int root = -1, fd = -1;
-	struct stat process, script, map;
+	struct stat script, map;
 	char path[32];
+	uid_t uid = (uid_t)-1;
 	int r;
 
-	(void)snprintf(path, sizeof(path), "/proc/%u", e->pid);
-	if (stat(path, &process) < 0)
-		return -errno;
+	r = user_of(e->pid, &uid);
+	if (r < 0)
+		return r;
 	(void)snprintf(path, sizeof(path), "/proc/%u/root", e->pid);
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
@@ -143,7 +172,7 @@ static int run(struct errand *errand)
 		return fd;
 	if (fstat(fd, &map) < 0)
 		return -errno;
-	if (!may_read(&map, &script, process.st_uid))
+	if (!may_read(&map, &script, uid))
 		return -EPERM;
 	e->from = (struct identity){ map.st_dev, map.st_ino, map.st_size, map.st_mtim };
 	return read_text(fd, e);
@@ -242,17 +271,27 @@ static int read_map(struct source_maps *m, const struct lang_process *process, c
 	return *ret_index == NO_MAP ? add_map(m, &e->from, e->text, e->bytes, ret_index) : 0;
 }
 
-static const struct known_script *find_script(const struct source_maps *m, u64 serial, u32 id)
+static u64 path_hash(const struct lang_script *script)
 {
-	for (u32 i = 0; i < m->script_count; i++)
-		if (m->scripts[i].id == id && m->scripts[i].serial == serial)
-			return &m->scripts[i];
+	return XXH3_64bits(script->path, strlen(script->path));
+}
+
+static const struct known_script *find_script(const struct source_maps *m, u64 serial, const struct lang_script *script)
+{
+	u64 hash = path_hash(script);
+
+	for (u32 i = 0; i < m->script_count; i++) {
+		const struct known_script *at = &m->scripts[i];
+
+		if (at->id == script->id && at->serial == serial && at->path_hash == hash)
+			return at;
+	}
 	return NULL;
 }
 
 static int add_script(struct source_maps *m, const struct lang_process *process, const struct lang_script *script)
 {
-	struct known_script known = { process->serial, script->id, NO_MAP };
+	struct known_script known = { process->serial, path_hash(script), script->id, NO_MAP };
 	int r;
 
 	if (m->script_count == SOURCE_MAPS_SCRIPTS_MAX) {
@@ -271,7 +310,7 @@ static int add_script(struct source_maps *m, const struct lang_process *process,
 int source_maps_find(struct source_maps *m, const struct lang_process *process, const struct lang_script *script,
 		     const struct source_map **ret_map)
 {
-	const struct known_script *known = find_script(m, process->serial, script->id);
+	const struct known_script *known = find_script(m, process->serial, script);
 	int r;
 
 	if (!known) {

@@ -47,6 +47,8 @@ TEST(source_maps_are_files_beside_scripts)
 	STREQ(source_map_text(map, map->places[0].source), "a.ts");
 	EQ(source_maps_find(maps, &process, &(struct lang_script){ 1, script, NULL }, &again), 0);
 	OK(again == map);
+	/* Another thread's script has the same number. */
+	EQ(source_maps_find(maps, &process, &(struct lang_script){ 1, "/b.js", NULL }, &again), -ENOENT);
 	/* Another process runs the same. */
 	process.serial = 2;
 	EQ(source_maps_find(maps, &process, &(struct lang_script){ 1, script, "x/../a.js.map" }, &again), -ENODATA);
