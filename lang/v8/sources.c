@@ -8,34 +8,49 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hex.h"
 #include "exe/source_map.h"
 #include "lang/v8/heap.h"
 
 #define INLINE_MAX (16u << 20)	/* characters of a map that is in its script */
 #define NAME_BACK 128		/* characters before a function's parameters that its name is looked for in */
 
-static int hex_of(char c)
+/* What URLs write as %20 is as it is in the names of files. */
+static void unescape(char *text)
 {
-	return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+	const char *from = text;
+
+	for (; *from; from++) {
+		if (*from == '%' && hex_digit(from[1]) >= 0 && hex_digit(from[2]) >= 0) {
+			*text++ = (char)(hex_digit(from[1]) << 4 | hex_digit(from[2]));
+			from += 2;
+		} else {
+			*text++ = *from;
+		}
+	}
+	*text = '\0';
+}
+
+static bool is_inline(const char *url)
+{
+	return !strncmp(url, "data:", 5);
+}
+
+static const char *without_scheme(const char *url)
+{
+	return url + (strncmp(url, "file://", 7) ? 0 : 7);
 }
 
 void sources_script_path(const char *name, char path[LANG_TEXT_MAX])
 {
-	bool is_url = !strncmp(name, "file://", 7);
-	size_t len = 0;
+	const char *rest = without_scheme(name);
 
-	for (name += is_url ? 7 : 0; *name && len + 1 < LANG_TEXT_MAX; name++) {
-		if (is_url && *name == '%' && hex_of(name[1]) >= 0 && hex_of(name[2]) >= 0) {
-			path[len++] = (char)(hex_of(name[1]) << 4 | hex_of(name[2]));
-			name += 2;
-		} else {
-			path[len++] = *name;
-		}
-	}
-	path[len] = '\0';
+	(void)snprintf(path, LANG_TEXT_MAX, "%s", rest);
+	if (rest != name)
+		unescape(path);
 }
 
-/* Without what leads nowhere: "a/./b", "a/c/../b". */
+/* Without what leads nowhere: "/a/./b", "/a/c/../b". */
 static void shorten(char *path)
 {
 	char *to = path, *from = path;
@@ -62,18 +77,26 @@ static int directory_of(const char *path)
 	return slash ? (int)(slash + 1 - path) : 0;
 }
 
+/* webpack://app/./src/a.ts: the path behind the host. */
+static void shorten_url(char *url)
+{
+	char *host = strstr(url, "://"), *path = host ? strchr(host + 3, '/') : NULL;
+
+	if (path)
+		shorten(path);
+}
+
 void sources_path(const char *script, const char *url, const char *source, char path[LANG_TEXT_MAX])
 {
-	bool is_inline = !strncmp(url, "data:", 5);
-
-	if (!strncmp(source, "file://", 7))
-		source += 7;
+	source = without_scheme(source);
+	url = without_scheme(url);
 	if (*source == '/' || strstr(source, "://") || *script != '/') {
 		(void)snprintf(path, LANG_TEXT_MAX, "%s", source);
+		shorten_url(path);
 		return;
 	}
 	(void)snprintf(path, LANG_TEXT_MAX, "%.*s%.*s%s", *url == '/' ? 0 : directory_of(script), script,
-		       is_inline ? 0 : directory_of(url), url, source);
+		       is_inline(url) ? 0 : directory_of(url), url, source);
 	shorten(path);
 }
 
@@ -130,6 +153,8 @@ static int ask_by_url(struct heap *h, struct lang_script script, u64 url, const 
 	if (!text)
 		return -ENODATA;
 	heap_text(h, url, text, length + 8ul);
+	if (!is_inline(text))
+		unescape(text);
 	script.url = text;
 	return h->memory.err ? h->memory.err : process->source_map(process->arg, process, &script, ret_map);
 }
@@ -163,6 +188,8 @@ void sources_origin(struct heap *h, u64 script, struct script_place place, s32 s
 		original_name(h, map, script, start, name);
 		found = source_map_find(map, place.line, place.column);
 		heap_text(h, url, url_is, sizeof(url_is));
+		if (!is_inline(url_is))
+			unescape(url_is);
 		if (found && !h->memory.err) {
 			sources_path(path, url_is, source_map_text(map, found->source), file);
 			*line = found->source_line + 1;

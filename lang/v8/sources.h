@@ -18,7 +18,7 @@ void sources_origin(struct heap *heap, u64 script, struct script_place place, s3
 
 /*
  * The path of a source, as a map names it that is at a URL, relative to a script: what is relative becomes absolute,
- * other URLs stay as they are.
+ * other URLs stay what they are, without the "/./" of webpack's.
  */
 void sources_path(const char *script, const char *url, const char *source, char path[LANG_TEXT_MAX]);
 

@@ -16,7 +16,10 @@ TEST(sources_are_where_their_map_says)
 		{ "/app/dist/a.js", "a.js.map", "../../../../../a.ts", "/a.ts" },
 		{ "/app/dist/a.js", "a.js.map", "/src/a.ts", "/src/a.ts" },
 		{ "/app/dist/a.js", "a.js.map", "file:///src/a.ts", "/src/a.ts" },
-		{ "/app/dist/a.js", "a.js.map", "webpack://app/./src/a.ts", "webpack://app/./src/a.ts" },
+		{ "/app/dist/a.js", "a.js.map", "webpack://app/./src/a.ts", "webpack://app/src/a.ts" },
+		{ "/app/dist/a.js", "a.js.map", "webpack:///./src/../a.ts?x", "webpack:///a.ts?x" },
+		{ "/app/dist/a.js", "a.js.map", "webpack://app", "webpack://app" },
+		{ "/app/dist/a.js", "file:///maps/a.js.map", "../src/a.ts", "/src/a.ts" },
 		{ "[eval]", "a.js.map", "a.ts", "a.ts" },
 		{ "/a.js", "a.js.map", "..", "" },
 	};
