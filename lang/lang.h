@@ -25,9 +25,10 @@ struct unwind;
 
 #define LANG_TEXT_MAX 4096	/* bytes of a name or a path; longer ones are cut */
 
-/* What names may hold more than they do, for those who want it. */
+/* What names say more or less than they do, for those who want it. */
 enum lang_wish {
 	LANG_WISH_SIGNATURES = 1,	/* the types of a method's parameters (Java) */
+	LANG_WISH_AS_RUN = 2,		/* scripts as they are run, not what their source maps say they were made of */
 };
 
 /* A script that a process runs. */

@@ -34,7 +34,7 @@ struct record_values {
 	s64 frequency;
 	double duration;
 	struct option_numbers pids;
-	bool children, inlines, debuginfod, command_lines, java_signatures, quiet, verbose, version_check;
+	bool children, inlines, debuginfod, command_lines, java_signatures, source_maps, quiet, verbose, version_check;
 	const char *cgroup, *output, *format, *tracers;
 	int event;
 };
@@ -55,6 +55,8 @@ static const struct option_entry record_options[] = {
 	  "languages whose own functions are shown, or native" },
 	{ "java-signatures", 0, OPTION_SWITCH, AT(java_signatures), NULL, NULL, 0, 0, NULL,
 	  "name Java methods with the types of their parameters" },
+	{ "source-maps", 0, OPTION_SWITCH, AT(source_maps), NULL, "on", 0, 0, NULL,
+	  "show what scripts were made of, where their source maps tell" },
 	{ "inline", 0, OPTION_SWITCH, AT(inlines), NULL, "on", 0, 0, NULL, "find inlined functions and line numbers" },
 	{ "debuginfod", 0, OPTION_SWITCH, AT(debuginfod), NULL, NULL, 0, 0, NULL,
 	  "fetch missing debug information; on if $DEBUGINFOD_URLS names servers" },
@@ -240,7 +242,8 @@ static int start(struct record *r, char **command)
 		.debuginfod_urls = debuginfod_urls(v),
 		.version_check = v->version_check,
 		.command_lines = v->command_lines,
-		.lang_wishes = v->java_signatures ? LANG_WISH_SIGNATURES : 0,
+		.lang_wishes = (v->java_signatures ? LANG_WISH_SIGNATURES : 0) |
+			       (v->source_maps ? 0 : LANG_WISH_AS_RUN),
 	};
 	_cleanup_(buf_done) struct buf why;
 	int err = 0;

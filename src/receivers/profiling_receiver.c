@@ -200,7 +200,8 @@ static struct profiling_options profiling_options_of(const struct profiling_conf
 			.cpus = *o->pin_cpu_ids ? o->pin_cpu_ids : NULL,
 			.verifier_log_level = (u32)o->bpf_verifier_log_level,
 			.langs_off = profiling_langs_off(o),
-			.lang_wishes = o->java_signatures ? LANG_WISH_SIGNATURES : 0,
+			.lang_wishes = (o->java_signatures ? LANG_WISH_SIGNATURES : 0) |
+				       (o->source_maps ? 0 : LANG_WISH_AS_RUN),
 		},
 		.symbolizer = {
 			.inlines = true,
