@@ -112,7 +112,8 @@ static u32 find_line(const struct vm *vm, struct memory *m, const struct parts *
 
 int method_name(const struct vm *vm, struct memory *m, u64 method, s32 bci, struct lang_names *names)
 {
-	char class[SYMBOL_MAX], name[SYMBOL_MAX], file[SYMBOL_MAX], descriptor[SYMBOL_MAX], function[4 * SYMBOL_MAX];
+	char class[SYMBOL_MAX], name[SYMBOL_MAX], file[SYMBOL_MAX], descriptor[SYMBOL_MAX] = "";
+	char function[4 * SYMBOL_MAX];
 	struct parts p;
 	u32 line;
 
@@ -120,7 +121,8 @@ int method_name(const struct vm *vm, struct memory *m, u64 method, s32 bci, stru
 		return memory_err(m);
 	read_class(vm, m, &p, class);
 	symbol_of_pool(vm, m, p.pool, memory_u16(m, p.const_method + vm->at[VM_CONST_NAME]), name);
-	symbol_of_pool(vm, m, p.pool, memory_u16(m, p.const_method + vm->at[VM_CONST_SIGNATURE]), descriptor);
+	if (m->process->wishes & LANG_WISH_SIGNATURES)
+		symbol_of_pool(vm, m, p.pool, memory_u16(m, p.const_method + vm->at[VM_CONST_SIGNATURE]), descriptor);
 	read_source(vm, m, &p, file);
 	line = find_line(vm, m, &p, bci);
 	if (memory_err(m) < 0)
@@ -128,8 +130,7 @@ int method_name(const struct vm *vm, struct memory *m, u64 method, s32 bci, stru
 	if (!class[0] || !name[0])
 		return -EBADMSG;
 	(void)snprintf(function, sizeof(function), "%s.%s", class, name);
-	if (m->process->wishes & LANG_WISH_SIGNATURES)
-		signature_add(descriptor, function, sizeof(function));
+	signature_add(descriptor, function, sizeof(function));
 	lang_names_line(names, function, file, line);
 	return 0;
 }
