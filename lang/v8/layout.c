@@ -37,7 +37,14 @@ static const struct gap gaps[] = {
 	{ 11, 3, V8_SCRIPT_MAP_URL, 120 },
 	{ 11, 3, V8_CODE_START, 40 },
 	{ 11, 3, V8_CODE_BYTES, 56 },
-	/* Node 22 */
+	/* Node 21, by its own code: PerfBasicLogger::LogRecordedBuffer() reads them */
+	{ 11, 8, V8_CODE_START, 32 },
+	{ 11, 8, V8_CODE_FLAGS, 40 },
+	{ 11, 8, V8_CODE_BYTES, 44 },
+	/* Node 22, the first three as it publishes them */
+	{ 12, 4, V8_CODE_START, 40 },
+	{ 12, 4, V8_CODE_FLAGS, 48 },
+	{ 12, 4, V8_CODE_BYTES, 52 },
 	{ 12, 4, V8_SHARED_DATA, 8 },
 	{ 12, 4, V8_CODE_DEOPT, 8 },
 	{ 12, 4, V8_CODE_POSITIONS, 16 },

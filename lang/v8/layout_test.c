@@ -88,6 +88,12 @@ TEST(v8_layout_of_an_unknown_version_is_the_nearest)
 	facts_of(facts, 11, 8, NULL, 0);
 	EQ(layout_read(facts, &l), 1);
 	EQ(l.position_flags, 0);
+	EQ(l.at[V8_CODE_START], 32);
+	EQ(l.at[V8_CODE_FLAGS], 40);
+	EQ(l.at[V8_CODE_BYTES], 44);
+	facts_of(facts, 11, 7, NULL, 0);
+	EQ(layout_read(facts, &l), 1);
+	EQ(l.at[V8_CODE_START], 40);
 	facts_of(facts, 9, 3, NULL, 0);
 	EQ(layout_read(facts, &l), -ENOTSUP);
 	facts_of(facts, V8_MISSING, V8_MISSING, NULL, 0);
