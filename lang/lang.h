@@ -25,10 +25,11 @@ struct unwind;
 
 #define LANG_TEXT_MAX 4096	/* bytes of a name or a path; longer ones are cut */
 
-/* What names say more or less than they do, for those who want it. */
+/* What names and stacks hold more or less than they do, for those who want it. */
 enum lang_wish {
 	LANG_WISH_SIGNATURES = 1,	/* the types of a method's parameters (Java) */
 	LANG_WISH_AS_RUN = 2,		/* scripts as they are run, not what their source maps say they were made of */
+	LANG_WISH_AWAITING = 4,		/* the tasks that await the running one (Python) */
 };
 
 /* A script that a process runs. */
@@ -83,8 +84,12 @@ struct lang_ops {
 		      struct runtime_slot *slot, void **ret_state);
 	void (*detach)(void *state);
 
-	/* Another of its files in a process that it has taken up, or the same once more. NULL: one is enough. */
-	void (*add_file)(void *state, const struct lang_file *file, const struct lang_place *place);
+	/*
+	 * Another of its files in a process that it has taken up, or the same once more; the words of its slot may
+	 * change, one by one, under its BPF program. NULL: one is enough.
+	 */
+	void (*add_file)(void *state, const struct lang_file *file, const struct lang_place *place,
+			 struct runtime_slot *slot);
 
 	/* Is this anonymous executable memory code that the runtime has generated? NULL: it generates none. */
 	bool (*owns)(void *state, const struct lang_process *process, u64 start_va, u64 end_va);

@@ -161,6 +161,29 @@ def judge(tap, python, name, scenario, stacks):
             tap.note(f"{count:6} {text[:300]}")
 
 
+def check_awaiting(tap, python, label, samples):
+    """Tasks that await the running one are shown on demand, between it and the event loop."""
+    running = "step_task;busy_task"
+    whole = f"waiter;grouper;TaskGroup.__aexit__;TaskGroup._aexit;gatherer;{running}"
+    for options, wanted in ((["--python-await-chain"], whole), ([], running)):
+        name = f"python {label} waiting {' '.join(options)}".strip()
+        with python.start("waiting") as victim:
+            _, stacks = record_beside(victim, samples, KIND, options=options)
+        count = stacks.count if stacks else 0
+        if count < samples // 2:
+            tap.check(name, False, f"{count} samples")
+            continue
+        # The event loop and the end of a round are at work for a moment, too.
+        busy = stacks.inclusive(KIND).get("spin", 0)
+        good, bad = stacks.matching(KIND, rf".*;Handle\._run;\*;{re.escape(wanted)};spin(;\*)?")
+        good /= max(busy, 0.01)
+        lines, example = wrong_lines(stacks)
+        if not tap.check(name, busy >= 0.9 and good >= 0.99 and lines <= 0.01,
+                         f"{good:.2%} of {round(busy * count)} stacks as expected, {1 - lines:.1%} lines {example}"):
+            for number, text in bad:
+                tap.note(f"{number:6} {text[:300]}")
+
+
 def start_pyspy(path, pid, seconds, into):
     command = [path, "record", "-p", str(pid), "-d", str(seconds), "-r", "500", "-f", "raw", "-F", "--nonblocking",
                "-o", into]
@@ -223,5 +246,7 @@ def run(tap, version, full):
     samples = int(os.environ.get("SAMPLES", 5000 if full else 1200))
     for scenario in SCENARIOS:
         check_scenario(tap, python, version, scenario, samples)
+    if python.version >= (3, 14):
+        check_awaiting(tap, python, version, samples)
     check_pyspy(tap, python, version, samples)
     check_hostile(tap, python, version, 5 if full else 1)

@@ -129,9 +129,9 @@ class Victim:
             pass
 
 
-def record_beside(victim, samples, kind, during=None, settle_ns=0):
+def record_beside(victim, samples, kind, during=None, settle_ns=0, options=()):
     """Records the victim until it was sampled about so often; during() runs meanwhile. (recording, Stacks or None)"""
-    recording = Recording(["-p", str(victim.pid)])
+    recording = Recording(["-p", str(victim.pid), *options])
     if during:
         during()
     victim.wait_cpu(1.1 * samples / RATE_HZ + 0.3 + settle_ns / 1e9, limit=30 + 10 * samples / RATE_HZ)

@@ -201,7 +201,8 @@ static void find_dump(struct jit *jit, const struct maps *maps)
 	}
 }
 
-static void jit_add_file(void *state, const struct lang_file *file, const struct lang_place *place)
+static void jit_add_file(void *state, const struct lang_file *file, const struct lang_place *place,
+			 struct runtime_slot *slot)
 {
 	u64 descriptor_va = file->facts[JIT_FACT_DESCRIPTOR_EA] + place->bias;
 	struct jit *jit = state;
@@ -229,7 +230,7 @@ static int jit_attach(const struct lang_process *process, const struct lang_file
 	jit->inner_pid = inner_pid(process->pid);
 	jit->uid = st.st_uid;
 	if (file)
-		jit_add_file(jit, file, place);
+		jit_add_file(jit, file, place, slot);
 	*ret_state = jit;
 	return 0;
 }

@@ -21,6 +21,7 @@ struct python {
 	struct python_layout layout;
 	u64 code_type_va;	/* 0: not known */
 	u8 *lines;		/* room for a line table */
+	bool shows_awaiting;	/* tasks that await the running one */
 };
 
 static const void *object(size_t *ret_bytes)
@@ -54,6 +55,24 @@ static void fill_slot(const struct python_layout *l, u64 runtime_va, struct pyth
 	slot->frame_copy = l->frame_copy;
 }
 
+/* Where the kernel half finds the tasks that await the running one, if it is to show them. */
+static void fill_awaiting(const struct python *python, const struct python_asyncio *a, struct python_slot *slot)
+{
+	const struct python_layout *l = &python->layout;
+
+	if (!python->shows_awaiting || !l->generator_frame || !a->running_task)
+		return;
+	slot->task_awaited_by = a->task_awaited_by;
+	slot->task_is_task = a->task_is_task;
+	slot->task_has_set = a->task_has_set;
+	slot->task_coroutine = a->task_coroutine;
+	slot->generator_frame = l->generator_frame;
+	slot->frame_stack = l->frame_stack;
+	slot->awaited_below = l->layout_version < PYTHON_VERSION(15) ? 8 : 16;
+	slot->object_type = l->object_type;
+	slot->running_task = a->running_task;
+}
+
 static void detach(void *state)
 {
 	struct python *python = state;
@@ -75,6 +94,8 @@ static int attach(const struct lang_process *process, const struct lang_file *fi
 	int r;
 
 	memcpy(&facts, file->facts, sizeof(facts));
+	if (python_facts_are_part(&facts))
+		return -EAGAIN;		/* the rest is in another file */
 	if (!facts.layout.layout_version)
 		return -EOPNOTSUPP;	/* newer than all we know, and not like them */
 	runtime_va = facts.runtime_ea + place->bias;
@@ -85,14 +106,26 @@ static int attach(const struct lang_process *process, const struct lang_file *fi
 	if (!python)
 		return -ENOMEM;
 	python->layout = facts.layout;
+	python->shows_awaiting = process->wishes & LANG_WISH_AWAITING;
 	python->code_type_va = facts.code_type_ea ? facts.code_type_ea + place->bias : 0;
 	python->lines = malloc(LINES_BYTES_MAX);
 	if (!python->lines)
 		return -ENOMEM;
 	fill_slot(&facts.layout, runtime_va, &words);
+	fill_awaiting(python, &facts.asyncio, &words);
 	memcpy(slot->word, &words, sizeof(words));
 	*ret_state = TAKE(state);
 	return facts.layout.version != facts.layout.layout_version;
+}
+
+/* The module _asyncio may come later. */
+static void add_file(void *state, const struct lang_file *file, const struct lang_place *place,
+		     struct runtime_slot *slot)
+{
+	struct python_facts facts;
+
+	memcpy(&facts, file->facts, sizeof(facts));
+	fill_awaiting(state, &facts.asyncio, (struct python_slot *)slot->word);
 }
 
 /* A code object, as far as its names. */
@@ -188,5 +221,6 @@ const struct lang_ops python_ops = {
 	.object = object,
 	.attach = attach,
 	.detach = detach,
+	.add_file = add_file,
 	.resolve = resolve,
 };

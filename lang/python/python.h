@@ -19,6 +19,8 @@ enum python_frames {
 
 #define PYTHON_OWNER_SHIM 3	/* FRAME_OWNED_BY_CSTACK, from 3.14 on _INTERPRETER; larger: one, too */
 
+#define PYTHON_OWNER_GENERATOR 1	/* from 3.11 on: of a generator or coroutine */
+
 #define PYTHON_SEEN 8		/* a power of two */
 
 /* Offsets are in bytes; those in a block count from where it begins. */
@@ -44,6 +46,12 @@ struct python_slot {
 	u64 instruction_shift;	/* of PYTHON_OBJECTS: 1 if instructions are counted in bytes, 0 if in pairs */
 	u64 copies;		/* free-threaded: in the code object, the threads' copies of its instructions */
 	u64 frame_copy;		/* ... and in the block of a frame: which of them */
+	u64 running_task;	/* in the state: asyncio's running task; 0: tasks that await it are not shown */
+	u64 task_awaited_by, task_is_task, task_has_set, task_coroutine;	/* in a task */
+	u64 generator_frame;	/* in a coroutine: its frame */
+	u64 frame_stack;	/* in the block of a frame: where its stack of values ends ... */
+	u64 awaited_below;	/* ... and how far below that is what it awaits */
+	u64 object_type;
 	/* Left zero, the kernel half's own: code objects of this walk. While it goes on they stay what they are. */
 	struct {
 		u64 code, cookie;

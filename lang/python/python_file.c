@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A file holds CPython if it defines _PyRuntime and the loop, whatever it is
- * called: python itself, libpython, uwsgi, an embedder.
+ * called: python itself, libpython, uwsgi, an embedder. Beside it there may be
+ * the file of the module _asyncio, which says where tasks have what.
  *
  * The loop may be in several pieces. gcc moves what is unlikely to a .cold
  * part, which has an FDE of its own: where jumps lead out of the function.
@@ -152,6 +153,17 @@ static int mark_loop(const struct exe *exe, const struct symtab_wanted *loop, st
 	return 0;
 }
 
+static void find_asyncio(const struct exe *exe, struct python_asyncio *ret_asyncio)
+{
+	struct exe_section section;
+	const u8 *at = NULL;
+
+	if (exe_section_named(exe, ".AsyncioDebug", &section))
+		at = exe_bytes_at(exe, section.ea, section.bytes);
+	if (at)
+		(void)python_layout_read_asyncio(at, section.bytes, ret_asyncio);
+}
+
 static int recognise(const struct exe *exe, struct lang_file *ret_file)
 {
 	struct symtab_wanted wanted[WANTED_COUNT] = { 0 };
@@ -165,8 +177,11 @@ static int recognise(const struct exe *exe, struct lang_file *ret_file)
 	/* From 3.10 on it has a section of its own, which tells where it is worth to look into a large table. */
 	if (!wanted[RUNTIME].found && exe_section_named(exe, ".PyRuntime", &section))
 		(void)symtab_find(exe, SHT_SYMTAB, wanted, WANTED_COUNT);
-	if (!wanted[RUNTIME].found || !wanted[LOOP].found)
-		return -ENODATA;
+	find_asyncio(exe, &facts.asyncio);
+	if (!wanted[RUNTIME].found || !wanted[LOOP].found) {
+		memcpy(ret_file->facts, &facts, sizeof(facts));
+		return python_facts_are_part(&facts) ? 0 : -ENODATA;
+	}
 	r = find_layout(exe, wanted, &facts.layout);
 	/* A newer version that cannot be read: attach() says so. */
 	if (r < 0 && r != -EPROTONOSUPPORT)

@@ -145,6 +145,39 @@ TEST(python_file_follows_jumps_of_arm64)
 	EQ(marks_of(0x14000000 | (cold + 0x100)), 1);		/* b, to what has no FDE */
 }
 
+/* As Debian's 3.14 has it, in a file of its own. */
+static const u64 asyncio[] = { 168, 136, 96, 108, 109, 128, 152, 225864, 10880, 936, 864, 872, 880 };
+
+static void add_asyncio(struct forge *f, size_t bytes)
+{
+	forge_section(f, ".AsyncioDebug", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0x5000, asyncio, bytes);
+}
+
+TEST(python_file_reads_what_asyncio_says)
+{
+	for (u32 count = 0; count <= 7; count += 7) {
+		_cleanup_(forge_done) struct forge f;
+		struct lang_file file;
+
+		forge_python(&f, old, count, hex_3_11, sizeof(hex_3_11));
+		add_asyncio(&f, sizeof(asyncio));
+		EQ(recognise(&f, &file), 0);
+		EQ(facts_of(&file).asyncio.running_task, 872);
+		EQ(facts_of(&file).runtime_ea, count ? DATA : 0);
+		EQ(file.mark_count, count ? 1 : 0);
+	}
+}
+
+TEST(python_file_refuses_a_module_that_says_nothing)
+{
+	_cleanup_(forge_done) struct forge f;
+	struct lang_file file;
+
+	forge_python(&f, old, 0, hex_3_11, sizeof(hex_3_11));
+	add_asyncio(&f, sizeof(asyncio) / 2);
+	EQ(recognise(&f, &file), -ENODATA);
+}
+
 TEST(python_file_refuses_debug_offsets_that_cannot_be)
 {
 	static const struct sym syms[] = {

@@ -8,7 +8,9 @@
 #include "lang/python/python.h"
 
 #define COOKIE "xdebugpy"
-#define OFFSETS_WORDS 93	/* of 3.15 that are read; all versions have more */
+#define OFFSETS_WORDS 102	/* of 3.15 that are read; behind those of older versions there is more */
+#define ASYNCIO_WORDS 13	/* of 3.14 and 3.15 */
+#define THREAD_MAX 8192		/* 1104 in 3.15 */
 #define OFFSET_MAX (1u << 20)	/* PyInterpreterState is the largest: 226 KB in 3.14 */
 #define SMALL_MAX 512		/* frames, code objects, texts */
 #define ARM64_MUTEX_MORE 8	/* bytes of a pthread_mutex_t; the lock that is in _PyRuntime has two */
@@ -113,7 +115,12 @@ static void take_words(const u64 *words, struct python_layout *l)
 	if (l->layout_version == PYTHON_VERSION(13)) {
 		l->frame_copy = 0;
 		l->code_copies = 0;
+		l->frame_stack = 0;
 	}
+	/* Stacks are right without it. It is behind the words that tell whether a newer version is like this one. */
+	if (l->layout_version == PYTHON_VERSION(13) || l->layout_version != l->version ||
+	    l->generator_frame > SMALL_MAX || l->frame_stack >= PYTHON_BLOCK_BYTES)
+		l->generator_frame = 0;
 	/* A text that is not ASCII has the header of PyCompactUnicodeObject; the size told is that and a pointer. */
 	l->text_other -= 8;
 }
@@ -137,5 +144,25 @@ int python_layout_read(const u8 *runtime, size_t bytes, struct python_layout *re
 	if (!is_sane(&l))
 		return -EBADMSG;
 	*ret_layout = l;
+	return 0;
+}
+
+int python_layout_read_asyncio(const u8 *section, size_t bytes, struct python_asyncio *ret_asyncio)
+{
+	struct python_asyncio a;
+	u64 words[ASYNCIO_WORDS];
+
+	if (bytes < sizeof(words))
+		return -EBADMSG;
+	memcpy(words, section, sizeof(words));
+	a = (struct python_asyncio){
+		.task_awaited_by = words[2], .task_is_task = words[3], .task_has_set = words[4],
+		.task_coroutine = words[5], .running_task = words[11],
+	};
+	if (words[0] > SMALL_MAX || words[9] > THREAD_MAX || a.task_awaited_by >= words[0] ||
+	    a.task_is_task >= words[0] || a.task_has_set >= words[0] || a.task_coroutine >= words[0] ||
+	    a.running_task >= words[9] || !a.running_task || !a.task_coroutine)
+		return -EBADMSG;
+	*ret_asyncio = a;
 	return 0;
 }

@@ -35,6 +35,8 @@
 	X(frame_instruction, 31, 34, 42) \
 	X(frame_owner, 33, 36, 44)      \
 	X(frame_copy, 0, 38, 46)        \
+	X(frame_stack, 0, 37, 45)       \
+	X(generator_frame, 0, 85, 101)  /* in a coroutine, which it is a part of; 0: not known */ \
 	X(code_file, 35, 40, 48)        \
 	X(code_name, 36, 41, 49)        \
 	X(code_qualname, 37, 42, 50)    \
@@ -60,6 +62,12 @@ struct python_layout {
 #undef X
 };
 
+/* What asyncio's C half says of itself, from 3.14 on: in the file of CPython, or in that of a module (_asyncio). */
+struct python_asyncio {
+	u64 task_awaited_by, task_is_task, task_has_set, task_coroutine;
+	u64 running_task;	/* in a thread; 0: nothing is known */
+};
+
 /*
  * The layout of a version; for one that is not known the nearest. machine: ELF's. -ENODATA below the oldest, or if it
  * must be asked.
@@ -74,5 +82,8 @@ bool python_layout_speaks(const u8 *runtime, size_t bytes);
  * newer than those we know, and its words are not where those of the newest are.
  */
 int python_layout_read(const u8 *runtime, size_t bytes, struct python_layout *ret_layout);
+
+/* By the bytes of its section .AsyncioDebug. -EBADMSG if what they say cannot be. */
+int python_layout_read_asyncio(const u8 *section, size_t bytes, struct python_asyncio *ret_asyncio);
 
 #endif

@@ -21,7 +21,7 @@ static const u32 offsets_3_14[] = {
 	0x30e0af0, 0, 316616, 784, 808, 225864, 7280, 7272, 7344, 7360, 7408, 7688, 7672, 7680, 16, 7784, 0,
 	7800, 7792, 7992, 0, 832, 0, 8, 16, 72, 152, 160, 232, 32, 88, 8, 0, 56, 80, 74, 64, 0, 216, 112, 120,
 	128, 136, 68, 52, 96, 104, 208, 0, 16, 8, 416, 24, 88, 168, 40, 32, 16, 40, 24, 16, 200, 24, 40, 32, 48,
-	32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32, 16, 40, 264, 192,
+	32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32, 16, 40, 264, 192, 160, 24, 72, 67,
 };
 
 static const u32 offsets_3_15[] = {
@@ -29,7 +29,7 @@ static const u32 offsets_3_15[] = {
 	7752, 7744, 7944, 0, 888, 0, 8, 16, 72, 80, 88, 96, 176, 184, 256, 32, 36, 40, 136, 288, 0, 88, 8, 0,
 	56, 80, 74, 64, 0, 216, 112, 120, 128, 136, 68, 52, 96, 104, 208, 0, 16, 8, 424, 24, 88, 168, 32, 288,
 	944, 888, 40, 32, 16, 40, 24, 16, 200, 24, 40, 32, 48, 32, 40, 24, 16, 32, 16, 24, 40, 16, 32, 64, 32,
-	16, 40, 56,
+	16, 40, 56, 176, 112, 120, 1120, 104, 160, 24, 72, 67,
 };
 static const u32 offsets_3_14t[] = {
 	0x30e07f0, 1, 362368, 784, 808, 246720, 7280, 7272, 7344, 7360, 7408, 7712, 7696, 7704, 16, 7808, 0,
@@ -38,7 +38,7 @@ static const u32 offsets_3_14t[] = {
 	56, 48, 64, 48, 56, 40, 32, 48, 32, 40, 56, 32, 48, 80, 48, 32, 56, 288,
 };
 
-static u64 words[96];
+static u64 words[104];
 
 static const u8 *runtime(const u32 *offsets, u32 count)
 {
@@ -75,6 +75,8 @@ TEST(python_layout_takes_3_13_at_its_word)
 	EQ(l.text_other, 56);
 	EQ(l.current, 0);
 	EQ(l.code_copies, 0);
+	EQ(l.generator_frame, 0);
+	EQ(l.frame_stack, 0);
 }
 
 TEST(python_layout_takes_3_14_at_its_word)
@@ -91,6 +93,8 @@ TEST(python_layout_takes_3_14_at_its_word)
 	EQ(l.bytes_data, 32);
 	EQ(l.text_other, 56);
 	EQ(l.free_threaded, 0);
+	EQ(l.frame_stack, 64);
+	EQ(l.generator_frame, 72);
 }
 
 TEST(python_layout_takes_3_15_at_its_word)
@@ -108,6 +112,8 @@ TEST(python_layout_takes_3_15_at_its_word)
 	EQ(l.code_start, 208);
 	EQ(l.bytes_data, 32);
 	EQ(l.text_other, 56);
+	EQ(l.frame_stack, 64);
+	EQ(l.generator_frame, 72);
 }
 
 TEST(python_layout_knows_free_threaded_builds)
@@ -135,6 +141,7 @@ TEST(python_layout_reads_a_newer_version_by_the_newest_known)
 	EQ(python_layout_read((const u8 *)words, sizeof(words), &l), 0);
 	EQ(l.version, PYTHON_VERSION(16));
 	EQ(l.layout_version, PYTHON_NEWEST);
+	EQ(l.generator_frame, 0);
 }
 
 /* 3.15 put words between those of 3.14, and the next will do so again: then nothing is to be read by them. */
@@ -157,13 +164,14 @@ TEST(python_layout_refuses_offsets_that_cannot_be)
 {
 	struct python_layout l;
 
-	for (u32 i = 1; i < 81; i++) {
+	for (u32 i = 1; i < 87; i++) {
 		(void)runtime(offsets_3_14, COUNT(offsets_3_14));
 		words[i] = ~0ull;
 		/* Whatever is used must be checked; the kernel half reads by it. */
 		if (python_layout_read((const u8 *)words, sizeof(words), &l) == 0)
 			OK(l.frame_owner < 128 && l.code_name < 512 && l.thread_id < 512 && l.threads < 1 << 20 &&
-			   l.frame_previous < 128 && l.text_ascii < 512 && l.bytes_data < 512);
+			   l.frame_previous < 128 && l.text_ascii < 512 && l.bytes_data < 512 &&
+			   l.generator_frame <= 512 && (!l.generator_frame || l.frame_stack < 128));
 	}
 	EQ(python_layout_read((const u8 *)words, 8, &l), -EBADMSG);
 	words[0] = 0;
@@ -195,4 +203,34 @@ TEST(python_layout_allows_for_larger_locks_on_arm64)
 	EQ(l.current, 592);
 	EQ(python_layout_known(PYTHON_VERSION(12), EM_AARCH64, &l), 0);
 	EQ(l.current, 0);
+}
+
+/* What Debian's 3.15.2 says: sizes first, of a task, an interpreter and a thread. */
+static const u64 asyncio_3_15[] = { 168, 136, 96, 108, 109, 128, 152, 226240, 10856, 1104, 1024, 1032, 1048 };
+
+TEST(python_layout_takes_asyncio_at_its_word)
+{
+	struct python_asyncio a = { 0 };
+
+	EQ(python_layout_read_asyncio((const u8 *)asyncio_3_15, sizeof(asyncio_3_15), &a), 0);
+	EQ(a.task_awaited_by, 96);
+	EQ(a.task_is_task, 108);
+	EQ(a.task_has_set, 109);
+	EQ(a.task_coroutine, 128);
+	EQ(a.running_task, 1032);
+}
+
+TEST(python_layout_refuses_what_cannot_be_of_asyncio)
+{
+	static const u8 wrong[] = { 0, 2, 3, 4, 5, 9, 11 };
+	struct python_asyncio a;
+
+	EQ(python_layout_read_asyncio((const u8 *)asyncio_3_15, sizeof(asyncio_3_15) - 1, &a), -EBADMSG);
+	for (u32 i = 0; i < sizeof(wrong); i++) {
+		u64 said[COUNT(asyncio_3_15)];
+
+		memcpy(said, asyncio_3_15, sizeof(said));
+		said[wrong[i]] = 1u << 20;
+		EQ(python_layout_read_asyncio((const u8 *)said, sizeof(said), &a), -EBADMSG);
+	}
 }

@@ -32,15 +32,21 @@
 #define PYTHON_ROOM (KERNEL_FRAMES_MAX + USER_WORDS_MAX)
 #define PYTHON_WINDOW_WORDS 64
 #define PYTHON_CODE PYTHON_WINDOW_WORDS	/* a code object's block, behind the window */
+#define PYTHON_AWAITING 80		/* frames of coroutines that wait, behind that */
 #define PYTHON_ROOM_WORDS 128		/* a power of two */
 #define PYTHON_STRIDE_MAX 400		/* frames that are farther apart are not expected in one window */
 _Static_assert(PYTHON_ROOM + PYTHON_ROOM_WORDS <= WORDS_MAX, "there is room");
-_Static_assert(PYTHON_CODE + PYTHON_BLOCK_WORDS <= PYTHON_ROOM_WORDS, "both fit");
+_Static_assert(PYTHON_CODE + PYTHON_BLOCK_WORDS <= PYTHON_AWAITING, "both fit");
+
+#define PYTHON_TASKS_MAX 8		/* that await each other and are shown */
+#define PYTHON_COROUTINES_MAX 16	/* of each of them; a power of two */
+_Static_assert(PYTHON_AWAITING + PYTHON_COROUTINES_MAX <= PYTHON_ROOM_WORDS, "they fit, too");
 
 enum python_phase {
 	PYTHON_START,		/* nothing is known of the thread */
 	PYTHON_BETWEEN,		/* `at` begins the frames of the next run, or is its _PyCFrame */
-	PYTHON_INSIDE,		/* `at` is a frame of this run */
+	PYTHON_INSIDE,		/* `at` is a frame of this run, or of a task that awaits it */
+	PYTHON_AWAITED,		/* the outermost coroutine of `task` was met */
 	PYTHON_DONE,		/* no frames are left */
 };
 
@@ -54,6 +60,12 @@ struct python_state {
 	u64 frame_va;		/* of the block that was looked at last */
 	u64 frame;		/* ... and where in the room it is */
 	u64 looked;		/* frames so far */
+	u64 running;		/* asyncio's running task, and the frame of its coroutine; 0: none */
+	u64 running_frame;
+	u64 task, task_frame;	/* the same of the task that is shown: it, or one that awaits it */
+	u64 tasks;		/* that were shown beside the running one */
+	u64 waiting;		/* frames of coroutines of the task that are left, outermost first */
+	u64 after;		/* the frame that has called the running task */
 };
 _Static_assert(sizeof(struct python_state) <= STATE_WORDS * sizeof(u64), "fits the state");
 _Static_assert(sizeof(struct python_slot) <= SLOT_WORDS * sizeof(u64), "fits the slot");
@@ -129,6 +141,19 @@ static inline u64 python_thread(struct unwind *u, const struct python_slot *slot
 	return thread || !slot->tsd_other ? thread : python_thread_at(u, slot, tp + slot->tsd_other, self);
 }
 
+/* Which task is running, and by which frame it is known. */
+static inline void python_start_task(struct unwind *u, const struct python_slot *slot, struct python_state *st,
+				     u64 thread)
+{
+	u64 task = 0, coroutine = 0;
+
+	if (python_read(u, thread + slot->running_task, &task) || !task ||
+	    python_read(u, task + slot->task_coroutine, &coroutine) || !coroutine)
+		return;
+	st->running = task;
+	st->running_frame = coroutine + slot->generator_frame;
+}
+
 static inline int python_start(struct unwind *u, const struct python_slot *slot, struct python_state *st)
 {
 	u64 thread = python_thread(u, slot);
@@ -136,6 +161,8 @@ static inline int python_start(struct unwind *u, const struct python_slot *slot,
 	st->phase = PYTHON_DONE;
 	if (!thread || python_read(u, thread + slot->top, &st->at))
 		return STEP_NATIVE;
+	if (slot->running_task)
+		python_start_task(u, slot, st, thread);
 	st->phase = PYTHON_BETWEEN;
 	return STEP_AGAIN;
 }
@@ -180,6 +207,10 @@ static inline int python_enter(struct unwind *u, const struct python_slot *slot,
 	st->words = u->trace.user_count;
 	st->frames = u->frame_count;
 	st->run = st->at;
+	st->task = st->running;
+	st->task_frame = st->running_frame;
+	st->tasks = 0;
+	st->waiting = 0;
 	if (slot->frames == PYTHON_ENTRIES || slot->frames == PYTHON_CSHIMS) {
 		u64 cframe = st->at;
 
@@ -265,6 +296,87 @@ static inline int python_code(struct unwind *u, struct python_slot *slot, u64 co
 	return 0;
 }
 
+/*
+ * The task that awaits another, or 0. Several may: which of them to show is not known, and the chain ends, as at a
+ * future that is no task.
+ */
+static inline u64 python_waiter(struct unwind *u, const struct python_slot *slot, u64 task)
+{
+	u64 waiter = 0;
+	u8 flag = 0;
+
+	if (read_user(u, &flag, sizeof(flag), task + slot->task_has_set) || flag ||
+	    python_read(u, task + slot->task_awaited_by, &waiter) || !waiter ||
+	    read_user(u, &flag, sizeof(flag), waiter + slot->task_is_task) || !flag)
+		return 0;
+	return waiter;
+}
+
+/*
+ * The frames of the coroutines that a task waits in, into the room: how many. Each has what it awaits at the end of its
+ * stack of values; the last one something else than a coroutine.
+ */
+static inline u64 python_coroutines(struct unwind *u, const struct python_slot *slot, u64 task)
+{
+	u64 coroutine = 0, first_type = 0, type = 0, count = 0;
+
+	if (python_read(u, task + slot->task_coroutine, &coroutine))
+		return 0;
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < PYTHON_COROUTINES_MAX; i++) {
+		u64 frame = coroutine + slot->generator_frame;
+
+		if (python_read(u, coroutine + slot->object_type, &type) || (i && type != first_type) ||
+		    read_user(u, &u->words[PYTHON_ROOM + PYTHON_CODE], PYTHON_BLOCK_BYTES, frame) ||
+		    python_byte(u, PYTHON_CODE, slot->frame_owner) != PYTHON_OWNER_GENERATOR)
+			break;
+		first_type = type;
+		u->words[PYTHON_ROOM + PYTHON_AWAITING + (i & (PYTHON_COROUTINES_MAX - 1))] = frame;
+		count = i + 1;
+		if (python_read(u, python_word(u, PYTHON_CODE, slot->frame_stack) - slot->awaited_below, &coroutine))
+			break;
+		coroutine &= slot->code_mask;
+	}
+	return count;
+}
+
+/* Goes on with the coroutine that waits innermost. */
+static inline void python_next_waiting(struct unwind *u, struct python_state *st)
+{
+	st->waiting--;
+	st->at = u->words[PYTHON_ROOM + PYTHON_AWAITING + (st->waiting & (PYTHON_COROUTINES_MAX - 1))];
+}
+
+/* A task was shown: goes on with the one that awaits it, else with what has called the running one. */
+static inline void python_next_task(struct unwind *u, const struct python_slot *slot, struct python_state *st)
+{
+	st->phase = PYTHON_INSIDE;
+	st->task = st->tasks < PYTHON_TASKS_MAX ? python_waiter(u, slot, st->task) : 0;
+	st->waiting = st->task ? python_coroutines(u, slot, st->task) : 0;
+	st->tasks++;
+	if (!st->waiting) {
+		st->task_frame = 0;
+		st->at = st->after;
+		return;
+	}
+	st->task_frame = u->words[PYTHON_ROOM + PYTHON_AWAITING];
+	python_next_waiting(u, st);
+}
+
+/* The frame at st->at was shown: goes on to the next. */
+static inline void python_next(struct unwind *u, struct python_state *st, u64 previous)
+{
+	if (st->at == st->task_frame) {
+		if (!st->tasks)
+			st->after = previous;
+		st->phase = PYTHON_AWAITED;
+	} else if (st->waiting) {
+		python_next_waiting(u, st);
+	} else {
+		st->at = previous;
+	}
+}
+
 /* One frame of the run: pushed, and st->at moved on. STEP_AGAIN if there may be more. */
 static inline int python_frame(struct unwind *u, struct python_slot *slot, struct python_state *st,
 			       const struct unwind_rule *rule)
@@ -288,7 +400,7 @@ static inline int python_frame(struct unwind *u, struct python_slot *slot, struc
 		return STEP_END;
 	if (slot->frames == PYTHON_OBJECTS || (slot->frames == PYTHON_ENTRIES && owner))
 		return python_leave(u, slot, st, rule, 0, previous);
-	st->at = previous;
+	python_next(u, st, previous);
 	return STEP_AGAIN;
 }
 
@@ -311,6 +423,8 @@ static inline int runtime_step(struct unwind *u, const struct unwind_rule *rule)
 		if (step != STEP_AGAIN || st->phase != PYTHON_INSIDE)
 			return step;
 	}
+	if (st->phase == PYTHON_AWAITED)
+		python_next_task(u, slot, st);
 	LOOP_NO_UNROLL
 	for (u64 i = 0; i < PYTHON_FRAMES_STEP; i++) {
 		step = python_frame(u, slot, st, rule);

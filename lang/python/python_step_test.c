@@ -445,6 +445,126 @@ TEST(python_step_stops_at_what_cannot_be)
 	OK(read_count < 3 * PYTHON_FRAMES_MAX);
 }
 
+#define TASK_OF(i) (MEMORY_VA + 0x800 + (i) * 0x40)
+#define COROUTINE_OF(i) (FRAME_VA_OF(i) - 0x20)
+#define COROUTINE_TYPE 0x4444
+
+/* A coroutine whose frame is number i, and what it awaits. */
+static void put_coroutine(u64 i, u64 awaited)
+{
+	put(COROUTINE_OF(i) + 8, COROUTINE_TYPE);
+	put_frame(i, FRAME_VA_OF(i), 0, PYTHON_OWNER_GENERATOR);
+	put(FRAME_VA_OF(i) + 48, FRAME_VA_OF(i) + 0x58);
+	put(FRAME_VA_OF(i) + 0x50, awaited);
+}
+
+/* Function 2 of two runs is the coroutine of task 0. Task 1, in coroutines 5 and 6, awaits it; task 2, in 7, that. */
+static void put_tasks(void)
+{
+	const u64 coroutine[] = { COROUTINE_OF(1), COROUTINE_OF(5), COROUTINE_OF(7) };
+
+	put_two_runs();
+	slot->running_task = 0x28;
+	slot->task_awaited_by = 0x10;
+	slot->task_coroutine = 0x18;
+	slot->task_is_task = 0x21;
+	slot->task_has_set = 0x22;
+	slot->generator_frame = 0x20;
+	slot->frame_stack = 48;
+	slot->awaited_below = 8;
+	slot->object_type = 8;
+	put(THREAD_VA + 0x28, TASK_OF(0));
+	for (u64 i = 0; i < 3; i++) {
+		put(TASK_OF(i) + 0x10, i < 2 ? TASK_OF(i + 1) : 0);
+		put(TASK_OF(i) + 0x18, coroutine[i]);
+		put(TASK_OF(i) + 0x20, 0x100);
+	}
+	put_coroutine(5, COROUTINE_OF(6) | 1);
+	put_coroutine(6, TASK_OF(0));
+	put_coroutine(7, TASK_OF(1));
+}
+
+static void setup_tasks(void)
+{
+	setup(PYTHON_SHIMS);
+	put_tasks();
+}
+
+TEST(python_step_shows_the_tasks_that_await_the_running_one)
+{
+	setup_tasks();
+	STREQ(walked(), "12657c3cc");
+	/* As in 3.15. */
+	setup_tasks();
+	slot->awaited_below = 16;
+	put(FRAME_VA_OF(5) + 0x48, COROUTINE_OF(6) | 1);
+	put(FRAME_VA_OF(5) + 0x50, 1);
+	STREQ(walked(), "12657c3cc");
+}
+
+TEST(python_step_shows_no_tasks_if_they_are_not_wanted)
+{
+	setup_tasks();
+	slot->running_task = 0;
+	STREQ(walked(), "12c3cc");
+	/* Or if none is running, or another than the one whose frames these are. */
+	setup_tasks();
+	put(THREAD_VA + 0x28, 0);
+	STREQ(walked(), "12c3cc");
+	setup_tasks();
+	put(THREAD_VA + 0x28, TASK_OF(2));
+	STREQ(walked(), "12c3cc");
+}
+
+TEST(python_step_ends_the_tasks_where_it_cannot_tell_who_awaits)
+{
+	/* Several of them. */
+	setup_tasks();
+	put(TASK_OF(1) + 0x20, 0x010100);
+	STREQ(walked(), "1265c3cc");
+	/* A future that is no task. */
+	setup_tasks();
+	put(TASK_OF(1) + 0x20, 0);
+	STREQ(walked(), "12c3cc");
+	/* What is awaited is no coroutine; what runs is no generator's frame; nothing is there. */
+	setup_tasks();
+	put(COROUTINE_OF(6) + 8, COROUTINE_TYPE + 8);
+	STREQ(walked(), "1257c3cc");
+	setup_tasks();
+	put(FRAME_VA_OF(7) + 64, 0);
+	STREQ(walked(), "1265c3cc");
+	setup_tasks();
+	put(TASK_OF(1) + 0x18, 0x10);
+	STREQ(walked(), "12c3cc");
+	setup_tasks();
+	put(TASK_OF(0) + 0x10, 0x10);
+	STREQ(walked(), "12c3cc");
+}
+
+TEST(python_step_bounds_tasks_and_coroutines_that_go_in_circles)
+{
+	setup_tasks();
+	put(TASK_OF(2) + 0x10, TASK_OF(2));
+	STREQ(walked(), "12657777777c3cc");
+	setup_tasks();
+	put_coroutine(6, COROUTINE_OF(8));
+	put_coroutine(8, COROUTINE_OF(6));
+	STREQ(walked(), "1268686868686868657c3cc");
+	/* The outermost one ends it. */
+	setup_tasks();
+	put_coroutine(6, COROUTINE_OF(5));
+	STREQ(walked(), "12657c3cc");
+}
+
+TEST(python_step_takes_back_tasks_with_their_run)
+{
+	/* The loop was just called from C code that function 2 has called: what there is belongs to an outer run. */
+	setup_tasks();
+	STACK(C_VA, LOOP_VA, C_VA, CODE_VA + 0x310);
+	put_frame(2, FRAME_VA_OF(1), SHIM_OF(2), 1);
+	STREQ(walked(), "Lc12657cc");
+}
+
 /* Any bytes at all: it must end, and stay in its arrays (under the sanitizers). */
 TEST(python_step_survives_any_memory)
 {
@@ -452,14 +572,14 @@ TEST(python_step_survives_any_memory)
 
 	for (u32 round = 0; round < 4000; round++) {
 		setup(round % 4);
-		put_two_runs();
+		put_tasks();
 		if (round % 4 == PYTHON_ENTRIES || round % 4 == PYTHON_CSHIMS)
 			put(THREAD_VA + 0x18, SHIM_OF(0));
 		for (u32 i = 0; i < 1 + round % 40; i++) {
 			u32 at;
 
 			seed = seed * 1103515245 + 12345;
-			at = 0x1000 + (seed >> 8) % (MEMORY_BYTES - 0x1008);
+			at = 0x800 + (seed >> 8) % (MEMORY_BYTES - 0x808);
 			if (seed & 1)
 				memory[at] = (u8)(seed >> 4);
 			else

@@ -272,6 +272,8 @@ TEST(python_thread_looks_at_so_many_threads_and_no_more)
 	EQ(python_thread_find(&process, &l, (u64)runtime, EM_X86_64, &slot), -EAGAIN);
 }
 
+static u32 wishes;
+
 static int attach(u32 version, struct runtime_slot *slot, void **ret_state)
 {
 	struct python_facts facts = { .layout = layout_of(12), .runtime_ea = (u64)runtime };
@@ -282,6 +284,9 @@ static int attach(u32 version, struct runtime_slot *slot, void **ret_state)
 	make_threads(&facts.layout);
 	make_glibc(MACHINE, 0);
 	facts.layout.version = version;
+	facts.layout.generator_frame = 72;
+	facts.layout.frame_stack = 64;
+	process.wishes = wishes;
 	memcpy(file.facts, &facts, sizeof(facts));
 	return python_ops.attach(&process, &file, &place, slot, ret_state);
 }
@@ -300,6 +305,35 @@ TEST(python_attach_fills_the_slot)
 	EQ(words.code_line, 4);
 	EQ(words.code_file, 48);
 	python_ops.detach(state);
+}
+
+/* The module _asyncio comes later, in a file of its own. */
+TEST(python_fills_the_slot_with_what_asyncio_says_on_demand)
+{
+	struct python_facts facts = { .asyncio = { 96, 108, 109, 128, .running_task = 872 } };
+	struct lang_process process = self();
+	struct lang_place place = { 0 };
+	static struct lang_file file;
+
+	memcpy(file.facts, &facts, sizeof(facts));
+	for (wishes = 0; wishes <= LANG_WISH_AWAITING; wishes += LANG_WISH_AWAITING) {
+		struct runtime_slot slot = { 0 };
+		struct python_slot words;
+		void *state = NULL;
+
+		EQ(python_ops.attach(&process, &file, &place, &slot, &state), -EAGAIN);
+		EQ(attach(PYTHON_VERSION(12), &slot, &state), 0);
+		memcpy(&words, slot.word, sizeof(words));
+		EQ(words.running_task, 0);
+		python_ops.add_file(state, &file, &place, &slot);
+		memcpy(&words, slot.word, sizeof(words));
+		EQ(words.running_task, wishes ? 872 : 0);
+		EQ(words.task_coroutine, wishes ? 128 : 0);
+		EQ(words.generator_frame, wishes ? 72 : 0);
+		EQ(words.frames, PYTHON_CSHIMS);
+		python_ops.detach(state);
+	}
+	wishes = 0;
 }
 
 TEST(python_attach_tells_of_versions_that_are_not_known)

@@ -34,7 +34,8 @@ struct record_values {
 	s64 frequency;
 	double duration;
 	struct option_numbers pids;
-	bool children, inlines, debuginfod, command_lines, java_signatures, source_maps, quiet, verbose, version_check;
+	bool children, inlines, debuginfod, command_lines, quiet, verbose, version_check;
+	bool java_signatures, python_await_chain, source_maps;
 	const char *cgroup, *output, *format, *tracers;
 	int event;
 };
@@ -57,6 +58,8 @@ static const struct option_entry record_options[] = {
 	  "name Java methods with the types of their parameters" },
 	{ "source-maps", 0, OPTION_SWITCH, AT(source_maps), NULL, "on", 0, 0, NULL,
 	  "show what scripts were made of, where their source maps tell" },
+	{ "python-await-chain", 0, OPTION_SWITCH, AT(python_await_chain), NULL, NULL, 0, 0, NULL,
+	  "show the asyncio tasks that await the running one (Python 3.14 and later)" },
 	{ "inline", 0, OPTION_SWITCH, AT(inlines), NULL, "on", 0, 0, NULL, "find inlined functions and line numbers" },
 	{ "debuginfod", 0, OPTION_SWITCH, AT(debuginfod), NULL, NULL, 0, 0, NULL,
 	  "fetch missing debug information; on if $DEBUGINFOD_URLS names servers" },
@@ -243,7 +246,8 @@ static int start(struct record *r, char **command)
 		.version_check = v->version_check,
 		.command_lines = v->command_lines,
 		.lang_wishes = (v->java_signatures ? LANG_WISH_SIGNATURES : 0) |
-			       (v->source_maps ? 0 : LANG_WISH_AS_RUN),
+			       (v->source_maps ? 0 : LANG_WISH_AS_RUN) |
+			       (v->python_await_chain ? LANG_WISH_AWAITING : 0),
 	};
 	_cleanup_(buf_done) struct buf why;
 	int err = 0;

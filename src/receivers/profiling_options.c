@@ -55,6 +55,8 @@ const struct config_field profiling_fields[] = {
 	       .help = "name Java methods with the types of their parameters"),
 	OPTION(source_maps, BOOL, .offset = AT(source_maps),
 	       .help = "show what scripts were made of, where their source maps tell"),
+	OPTION(python_await_chain, BOOL, .offset = AT(python_await_chain),
+	       .help = "show the asyncio tasks that await the running one (Python 3.14 and later)"),
 	OPTION(include_env_vars, TEXTS, .offset = AT(include_env_vars), .commas = true,
 	       .help = "variables of processes to put into profiles, as process.environment_variable.NAME"),
 	OPTION(filter_min_process_age, DURATION, .offset = AT(filter_min_process_age_ns), .max = 86400e9,

@@ -19,7 +19,8 @@ struct profiling_config {
 	struct config_texts include_env_vars;
 	s64 filter_min_process_age_ns;
 	double off_cpu_threshold;
-	bool send_error_frames, send_idle_frames, verbose_mode, java_signatures, source_maps;
+	bool send_error_frames, send_idle_frames, verbose_mode;
+	bool java_signatures, python_await_chain, source_maps;
 	s64 map_scale_factor, bpf_verifier_log_level;
 	bool no_kernel_version_check;
 	int error_mode;			/* enum profiling_error_mode */

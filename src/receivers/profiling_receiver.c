@@ -201,7 +201,8 @@ static struct profiling_options profiling_options_of(const struct profiling_conf
 			.verifier_log_level = (u32)o->bpf_verifier_log_level,
 			.langs_off = profiling_langs_off(o),
 			.lang_wishes = (o->java_signatures ? LANG_WISH_SIGNATURES : 0) |
-				       (o->source_maps ? 0 : LANG_WISH_AS_RUN),
+				       (o->source_maps ? 0 : LANG_WISH_AS_RUN) |
+				       (o->python_await_chain ? LANG_WISH_AWAITING : 0),
 		},
 		.symbolizer = {
 			.inlines = true,

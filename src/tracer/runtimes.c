@@ -23,6 +23,7 @@ struct runtime {
 	u32 lang;
 	void *state;
 	struct runtime_slot slot;	/* what its kernel half is told */
+	bool is_changed;		/* ... since it was */
 };
 
 struct runtime_set {
@@ -107,6 +108,14 @@ static void set_retry(struct runtime_set *set, u64 now_ns)
 	set->retry_ns = now_ns + (RETRY_FIRST_NS << (set->retries < RETRIES_EVEN ? 0 : set->retries - RETRIES_EVEN));
 }
 
+static void add_file(struct runtime *runtime, const struct lang_file *file, const struct lang_place *place)
+{
+	struct runtime_slot before = runtime->slot;
+
+	runtime->ops->add_file(runtime->state, file, place, &runtime->slot);
+	runtime->is_changed |= memcmp(&before, &runtime->slot, sizeof(before)) != 0;
+}
+
 static void attach_one(struct runtimes *rt, struct runtime_set *set, u32 lang, const struct lang_file *file,
 		       const struct lang_place *place, u64 now_ns)
 {
@@ -115,7 +124,7 @@ static void attach_one(struct runtimes *rt, struct runtime_set *set, u32 lang, c
 	int r;
 
 	if (known && file && ops->add_file)
-		ops->add_file(known->state, file, place);
+		add_file(known, file, place);
 	if (!ops || !(rt->options.langs >> lang & 1) || set->refused >> lang & 1 || known || set->count == SLOT_CHAIN)
 		return;
 	*to = (struct runtime){ .ops = ops, .lang = lang, .slot = { .lang = lang } };
@@ -163,27 +172,31 @@ static void attach_anonymous(struct runtimes *rt, struct process *p, struct runt
 			attach_one(rt, set, lang, NULL, NULL, now_ns);
 }
 
-static bool has_slot(const struct tables *tables, u32 slot, u32 lang)
+static struct runtime_slot *find_slot(const struct tables *tables, u32 slot, u32 lang)
 {
 	for (u32 i = 0; slot && i < SLOT_CHAIN; i++) {
-		const struct runtime_slot *at = tables_slot(tables, slot);
+		struct runtime_slot *at = tables_slot(tables, slot);
 
 		if (at->lang == lang)
-			return true;
+			return at;
 		slot = at->next;
 	}
-	return false;
+	return NULL;
 }
 
 /* Mappings that are shared have one chain of slots: the memory is the same in all who share them. */
-static void fill_slots(struct runtimes *rt, struct process *p, const struct runtime_set *set)
+static void fill_slots(struct runtimes *rt, struct process *p, struct runtime_set *set)
 {
 	for (u32 i = 0; i < set->count; i++) {
-		const struct runtime *runtime = &set->list[i];
-		struct runtime_slot *slot;
+		struct runtime *runtime = &set->list[i];
+		struct runtime_slot *slot = find_slot(rt->options.tables, p->maps->slot, runtime->lang);
+		bool is_changed = runtime->is_changed;
 		int number;
 
-		if (!runtime->ops->object || has_slot(rt->options.tables, p->maps->slot, runtime->lang))
+		runtime->is_changed = false;
+		if (slot && is_changed)
+			memcpy(slot->word, runtime->slot.word, sizeof(slot->word));
+		if (slot || !runtime->ops->object)
 			continue;
 		number = tables_take_slot(rt->options.tables, &slot);
 		if (number < 0)

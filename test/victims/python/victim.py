@@ -114,6 +114,35 @@ def coroutines():
     asyncio.run(outer())
 
 
+async def busy_task():
+    for _ in range(20):
+        spin(20000)  # -> spin
+        await asyncio.sleep(0)
+
+
+async def step_task():
+    await busy_task()  # -> busy_task
+
+
+async def gatherer():
+    await asyncio.gather(step_task())  # -> step_task
+
+
+async def grouper():
+    async with asyncio.TaskGroup() as group:
+        group.create_task(gatherer())
+
+
+async def waiter():
+    while True:
+        await asyncio.create_task(grouper())  # -> grouper
+
+
+def waiting():
+    """Tasks that await each other: what runs is only the innermost."""
+    asyncio.run(waiter())
+
+
 def key(value):
     return -value + spin(500) * 0  # -> spin
 
