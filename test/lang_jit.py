@@ -18,7 +18,7 @@ EXACT = 0.99
 AT_WORK = 0.5   # of all samples, at least, are in generated code
 # Until wick has taken up Python, a second on a busy machine, its functions are those of the interpreter.
 SETTLE_NS = 1_000_000_000
-SAMPLES, FULL_SAMPLES = int(os.environ.get("SAMPLES", 1000)), 5500
+SAMPLES, FULL_SAMPLES = int(os.environ.get("SAMPLES", 1000)), 5600
 
 PYTHON_JITS = ("numba", "wasmtime", "wasmtime-jitdump")
 PYTHON = r"_start;.*;<module>;work;"

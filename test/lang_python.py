@@ -243,7 +243,7 @@ def run(tap, version, full):
         tap.skip(f"python {version}", why or "it cannot be installed")
         return
     python = Python(version, root)
-    samples = int(os.environ.get("SAMPLES", 5000 if full else 1200))
+    samples = int(os.environ.get("SAMPLES", 5600 if full else 1200))
     for scenario in SCENARIOS:
         check_scenario(tap, python, version, scenario, samples)
     if python.version >= (3, 14):

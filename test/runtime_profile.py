@@ -10,6 +10,8 @@ import time
 from common import RATE_HZ, Recording
 
 REAL = 0.97     # of a real program's samples in user mode
+ENOUGH = 0.9    # of the samples that were asked for; else the victim is recorded again, for so many times as long:
+TIMES = (1, 2, 4)
 
 
 class Frame:
@@ -129,8 +131,7 @@ class Victim:
             pass
 
 
-def record_beside(victim, samples, kind, during=None, settle_ns=0, options=()):
-    """Records the victim until it was sampled about so often; during() runs meanwhile. (recording, Stacks or None)"""
+def record_once(victim, samples, kind, during, settle_ns, options):
     recording = Recording(["-p", str(victim.pid), *options])
     if during:
         during()
@@ -140,6 +141,16 @@ def record_beside(victim, samples, kind, during=None, settle_ns=0, options=()):
     if recording.status != 0:
         return recording, None
     return recording, Stacks(recording.profile(), victim.pid, kind, settle_ns)
+
+
+def record_beside(victim, samples, kind, during=None, settle_ns=0, options=()):
+    """Records the victim until it was sampled about so often; during() runs meanwhile. (recording, Stacks or None)"""
+    for times in TIMES:
+        recording, stacks = record_once(victim, samples * times, kind, during, settle_ns, options)
+        # On a busy machine the victim may have had its time before wick was ready.
+        if not stacks or stacks.count >= ENOUGH * samples or during or victim.process.poll() is not None:
+            break
+    return recording, stacks
 
 
 def check_most(tap, name, good, bad, share, least=1):
