@@ -115,12 +115,24 @@ static void join_piece(struct rows_build *build, const struct rows *rows, u64 st
 	rows_build_add(build, end_va - base_va, &rule_none);
 }
 
+/* True unless it has to wait. */
+static bool make_piece(struct code_rows *code, struct code_rows_piece *piece, code_rows_make *make, void *arg)
+{
+	struct rows *rows = NULL;
+	int r = make(arg, &piece->place, &rows);
+
+	if (r != -EAGAIN)
+		set_rows(code, piece, r == 0 ? rows : NULL);
+	return r != -EAGAIN;
+}
+
 int code_rows_join(struct code_rows *code, u64 start_va, u64 end_va, u64 base_va, code_rows_make *make, void *arg,
 		   struct rows **ret_rows)
 {
 	_cleanup_(rows_build_freep) struct rows_build *build = NULL;
 	u32 i = first_behind(code, start_va), made = 0;
 	u64 text_bytes = 0;
+	bool is_cut = false;
 	u16 machine = 0;
 
 	if (i == code->count || code->at[i].place.start_va >= end_va || base_va > start_va)
@@ -132,17 +144,18 @@ int code_rows_join(struct code_rows *code, u64 start_va, u64 end_va, u64 base_va
 		struct code_rows_piece *piece = &code->at[i];
 		u64 from = piece->place.start_va > start_va ? piece->place.start_va : start_va;
 		u64 to = piece->place.end_va < end_va ? piece->place.end_va : end_va;
-		struct rows *rows = NULL;
 
-		if (!piece->made && made++ < CODE_ROWS_MAKE_MAX)
-			set_rows(code, piece, make(arg, &piece->place, &rows) == 0 ? rows : NULL);
+		if (!piece->made && made < CODE_ROWS_MAKE_MAX)
+			made += make_piece(code, piece, make, arg);
+		if (!piece->made && !is_cut) {
+			piece->order = ++code->order;
+			is_cut = true;
+		}
 		if (!piece->rows)
 			continue;
 		join_piece(build, piece->rows, from, to, base_va);
 		text_bytes += to - from;
 		machine = piece->rows->machine;
 	}
-	if (made > CODE_ROWS_MAKE_MAX)
-		code->order++;
 	return rows_build_finish(build, machine, text_bytes, ret_rows);
 }

@@ -45,7 +45,7 @@ struct code_rows {
 	u64 dropped;
 };
 
-/* Makes the rows of a piece. */
+/* Makes the rows of a piece. -EAGAIN: not now. */
 typedef int code_rows_make(void *arg, const struct code_place *place, struct rows **ret_rows);
 
 void code_rows_done(struct code_rows *code);
@@ -58,7 +58,7 @@ u64 code_rows_order(const struct code_rows *code, u64 start_va, u64 end_va);
 
 /*
  * All rows in [start_va, end_va) as one block, with addresses less base_va. -ENODATA if there are none. Where there was
- * more to make than may be at once, the order of all goes up, as if more had been told.
+ * more to make than may be at once, the order goes up, there and of all: the first of the rest counts as told anew.
  */
 int code_rows_join(struct code_rows *code, u64 start_va, u64 end_va, u64 base_va, code_rows_make *make, void *arg,
 		   struct rows **ret_rows);

@@ -27,6 +27,8 @@
 
 #define LOOK_NS 1000000ull		/* between two looks, at least */
 #define LOOK_REST 8			/* ... and so many times as long as the last one took */
+#define MAKE_NS 100000000ull		/* of making rows, then they have to wait */
+#define MAKE_REST 4			/* ... so many times as long as that took */
 #define CHUNK_BYTES (1u << 20)
 #define CHUNK_BYTES_MAX (16u << 20)	/* a record that is longer ends the reading of its file */
 #define LOOK_BYTES (8ll << 20)		/* of a file for one look, about; the rest is left for the next */
@@ -42,6 +44,7 @@ struct jit {
 	u32 inner_pid;		/* as it sees itself */
 	uid_t uid;
 	u64 next_look_ns;
+	u64 making_ns, next_make_ns;
 	struct grown map, dump;
 	char dump_path[256];	/* or "" */
 	struct gdb_jit gdb[DESCRIPTORS_MAX];
@@ -284,11 +287,23 @@ static u64 jit_rows_order(void *state, const struct lang_process *process, u64 s
 	return code_rows_order(&jit->rows, start_va, end_va);
 }
 
+/* A piece can take as long as a large file does: a process with many of them gets a share of our time, too. */
 static int make_rows(void *arg, const struct code_place *place, struct rows **ret_rows)
 {
 	struct jit *jit = arg;
+	u64 start_ns = monotonic_ns(), end_ns;
+	int r;
 
-	return code_image_rows(jit->process, &jit->table, place, NULL, ret_rows);
+	if (start_ns < jit->next_make_ns)
+		return -EAGAIN;
+	r = code_image_rows(jit->process, &jit->table, place, NULL, ret_rows);
+	end_ns = monotonic_ns();
+	jit->making_ns += end_ns - start_ns;
+	if (jit->making_ns >= MAKE_NS) {
+		jit->next_make_ns = end_ns + jit->making_ns * MAKE_REST;
+		jit->making_ns = 0;
+	}
+	return r;
 }
 
 static int jit_rows(void *state, const struct lang_process *process, u64 start_va, u64 end_va, u64 base_va,

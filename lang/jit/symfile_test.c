@@ -173,6 +173,47 @@ TEST(code_that_is_told_later_takes_the_place_of_what_was_there)
 	code_rows_done(&code);
 }
 
+static int make_none(void *arg, const struct code_place *place, struct rows **ret_rows)
+{
+	u32 *made = arg;
+
+	if (*made == CODE_ROWS_MAKE_MAX + 2)
+		return -EAGAIN;
+	(*made)++;
+	return -ENODATA;
+}
+
+TEST(rows_that_were_too_many_to_make_at_once_are_asked_for_again)
+{
+	u64 end_va = 0x100000, step = 0x10, order, all;
+	struct code_rows code = { 0 };
+	struct rows *rows = NULL;
+	u32 made = 0;
+
+	for (u32 i = 0; i < CODE_ROWS_MAKE_MAX + 4; i++)
+		code_rows_add(&code, &(struct code_place){ .start_va = 0x1000 + i * step,
+							   .end_va = 0x1000 + (i + 1) * step }, NULL);
+	order = code_rows_order(&code, 0x1000, end_va);
+	(void)code_rows_join(&code, 0x1000, end_va, 0, make_none, &made, &rows);
+	EQ(made, CODE_ROWS_MAKE_MAX);
+	OK(code_rows_order(&code, 0x1000, end_va) > order);
+	/* Two more, then whoever makes them has had enough. */
+	order = code_rows_order(&code, 0x1000, end_va);
+	all = code_rows_order(&code, 0, ~0ull);
+	(void)code_rows_join(&code, 0x1000, end_va, 0, make_none, &made, &rows);
+	EQ(made, CODE_ROWS_MAKE_MAX + 2);
+	OK(code_rows_order(&code, 0x1000, end_va) > order && code_rows_order(&code, 0, ~0ull) > all);
+	made = 0;
+	(void)code_rows_join(&code, 0x1000, end_va, 0, make_none, &made, &rows);
+	EQ(made, 2);
+	order = code_rows_order(&code, 0x1000, end_va);
+	(void)code_rows_join(&code, 0x1000, end_va, 0, make_none, &made, &rows);
+	EQ(made, 2);
+	EQ(code_rows_order(&code, 0x1000, end_va), order);
+	OK(!rows);
+	code_rows_done(&code);
+}
+
 struct entry {
 	struct entry *next, *previous;
 	const void *file;

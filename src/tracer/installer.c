@@ -285,8 +285,9 @@ static int installer_publish(struct installer *in, struct process *process, u64 
 	int r = 0;
 
 	if (maps->count && (process->maps_changed || !maps->installed_count)) {
-		r = installer_put(in, process, maps, now_ns);
+		/* Before: what is told of meanwhile, and what was too much for one time, is for the next. */
 		runtimes_take_rows(process);
+		r = installer_put(in, process, maps, now_ns);
 	}
 	process->maps_changed = false;
 	process->installed_ns = now_ns;

@@ -79,7 +79,7 @@ u32 runtimes_owner(const struct process *process, u64 start_va, u64 end_va);
 u64 runtimes_rows_order(const struct process *process, u64 start_va, u64 end_va);
 int runtimes_rows(const struct process *process, u64 start_va, u64 end_va, u64 base_va, struct rows **ret_rows);
 
-/* Are there others than those that were taken? */
+/* Are there others than those that there were when they were taken? To be asked, and taken, before rows are. */
 bool runtimes_has_rows(const struct process *process);
 void runtimes_take_rows(const struct process *process);
 
