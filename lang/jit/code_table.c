@@ -31,6 +31,8 @@ static u32 add_text(struct code_table *t, const char *text, size_t len)
 	}
 	if (!text || !len)
 		return 0;
+	if (len > CODE_NAME_MAX)
+		len = CODE_NAME_MAX;
 	at = t->text.len;
 	buf_add(&t->text, text, len);
 	buf_add(&t->text, "", 1);

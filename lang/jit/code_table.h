@@ -15,6 +15,7 @@
 
 #define CODE_PIECES_MAX (1u << 20)
 #define CODE_TEXT_MAX (64u << 20)	/* bytes of names */
+#define CODE_NAME_MAX 4096		/* ... of one; longer ones are cut */
 
 struct code_piece {
 	u64 start_va, end_va;

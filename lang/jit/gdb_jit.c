@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "lang/lang.h"
 
 #define VERSION 1
@@ -128,14 +129,16 @@ static void leave_new(const struct gdb_jit *jit, struct walk *walk, u32 left)
 static bool take_new(struct gdb_jit *jit, const struct lang_process *process, struct walk *walk,
 		     void (*file)(void *arg, const void *at, size_t bytes), void *arg)
 {
-	u64 bytes = 0;
+	u64 bytes = 0, end_ns = monotonic_ns() + GDB_JIT_LOOK_NS;
 	u32 left = walk->count;
 
-	for (; left > 0 && bytes < GDB_JIT_LOOK_BYTES_MAX; left--) {
+	for (; left > 0; left--) {
 		const struct gdb_jit_entry *entry = &walk->at[left - 1];
 
 		if (is_known(jit, entry))
 			continue;
+		if (bytes && (bytes >= GDB_JIT_LOOK_BYTES_MAX || monotonic_ns() >= end_ns))
+			break;
 		bytes += entry->file_bytes < GDB_JIT_FILE_BYTES_MAX ? entry->file_bytes : GDB_JIT_FILE_BYTES_MAX;
 		take_file(jit, process, entry, file, arg);
 	}

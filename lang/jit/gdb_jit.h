@@ -22,7 +22,9 @@ struct lang_process;
 
 #define GDB_JIT_ENTRIES_MAX 65536
 #define GDB_JIT_FILE_BYTES_MAX (16u << 20)
-#define GDB_JIT_LOOK_BYTES_MAX (32u << 20)	/* of new files for one look, at least one file */
+/* Of new files for one look, at least one file. */
+#define GDB_JIT_LOOK_BYTES_MAX (32u << 20)
+#define GDB_JIT_LOOK_NS 100000000ull
 
 struct gdb_jit_entry {
 	u64 va;

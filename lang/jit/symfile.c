@@ -52,7 +52,8 @@ static void add_functions(const struct exe *exe, struct code_table *table)
 		return;
 	for (size_t at = 0; symbols.bytes - at >= sizeof(Elf64_Sym) && count < FUNCTIONS_COUNT_MAX;
 	     at += sizeof(Elf64_Sym)) {
-		const char *name, *nul;
+		size_t left, len;
+		const char *name;
 		Elf64_Sym sym;
 		u64 va, bytes;
 
@@ -61,10 +62,12 @@ static void add_functions(const struct exe *exe, struct code_table *table)
 		    !place_symbol(exe, &sym, &va, &bytes))
 			continue;
 		name = (const char *)strings.at + sym.st_name;
-		nul = memchr(name, 0, strings.bytes - sym.st_name);
-		if (!nul || nul == name)
+		/* No more is looked at than is kept: thousands of symbols may share a string of megabytes. */
+		left = strings.bytes - sym.st_name;
+		len = strnlen(name, left < CODE_NAME_MAX ? left : CODE_NAME_MAX);
+		if (!len || len == left)
 			continue;
-		code_table_add(table, va, bytes, name, (size_t)(nul - name), NULL, 0, 0);
+		code_table_add(table, va, bytes, name, len, NULL, 0, 0);
 		count++;
 	}
 }

@@ -105,6 +105,26 @@ TEST(symbols_of_an_object_count_from_where_its_section_was_loaded_to)
 	taken_done(&t);
 }
 
+TEST(names_of_symbols_are_cut_and_end_in_their_table)
+{
+	struct {
+		struct object o;
+		char more[2 * CODE_NAME_MAX];
+	} file;
+	struct taken t = { .process.pid = (u32)getpid() };
+	u32 more = sizeof(file.o) - offsetof(struct object, strings);
+
+	object_init(&file.o, 0x7000, 0x40);
+	memset(file.more, 'x', sizeof(file.more));
+	file.o.section[1].sh_size = more + sizeof(file.more);
+	file.o.symbol[1].st_name = more;
+	file.o.symbol[2].st_name = more + sizeof(file.more) - 4;	/* without an end */
+	take(&t, &file, sizeof(file));
+	EQ(strlen(name_at(&t.table, 0x7000)), CODE_NAME_MAX);
+	OK(!name_at(&t.table, 0x7010));
+	taken_done(&t);
+}
+
 TEST(files_that_make_no_sense_are_passed_over)
 {
 	struct taken t = { .process.pid = (u32)getpid() };
