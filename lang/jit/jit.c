@@ -38,6 +38,7 @@
 struct grown {
 	struct piece_file known;
 	bool bad;		/* nothing more is taken of it */
+	bool is_cut;		/* it is longer than what is read */
 };
 
 struct jit {
@@ -49,6 +50,7 @@ struct jit {
 	char dump_path[256];	/* or "" */
 	struct gdb_jit gdb[DESCRIPTORS_MAX];
 	u32 gdb_count;
+	bool has_more_lists;	/* ... than are looked at */
 	const struct lang_process *process;	/* during a call */
 	struct code_table table;
 	struct code_rows rows;
@@ -94,8 +96,9 @@ static int read_piece(struct jit *jit, const struct lang_process *process, const
 	if (!ret_piece->is_known) {
 		if (file->known.done)
 			forget_code(jit);
-		*file = (struct grown){ .known = ret_piece->file };
+		*file = (struct grown){ .known = ret_piece->file, .is_cut = file->is_cut };
 	}
+	file->is_cut |= ret_piece->is_cut;
 	return 0;
 }
 
@@ -215,6 +218,8 @@ static void jit_add_file(void *state, const struct lang_file *file, const struct
 			return;
 	if (jit->gdb_count < DESCRIPTORS_MAX)
 		jit->gdb[jit->gdb_count++].descriptor_va = descriptor_va;
+	else
+		jit->has_more_lists = true;
 }
 
 static int jit_attach(const struct lang_process *process, const struct lang_file *file, const struct lang_place *place,
@@ -321,7 +326,7 @@ static int jit_rows(void *state, const struct lang_process *process, u64 start_v
 static u64 jit_dropped(const void *state)
 {
 	const struct jit *jit = state;
-	u64 dropped = jit->table.dropped + jit->rows.dropped;
+	u64 dropped = jit->table.dropped + jit->rows.dropped + jit->has_more_lists + jit->map.is_cut + jit->dump.is_cut;
 
 	for (u32 i = 0; i < jit->gdb_count; i++)
 		dropped += jit->gdb[i].dropped;

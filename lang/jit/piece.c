@@ -65,7 +65,8 @@ static int run(struct errand *errand)
 		return -EPERM;
 	e->piece.is_known = e->known.inode == st.st_ino && e->known.device == st.st_dev && st.st_size >= e->known.done;
 	e->piece.file = (struct piece_file){ st.st_dev, st.st_ino, e->piece.is_known ? e->known.done : 0 };
-	e->piece.file_bytes = st.st_size < PIECE_FILE_BYTES_MAX ? st.st_size : PIECE_FILE_BYTES_MAX;
+	e->piece.is_cut = st.st_size > PIECE_FILE_BYTES_MAX;
+	e->piece.file_bytes = e->piece.is_cut ? PIECE_FILE_BYTES_MAX : st.st_size;
 	return read_bytes(fd, e->cap, &e->piece);
 }
 

@@ -23,6 +23,7 @@ struct piece {
 	struct piece_file file;	/* where this is from */
 	bool is_known;		/* it is the file that was known, and the bytes are the next ones; else its first */
 	off_t file_bytes;
+	bool is_cut;		/* the file is longer */
 	size_t bytes;
 	char *at;
 };

@@ -46,6 +46,14 @@ TEST(piece_is_what_was_added_to_a_file)
 	check_piece(name, 64, &known, true, " more");
 	put(name, "x", O_TRUNC);
 	check_piece(name, 64, &known, false, "x");
+	EQ(truncate(name, PIECE_FILE_BYTES_MAX + 1), 0);
+	{
+		struct lang_process self = { .pid = (u32)getpid() };
+		struct piece piece = { 0 };
+
+		EQ(piece_read(&self, getuid(), name, &known, 0, &piece), 0);
+		OK(piece.is_cut && piece.file_bytes == PIECE_FILE_BYTES_MAX);
+	}
 	put(other, "another", 0);
 	EQ(rename(other, name), 0);
 	check_piece(name, 0, &known, false, "");

@@ -46,6 +46,7 @@ struct maps {
 	u32 installed_first, installed_count;
 	struct maps_rows *rows;
 	u32 rows_count;
+	u32 rows_left_out;		/* mappings that have some which it had no room for */
 	u32 slot;			/* what it knows of runtimes there: the first of a chain, or 0 */
 };
 

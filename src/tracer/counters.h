@@ -47,6 +47,7 @@ struct counter_value {
 	X(ROWS_FAILED, "rows_failed", LOSS, "files whose unwind information could not be read")                        \
 	X(ROWS_CUT, "rows_dropped", LOSS, "unwind rows left out: malformed, or past a limit")                          \
 	X(ROWS_CACHED, "rows_from_cache", NEUTRAL, "files whose rows came from the cache on disk")                     \
+	X(ROWS_LEFT_OUT, "generated_code_rows_left_out", LOSS, "mappings of generated code too large for unwind rows") \
 	X(RULES_FULL, "rules_lost_table_full", LOSS, "unwind rules that did not fit their table")                      \
 	X(MAPS_FULL, "maps_lost_table_full", LOSS, "processes whose mappings did not fit the kernel's table")          \
 	X(PROCS_FULL, "processes_lost_kernel_table_full", LOSS, "processes that did not fit the kernel's table")       \

@@ -10,10 +10,6 @@
 #include "tracer/runtimes.h"
 #include "tracer/tables.h"
 
-/* A mapping takes an entry of the tables for each 64 KiB, whatever part of it is code. */
-#define MAPPING_BYTES_MAX (64ull << 20)
-#define PROCESS_BYTES_MAX (256ull << 20)
-
 int generated_begin(struct generated *g, struct tables *tables, const struct process *process, struct maps *maps)
 {
 	*g = (struct generated){ .tables = tables, .process = process, .maps = maps };
@@ -50,15 +46,6 @@ static int add_rows(struct generated *g, const struct mapping *m, u64 base_va, s
 	return tables_add_rows(g->tables, rows, m->start_va - base_va, m->end_va - base_va, ret_rows);
 }
 
-static u64 bytes_so_far(const struct generated *g)
-{
-	u64 bytes = 0;
-
-	for (u32 i = 0; i < g->count; i++)
-		bytes += g->list[i].end_va - g->list[i].start_va;
-	return bytes;
-}
-
 void generated_entry(struct generated *g, const struct mapping *m, struct map_entry *entry)
 {
 	u64 base_va = m->start_va >> PAGE_ROWS_SHIFT << PAGE_ROWS_SHIFT, length = m->end_va - m->start_va;
@@ -66,8 +53,12 @@ void generated_entry(struct generated *g, const struct mapping *m, struct map_en
 	const struct maps_rows *old = find(g->maps->rows, g->maps->rows_count, m->start_va);
 	struct tables_rows rows;
 
-	if (!order || length > MAPPING_BYTES_MAX || length > PROCESS_BYTES_MAX - bytes_so_far(g))
+	if (!order)
 		return;
+	if (length > GENERATED_MAPPING_BYTES_MAX || length > GENERATED_PROCESS_BYTES_MAX - g->bytes) {
+		g->left_out++;
+		return;
+	}
 	if (old && old->end_va == m->end_va && old->order == order)
 		rows = (struct tables_rows){ old->first, old->count, old->first_number };
 	else if (add_rows(g, m, base_va, &rows) < 0)
@@ -75,6 +66,7 @@ void generated_entry(struct generated *g, const struct mapping *m, struct map_en
 	g->list[g->count++] = (struct maps_rows){ .start_va = m->start_va, .end_va = m->end_va, .order = order,
 						  .first = rows.first, .count = rows.count,
 						  .first_number = rows.first_number };
+	g->bytes += length;
 	entry->bias = base_va;
 	entry->page_base = tables_page_base(&rows);
 }
@@ -91,24 +83,27 @@ static void drop_but(struct tables *tables, const struct maps_rows *list, u32 co
 	}
 }
 
-void generated_end(struct generated *g, int r, u64 now_ns)
+u32 generated_end(struct generated *g, int r, u64 now_ns)
 {
 	struct maps *maps = g->maps;
+	u32 left_out_before = maps->rows_left_out;
 
 	if (r < 0) {
 		drop_but(g->tables, g->list, g->count, maps->rows, maps->rows_count, now_ns);
 		free(TAKE(g->list));
-		return;
+		return 0;
 	}
 	drop_but(g->tables, maps->rows, maps->rows_count, g->list, g->count, now_ns);
 	free(maps->rows);
 	maps->rows = TAKE(g->list);
 	maps->rows_count = g->count;
+	maps->rows_left_out = g->left_out;
+	return g->left_out > left_out_before ? g->left_out - left_out_before : 0;
 }
 
 void generated_drop(struct tables *tables, struct maps *maps, u64 now_ns)
 {
 	drop_but(tables, maps->rows, maps->rows_count, NULL, 0, now_ns);
 	free(TAKE(maps->rows));
-	maps->rows_count = 0;
+	maps->rows_count = maps->rows_left_out = 0;
 }

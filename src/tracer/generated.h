@@ -18,6 +18,10 @@ struct maps_rows;
 struct process;
 struct tables;
 
+/* A mapping takes an entry of the tables for each 64 KiB, whatever part of it is code. What is larger has no rows. */
+#define GENERATED_MAPPING_BYTES_MAX (64ull << 20)
+#define GENERATED_PROCESS_BYTES_MAX (256ull << 20)
+
 /* Of one time that mappings are installed. */
 struct generated {
 	struct tables *tables;
@@ -25,6 +29,8 @@ struct generated {
 	struct maps *maps;
 	struct maps_rows *list;		/* those that are installed now, in order; room for all mappings */
 	u32 count;
+	u32 left_out;			/* mappings past the limits */
+	u64 bytes;			/* of those in the list */
 };
 
 /* 0 or -ENOMEM. */
@@ -34,8 +40,11 @@ int generated_begin(struct generated *generated, struct tables *tables, const st
 /* Tells the entry of a mapping of its rows, if there are any. In the order of the mappings. */
 void generated_entry(struct generated *generated, const struct mapping *mapping, struct map_entry *entry);
 
-/* The entries are installed, or (r < 0) are not: what is not needed any more is dropped. */
-void generated_end(struct generated *generated, int r, u64 now_ns);
+/*
+ * The entries are installed, or (r < 0) are not: what is not needed any more is dropped. How many mappings more than
+ * the last time were left out.
+ */
+u32 generated_end(struct generated *generated, int r, u64 now_ns);
 
 /* Mappings that are installed no more. */
 void generated_drop(struct tables *tables, struct maps *maps, u64 now_ns);

@@ -549,6 +549,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_ROWS_FAILED] = i.rows_failed;
 	ret_values[TRACER_ROWS_CUT] = i.rows_cut;
 	ret_values[TRACER_ROWS_CACHED] = i.rows_cached;
+	ret_values[TRACER_ROWS_LEFT_OUT] = i.rows_left_out;
 	ret_values[TRACER_RULES_FULL] = t.rules_full;
 	ret_values[TRACER_MAPS_FULL] = t.maps_full;
 	ret_values[TRACER_PROCS_FULL] = t.procs_full;

@@ -261,7 +261,7 @@ static int installer_put(struct installer *in, const struct process *process, st
 	for (u32 i = 0; i < maps->count; i++)
 		entries[i] = installer_entry(in, &generated, &maps->at[i]);
 	r = tables_add_maps(in->options.tables, entries, maps->count, &first);
-	generated_end(&generated, r, now_ns);
+	in->stats.rows_left_out += generated_end(&generated, r, now_ns);
 	if (r < 0)
 		return r;
 	tables_drop_maps(in->options.tables, maps->installed_first, maps->installed_count, now_ns);

@@ -28,6 +28,7 @@ struct tables;
 struct installer_stats {
 	u64 files, unreadable, not_elf, full;
 	u64 rows_none, rows_failed, rows_cut, rows_cached;
+	u64 rows_left_out;	/* mappings of generated code, too large for those that it has */
 };
 
 struct installer_options {

@@ -365,6 +365,7 @@ void runtimes_forget(struct runtimes *rt, struct process *p)
 
 	if (!set)
 		return;
+	count_dropped(rt, set);
 	for (u32 i = 0; i < set->count; i++)
 		if (set->list[i].ops->detach)
 			set->list[i].ops->detach(set->list[i].state);
