@@ -11,10 +11,12 @@
 #include "base/errands.h"
 #include "lang/lang.h"
 #include "proc/peek.h"
+#include "proc/root_file.h"
 
 struct piece_errand {
 	struct errand errand;
-	char path[PIECE_NAME_MAX + 32];
+	u32 pid;
+	char name[PIECE_NAME_MAX];
 	uid_t uid;
 	struct piece_file known;
 	size_t cap;
@@ -28,9 +30,7 @@ void piece_donep(struct piece *piece)
 
 static int check(const struct piece_errand *e, const struct stat *st)
 {
-	bool is_good = S_ISREG(st->st_mode) && (st->st_uid == e->uid || st->st_uid == 0);
-
-	return is_good ? 0 : -EPERM;
+	return st->st_uid == e->uid || st->st_uid == 0 ? 0 : -EPERM;
 }
 
 /* No more than there is: a look finds nothing new, mostly. */
@@ -53,13 +53,26 @@ static int read_bytes(int fd, size_t cap, struct piece *piece)
 	return 0;
 }
 
+/* By a name in its root: a link on the way there that begins with / leads on from there, not from our root. */
+static int open_name(const struct piece_errand *e)
+{
+	_cleanup_(closep) int root_fd = -1;
+	char root[32];
+
+	(void)snprintf(root, sizeof(root), "/proc/%u/root", e->pid);
+	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root_fd < 0 ? -errno : root_file_open_nofollow(root_fd, e->name);
+}
+
 static int run(struct errand *errand)
 {
 	struct piece_errand *e = (struct piece_errand *)errand;
-	_cleanup_(closep) int fd = open(e->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	_cleanup_(closep) int fd = open_name(e);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (check(e, &st) < 0)
 		return -EPERM;
@@ -84,7 +97,8 @@ int piece_read(const struct lang_process *process, uid_t uid, const char *name, 
 	if (!e)
 		return -ENOMEM;
 	e->errand = (struct errand){ peek_process(process->serial), run, drop };
-	(void)snprintf(e->path, sizeof(e->path), "/proc/%u/root%s", process->pid, name);
+	e->pid = process->pid;
+	(void)snprintf(e->name, sizeof(e->name), "%s", name);
 	e->uid = uid;
 	e->known = *known;
 	e->cap = cap;

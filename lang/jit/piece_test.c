@@ -65,8 +65,16 @@ TEST(piece_is_not_taken_of_just_any_file)
 {
 	struct lang_process self = { .pid = (u32)getpid() };
 	struct piece_file known = { 0 };
+	char name[] = "/tmp/wick-piece-XXXXXX", link[64];
 	struct piece piece;
 
-	EQ(piece_read(&self, getuid(), "/dev/null", &known, 1, &piece), -EPERM);
+	close(mkstemp(name));
+	snprintf(link, sizeof(link), "%s.link", name);
+	EQ(symlink(name, link), 0);
+	EQ(piece_read(&self, getuid(), link, &known, 1, &piece), -ENOENT);
+	EQ(piece_read(&self, getuid(), name, &known, 1, &piece), 0);
+	unlink(link);
+	unlink(name);
+	EQ(piece_read(&self, getuid(), "/dev/null", &known, 1, &piece), -ENOENT);
 	EQ(piece_read(&self, getuid(), "/there/is/none", &known, 1, &piece), -ENOENT);
 }

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "base/cleanup.h"
 
 /* Where openat2() is not allowed (some containers' filters), links are not followed at all. */
@@ -42,9 +43,10 @@ static int open_by_parts(int root_fd, const char *path)
 	return -errno;
 }
 
-static int open_path(int root_fd, const char *path)
+static int open_path(int root_fd, const char *path, u64 flags)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | flags,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 
 	if (fd >= 0)
@@ -52,9 +54,9 @@ static int open_path(int root_fd, const char *path)
 	return errno == ENOSYS || errno == EPERM ? open_by_parts(root_fd, path) : -errno;
 }
 
-int root_file_open(int root_fd, const char *path)
+static int open_regular(int root_fd, const char *path, u64 flags)
 {
-	_cleanup_(closep) int place = open_path(root_fd, path);
+	_cleanup_(closep) int place = open_path(root_fd, path, flags);
 	char reopen[64];
 	struct stat st;
 	int fd;
@@ -67,4 +69,14 @@ int root_file_open(int root_fd, const char *path)
 	(void)snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", place);
 	fd = open(reopen, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
+}
+
+int root_file_open(int root_fd, const char *path)
+{
+	return open_regular(root_fd, path, 0);
+}
+
+int root_file_open_nofollow(int root_fd, const char *path)
+{
+	return open_regular(root_fd, path, O_NOFOLLOW);
 }

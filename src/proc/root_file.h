@@ -6,4 +6,7 @@
 /* Opens a regular file below a root, from which neither ".." nor links lead out. Returns a descriptor or -errno. */
 int root_file_open(int root_fd, const char *path);
 
+/* As above, but -ENOENT if the last part of the path is a link. */
+int root_file_open_nofollow(int root_fd, const char *path);
+
 #endif

@@ -225,7 +225,11 @@ TEST(debugfile_never_leaves_its_root)
 	EQ(root_file_open(t.root_fd, "/inside/fifo"), -ENOENT);
 	EQ(root_file_open(t.root_fd, "/inside"), -ENOENT);
 	EQ(root_file_open(t.root_fd, "/absent"), -ENOENT);
+	EQ(root_file_open_nofollow(t.root_fd, "/inside/good"), -ENOENT);
 	fd = root_file_open(t.root_fd, "/inside/good");
+	OK(fd >= 0);
+	close(fd);
+	fd = root_file_open_nofollow(t.root_fd, "/inside/file");
 	OK(fd >= 0);
 	close(fd);
 	tree_done(&t);
