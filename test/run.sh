@@ -14,7 +14,7 @@ export WICK_BUILD=${O:-$PWD/build}
 logs=$WICK_BUILD/test-logs
 lanes=${LANES:-$(nproc)}
 mkdir -p "$logs"
-state=$(mktemp -d)
+state=$(mktemp -d) || exit 1
 run=$$-$RANDOM
 SLOWEST_SHOWN=12
 
@@ -128,7 +128,7 @@ steps() {
 
 # chosen TIER: its lines of the list. What everything needs is always among them.
 chosen() {
-	awk -v tier="$1" -v only="$only" '$1 == tier && (tier == "base" || index($2, only))' "$list"
+	awk -v tier="$1" -v only="$only" '$1 == tier && (tier == "base" || only == "" || index($2, only))' "$list"
 }
 
 # told TITLE FILE: what was gathered there, if anything.
@@ -136,6 +136,18 @@ told() {
 	[ -s "$state/$2" ] || return 0
 	printf '\n%s %d:\n' "$1" "$(wc -l <"$state/$2")"
 	sed 's/^/  /' "$state/$2"
+}
+
+# missed TIER ...: a step whose lane has died has failed.
+missed() {
+	local tier name
+	for tier; do
+		chosen "$tier"
+	done | while read -r _ name _; do
+		grep -q "^$name " "$state/times" && continue
+		echo "$name: it did not run" >>"$state/failures"
+		echo "$name 0 0 0 1 0" >>"$state/times"
+	done
 }
 
 # run_lanes: all steps but the base.
@@ -151,13 +163,7 @@ run_lanes() {
 	wait
 	[ ! -s "$state/again" ] || { steps <"$state/again" & }
 	wait
-	for tier in test live $all; do
-		chosen $tier
-	done | while read -r _ name _; do
-		grep -q "^$name " "$state/times" && continue
-		echo "$name: it did not run" >>"$state/failures"
-		echo "$name 0 0 0 1 0" >>"$state/times"
-	done
+	missed test live $all
 }
 
 # summary: the totals, and what a reader should know of.
@@ -175,8 +181,13 @@ summary() {
 
 main() {
 	: >"$state/times"
+	if ! awk '{ print $2 }' "$list" | grep -qF -- "$only"; then
+		echo "No step of $list has $only in its name."
+		exit 1
+	fi
 	steps < <(chosen base) &
 	wait
+	missed base
 	if [ -s "$state/failures" ]; then
 		echo "Without $(sed -n 's/:.*//p;q' "$state/failures") the rest cannot run."
 	else
