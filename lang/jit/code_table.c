@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lang/jit/code_table.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 
 #define LOOK_BACK 16	/* pieces that begin before the one in question and may cover it, too */
+#define TAIL_MAX 1024	/* pieces that are looked at one by one: sorting all for each new one takes too long */
 
 void code_table_done(struct code_table *t)
 {
@@ -39,6 +41,17 @@ static u32 add_text(struct code_table *t, const char *text, size_t len)
 	return buf_err(&t->text) ? 0 : (u32)at;
 }
 
+static void add_piece(struct code_table *t, const struct code_piece *piece)
+{
+	if (piece->end_va <= piece->start_va || !piece->name || t->count == CODE_PIECES_MAX ||
+	    array_reserve(&t->pieces, &t->cap, t->count + 1, sizeof(*t->pieces)) < 0) {
+		t->dropped++;
+		return;
+	}
+	t->pieces[t->count++] = *piece;
+	t->generation++;
+}
+
 void code_table_add(struct code_table *t, u64 start_va, u64 bytes, const char *name, size_t name_len,
 		    const char *file, size_t file_len, u32 line)
 {
@@ -46,14 +59,16 @@ void code_table_add(struct code_table *t, u64 start_va, u64 bytes, const char *n
 
 	piece.name = add_text(t, name, name_len);
 	piece.file = add_text(t, file, file_len);
-	if (piece.end_va <= start_va || !piece.name || t->count == CODE_PIECES_MAX ||
-	    array_reserve(&t->pieces, &t->cap, t->count + 1, sizeof(*t->pieces)) < 0) {
-		t->dropped++;
-		return;
-	}
-	t->pieces[t->count++] = piece;
-	t->sorted = false;
-	t->generation++;
+	add_piece(t, &piece);
+}
+
+void code_table_move(struct code_table *t, u64 from_va, u64 to_va, u64 bytes)
+{
+	const struct code_piece *from = code_table_find(t, from_va);
+
+	if (from)
+		add_piece(t, &(struct code_piece){ .start_va = to_va, .end_va = to_va + bytes, .order = t->count,
+						   .name = from->name, .file = from->file, .line = from->line });
 }
 
 static int compare_pieces(const void *a, const void *b)
@@ -65,13 +80,18 @@ static int compare_pieces(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-u32 code_table_from(struct code_table *t, u64 va)
+static void sort(struct code_table *t)
 {
-	u32 lo = 0, hi = t->count;
-
-	if (!t->sorted && t->count)
+	if (t->sorted_count != t->count)
 		qsort(t->pieces, t->count, sizeof(*t->pieces), compare_pieces);
-	t->sorted = true;
+	t->sorted_count = t->count;
+}
+
+/* Index of the first of those that are sorted that begins at an address or behind it. */
+static u32 first_from(const struct code_table *t, u64 va)
+{
+	u32 lo = 0, hi = t->sorted_count;
+
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 
@@ -83,16 +103,31 @@ u32 code_table_from(struct code_table *t, u64 va)
 	return lo;
 }
 
+u32 code_table_from(struct code_table *t, u64 va)
+{
+	sort(t);
+	return first_from(t, va);
+}
+
+/* Of two pieces, the second if it has the address and was told later. */
+static const struct code_piece *later(const struct code_piece *found, const struct code_piece *piece, u64 va)
+{
+	bool has_it = va >= piece->start_va && va < piece->end_va;
+
+	return has_it && (!found || piece->order > found->order) ? piece : found;
+}
+
 const struct code_piece *code_table_find(struct code_table *t, u64 va)
 {
 	const struct code_piece *found = NULL;
-	u32 behind = va == ~0ull ? t->count : code_table_from(t, va + 1);
+	u32 behind;
 
-	for (u32 i = 0; i < LOOK_BACK && behind > 0; i++, behind--) {
-		const struct code_piece *piece = &t->pieces[behind - 1];
-
-		if (va < piece->end_va && (!found || piece->order > found->order))
-			found = piece;
-	}
+	if (t->count - t->sorted_count > TAIL_MAX)
+		sort(t);
+	behind = va == ~0ull ? t->sorted_count : first_from(t, va + 1);
+	for (u32 i = 0; i < LOOK_BACK && behind > 0; i++, behind--)
+		found = later(found, &t->pieces[behind - 1], va);
+	for (u32 i = t->sorted_count; i < t->count; i++)
+		found = later(found, &t->pieces[i], va);
 	return found;
 }

@@ -7,7 +7,6 @@
 #ifndef LANG_JIT_CODE_TABLE_H
 #define LANG_JIT_CODE_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "abi.h"
@@ -28,7 +27,7 @@ struct code_piece {
 struct code_table {
 	struct code_piece *pieces;
 	u32 count, cap;
-	bool sorted;
+	u32 sorted_count;	/* the first ones, sorted; the others are as they were told */
 	struct buf text;	/* names, each ended by NUL; "" at 0 */
 	u64 dropped;
 	u64 generation;		/* goes up with each change */
@@ -40,6 +39,9 @@ void code_table_clear(struct code_table *table);
 /* Texts of that length; file may be NULL. */
 void code_table_add(struct code_table *table, u64 start_va, u64 bytes, const char *name, size_t name_len,
 		    const char *file, size_t file_len, u32 line);
+
+/* The code at an address has gone to another: it is told of there, too, by the same texts. */
+void code_table_move(struct code_table *table, u64 from_va, u64 to_va, u64 bytes);
 
 /* Index of the first piece that begins at an address or behind it, in the order of their addresses. */
 u32 code_table_from(struct code_table *table, u64 va);

@@ -26,6 +26,7 @@
 #include "proc/maps.h"
 
 #define LOOK_NS 1000000ull		/* between two looks, at least */
+#define LOOK_NS_MAX 100000000ull	/* for each file, about */
 #define LOOK_REST 8			/* ... and so many times as long as the last one took */
 #define MAKE_NS 100000000ull		/* of making rows, then they have to wait */
 #define MAKE_REST 4			/* ... so many times as long as that took */
@@ -108,8 +109,9 @@ static void read_more(struct jit *jit, const struct lang_process *process, const
 {
 	size_t cap = file->bad ? 0 : CHUNK_BYTES;	/* only another file in its place is of interest */
 	off_t end = -1;		/* what is written meanwhile, and what is much, is for the next time */
+	u64 end_ns = monotonic_ns() + LOOK_NS_MAX;
 
-	while (end < 0 || file->known.done < end) {
+	while (end < 0 || (file->known.done < end && monotonic_ns() < end_ns)) {
 		_cleanup_(piece_donep) struct piece piece = { 0 };
 		long used;
 

@@ -59,6 +59,32 @@ TEST(code_that_was_told_last_is_there)
 	code_table_done(&table);
 }
 
+TEST(code_is_found_whether_it_was_sorted_or_not)
+{
+	struct code_table table = { 0 };
+	u32 missing = 0;
+
+	/* From high to low, with a question after each; then all are asked for, and once more in their order. */
+	for (u64 i = 5000; i > 0; i--) {
+		code_table_add(&table, i * 0x10, 0x10, "f", 1, NULL, 0, (u32)i);
+		missing += !code_table_find(&table, i * 0x10 + 0xf) || code_table_find(&table, i * 0x10 - 1) != NULL;
+	}
+	for (u64 i = 1; i <= 5000; i++)
+		missing += code_table_find(&table, i * 0x10)->line != i;
+	EQ(code_table_from(&table, 0x30), 2);
+	for (u64 i = 1; i <= 5000; i++)
+		missing += code_table_find(&table, i * 0x10)->line != i;
+	EQ(missing, 0);
+	/* What is told later is there, in either part. */
+	code_table_add(&table, 0x10, 0x20, "later", 5, NULL, 0, 0);
+	STREQ(name_at(&table, 0x25), "later");
+	code_table_move(&table, 0x25, 0x100000, 0x10);
+	STREQ(name_at(&table, 0x10000f), "later");
+	code_table_move(&table, 0x7fff0000, 0x200000, 0x10);
+	OK(!name_at(&table, 0x200000));
+	code_table_done(&table);
+}
+
 static void add_word(struct buf *b, u64 value, size_t bytes)
 {
 	buf_add(b, &value, bytes);
@@ -99,6 +125,7 @@ TEST(jitdump_records_become_code)
 	buf_init(&b, 4096);
 	add_debug_info(&b, 0x5000, "a.jl", 12);
 	add_load(&b, 0x5000, "julia_f");
+	add_debug_info(&b, 0x6000, "b.jl", 34);
 	add_load(&b, 0x6000, "g");
 	add_word(&b, 1, 4);	/* g moves */
 	add_word(&b, 16 + 48, 4);
@@ -114,6 +141,8 @@ TEST(jitdump_records_become_code)
 	EQ(code_table_find(&table, 0x5000)->line, 12);
 	STREQ(code_table_text(&table, code_table_find(&table, 0x5000)->file), "a.jl");
 	STREQ(name_at(&table, 0x7000), "g");
+	EQ(code_table_find(&table, 0x7000)->line, 34);
+	STREQ(code_table_text(&table, code_table_find(&table, 0x7000)->file), "b.jl");
 	code_table_clear(&table);
 	/* All but the last byte: the last record waits. */
 	OK(jitdump_parse(&table, b.data, b.len - 1) < (long)b.len - 1);

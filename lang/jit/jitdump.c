@@ -2,7 +2,6 @@
 #include "lang/jit/jitdump.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cursor.h"
@@ -68,7 +67,6 @@ static void take_load(struct code_table *table, struct cursor c, const struct so
 
 static void take_move(struct code_table *table, struct cursor c)
 {
-	const struct code_piece *piece;
 	u64 from_va, to_va, bytes;
 
 	(void)cursor_uint(&c, 8);
@@ -76,14 +74,8 @@ static void take_move(struct code_table *table, struct cursor c)
 	from_va = cursor_uint(&c, 8);
 	to_va = cursor_uint(&c, 8);
 	bytes = cursor_uint(&c, 8);
-	piece = c.bad ? NULL : code_table_find(table, from_va);
-	if (piece) {
-		/* A copy: adding moves the texts. */
-		char name[512];
-
-		snprintf(name, sizeof(name), "%s", code_table_text(table, piece->name));
-		code_table_add(table, to_va, bytes, name, strlen(name), NULL, 0, piece->line);
-	}
+	if (!c.bad)
+		code_table_move(table, from_va, to_va, bytes);
 }
 
 /* Only the first entry is taken: the function's own. */
