@@ -15,7 +15,6 @@
 
 struct piece_errand {
 	struct errand errand;
-	u32 pid;
 	char name[PIECE_NAME_MAX];
 	uid_t uid;
 	struct piece_file known;
@@ -59,7 +58,7 @@ static int open_name(const struct piece_errand *e)
 	_cleanup_(closep) int root_fd = -1;
 	char root[32];
 
-	(void)snprintf(root, sizeof(root), "/proc/%u/root", e->pid);
+	(void)snprintf(root, sizeof(root), "/proc/%u/root", e->errand.pid);
 	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return root_fd < 0 ? -errno : root_file_open_nofollow(root_fd, e->name);
 }
@@ -96,8 +95,7 @@ int piece_read(const struct lang_process *process, uid_t uid, const char *name, 
 
 	if (!e)
 		return -ENOMEM;
-	e->errand = (struct errand){ peek_process(process->serial), run, drop };
-	e->pid = process->pid;
+	e->errand = (struct errand){ peek_process(process->serial), run, drop, process->pid };
 	(void)snprintf(e->name, sizeof(e->name), "%s", name);
 	e->uid = uid;
 	e->known = *known;

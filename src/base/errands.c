@@ -21,6 +21,7 @@
 struct outside {
 	atomic_uint refs;
 	_Atomic uint64_t places[ERRANDS_OUT_MAX];	/* where those are that were left behind; 0: none */
+	uint64_t owners[ERRANDS_OUT_MAX];		/* of these places; nobody but the owner of it all looks here */
 };
 
 enum worker_state { WORKER_OUT, WORKER_BACK, WORKER_LEFT };
@@ -38,6 +39,7 @@ struct errands {
 	struct outside *outside;
 	struct worker *worker;	/* NULL until one is needed */
 	uint64_t limit_ns;
+	uint64_t (*owner)(uint32_t pid);
 	uint64_t late_ns;	/* when one was, last; 0: never */
 	struct {
 		uint64_t place, since_ns;
@@ -132,13 +134,14 @@ static int errands_hire(struct errands *errands)
 	return r;
 }
 
-int errands_new(uint64_t limit_ns, struct errands **ret_errands)
+int errands_new(uint64_t limit_ns, uint64_t (*owner)(uint32_t pid), struct errands **ret_errands)
 {
 	struct errands *errands = calloc(1, sizeof(*errands));
 
 	if (!errands)
 		return -ENOMEM;
 	errands->limit_ns = limit_ns;
+	errands->owner = owner;
 	errands->outside = calloc(1, sizeof(*errands->outside));
 	if (!errands->outside) {
 		free(errands);
@@ -170,16 +173,39 @@ static _Atomic uint64_t *find_free(struct outside *outside)
 	return NULL;
 }
 
-/* Somebody is out there, or was not long ago. */
-static bool is_shunned(const struct errands *errands, uint64_t place)
+static uint64_t owner_of(const struct errands *errands, uint32_t pid)
 {
+	return errands->owner ? errands->owner(pid) : 0;
+}
+
+/* As many are out at places of this owner as may be. Who it is takes a while to find out: only if it could be so. */
+static bool is_crowded(const struct errands *errands, uint32_t pid)
+{
+	uint32_t out = 0, of_owner = 0;
+	uint64_t owner;
+
+	for (uint32_t i = 0; i < ERRANDS_OUT_MAX; i++)
+		out += atomic_load(&errands->outside->places[i]) != 0;
+	if (out < ERRANDS_OF_OWNER_MAX)
+		return false;
+	owner = owner_of(errands, pid);
+	for (uint32_t i = 0; i < ERRANDS_OUT_MAX; i++)
+		of_owner += atomic_load(&errands->outside->places[i]) && errands->outside->owners[i] == owner;
+	return of_owner >= ERRANDS_OF_OWNER_MAX;
+}
+
+/* Somebody is out there, or was not long ago; or too many are, nearby. */
+static bool is_shunned(const struct errands *errands, uint64_t place, uint32_t pid)
+{
+	if (!errands->late_ns)
+		return false;
 	for (uint32_t i = 0; i < ERRANDS_OUT_MAX; i++)
 		if (atomic_load(&errands->outside->places[i]) == place)
 			return true;
-	for (uint32_t i = 0; errands->late_ns && i < PLACES_MAX; i++)
+	for (uint32_t i = 0; i < PLACES_MAX; i++)
 		if (errands->late[i].place == place && monotonic_ns() - errands->late[i].since_ns < GRUDGE_NS)
 			return true;
-	return false;
+	return is_crowded(errands, pid);
 }
 
 static struct timespec after(uint64_t wait_ns)
@@ -237,6 +263,7 @@ static int result_of(int r)
 int errands_run(struct errands *errands, struct errand *errand)
 {
 	uint64_t place = errand->place;
+	uint32_t pid = errand->pid;
 	_Atomic uint64_t *free_place;
 	struct worker *worker;
 	int r = 0;
@@ -244,7 +271,7 @@ int errands_run(struct errands *errands, struct errand *errand)
 	if (!errands)
 		return result_of(errand->run(errand));
 	free_place = find_free(errands->outside);
-	if (!free_place || is_shunned(errands, place)) {
+	if (!free_place || is_shunned(errands, place, pid)) {
 		errands->stats.refused++;
 		return -EBUSY;
 	}
@@ -261,6 +288,7 @@ int errands_run(struct errands *errands, struct errand *errand)
 	sem_post(&worker->asked);
 	if (!wait_for(worker, errands_limit(errands))) {
 		errands_leave(errands, place);
+		errands->outside->owners[free_place - errands->outside->places] = owner_of(errands, pid);
 		return -ETIMEDOUT;
 	}
 	atomic_store(free_place, 0);

@@ -8,8 +8,9 @@
  * They are run one at a time by a thread of their own, while the caller waits,
  * but not for ever. The thread of an errand that is late is left behind, with
  * all that the errand may touch, and the next errand gets a new thread. Where
- * one was late nobody goes while it is still out, nor for a minute; and nobody
- * goes anywhere while too many are out. Both are counted.
+ * one was late nobody goes while it is still out, nor for a minute. Nor does
+ * anybody go to other places of an owner (a user) while too many are out at
+ * his, nor anywhere while too many are out in all. All of it is counted.
  *
  * One thread owns it. A hand-over costs some microseconds.
  */
@@ -22,7 +23,8 @@
 
 struct errands;
 
-#define ERRANDS_OUT_MAX 16
+#define ERRANDS_OUT_MAX 64	/* each has a thread, of which little more than the kernel's part is in memory */
+#define ERRANDS_OF_OWNER_MAX 16	/* ... at places of one owner */
 #define ERRANDS_LIMIT_NS 1000000000ull
 
 /* The head of what an errand works on: it must touch nothing else that may end before it. From malloc(). */
@@ -33,6 +35,8 @@ struct errand {
 	int (*run)(struct errand *errand);
 	/* When it comes back late, before it is freed: what it brought is put away. NULL: nothing is. */
 	void (*drop)(struct errand *errand);
+	/* A process of the place's owner. */
+	uint32_t pid;
 };
 
 struct errands_stats {
@@ -40,8 +44,11 @@ struct errands_stats {
 	uint64_t refused;	/* not begun: one was late there, or too many are still out */
 };
 
-/* limit_ns: how long an errand may take. Soon after one was late it is a sixteenth: many of them are an attack. */
-int errands_new(uint64_t limit_ns, struct errands **ret_errands);
+/*
+ * limit_ns: how long an errand may take. Soon after one was late it is a sixteenth: many of them are an attack.
+ * owner: the number of the owner of a process, asked for once one is late; it must not block. NULL: all have the same.
+ */
+int errands_new(uint64_t limit_ns, uint64_t (*owner)(uint32_t pid), struct errands **ret_errands);
 void errands_free(struct errands *errands);
 DEFINE_CLEANUP(struct errands *, errands_free)
 

@@ -61,11 +61,8 @@ int environment_read(struct peek *peek, u64 place, u32 tid, const struct environ
 		     struct environment *ret_environment)
 {
 	_cleanup_(freep) char *text = NULL;
-	char path[64];
-	int bytes;
+	int bytes = peek_text(peek, place, tid, "environ", ENVIRONMENT_TEXT_MAX, &text);
 
-	snprintf(path, sizeof(path), "/proc/%u/environ", tid);
-	bytes = peek_text(peek, place, path, ENVIRONMENT_TEXT_MAX, &text);
 	if (bytes == -ENOMEM)
 		return bytes;
 	return environment_pick(text ? text : "", bytes > 0 ? (size_t)bytes : 0, names, ret_environment);

@@ -150,7 +150,7 @@ int mapped_file_open(struct peek *peek, u32 pid, const struct mapping *m, struct
 
 	if (!o)
 		return -ENOMEM;
-	*o = (struct open_errand){ { peek_device(m->dev_major, m->dev_minor), run, drop }, pid, *m, { -1, -1 } };
+	*o = (struct open_errand){ { peek_device(m->dev_major, m->dev_minor), run, drop, pid }, pid, *m, { -1, -1 } };
 	memcpy(o->path, m->path, path_bytes);
 	o->mapping.path = o->path;
 	r = peek_run(peek, &o->errand);

@@ -33,8 +33,8 @@ u64 peek_device(u32 major, u32 minor);
 /* All of some bytes of a process, by one of its threads: 0; -EFAULT if they are not there, -ESRCH if it is gone. */
 int peek_memory(struct peek *peek, u64 place, u32 tid, u64 va, void *to, size_t bytes);
 
-/* What a file of /proc says, with a zero behind it: how many bytes, at most max (less than 2 GiB). */
-int peek_text(struct peek *peek, u64 place, const char *path, size_t max, char **ret_text);
+/* What /proc/TID/name says, with a zero behind it: how many bytes, at most max (less than 2 GiB). */
+int peek_text(struct peek *peek, u64 place, u32 tid, const char *name, size_t max, char **ret_text);
 
 /* Any other errand. */
 int peek_run(struct peek *peek, struct errand *errand);

@@ -31,14 +31,15 @@ TEST(peek_reads_what_a_file_says_up_to_a_limit)
 {
 	_cleanup_(peek_freep) struct peek *peek = NULL;
 	_cleanup_(freep) char *some = NULL, *all = NULL, *none = NULL;
+	u32 self = (u32)getpid();
 	int bytes;
 
 	EQ(peek_new(LONG_NS, &peek), 0);
-	EQ(peek_text(peek, peek_process(1), "/proc/self/maps", 10, &some), 10);
+	EQ(peek_text(peek, peek_process(1), self, "maps", 10, &some), 10);
 	EQ(strlen(some), 10);
-	bytes = peek_text(peek, peek_process(1), "/proc/self/maps", 1u << 20, &all);
+	bytes = peek_text(peek, peek_process(1), self, "maps", 1u << 20, &all);
 	OK(bytes > 10 && all[bytes - 1] == '\n' && !all[bytes]);
-	EQ(peek_text(peek, peek_process(1), "/proc/self/there-is-none", 10, &none), -ENOENT);
+	EQ(peek_text(peek, peek_process(1), self, "there-is-none", 10, &none), -ENOENT);
 }
 
 static int run_for_ever(struct errand *errand)

@@ -321,11 +321,8 @@ static void process_read_comm(struct process *p)
 static void process_read_command_line(struct peek *peek, struct process *p, u32 tid)
 {
 	_cleanup_(freep) char *text = NULL;
-	char path[64];
-	int bytes;
+	int bytes = peek_text(peek, peek_process(p->serial), tid, "cmdline", COMMAND_LINE_MAX, &text);
 
-	snprintf(path, sizeof(path), "/proc/%u/cmdline", tid);
-	bytes = peek_text(peek, peek_process(p->serial), path, COMMAND_LINE_MAX, &text);
 	if (bytes < 0)
 		return;
 	while (bytes && !text[bytes - 1])
@@ -369,14 +366,12 @@ static int processes_read_maps(struct processes *t, struct process *p, u32 tid)
 {
 	struct maps *maps = process_own_maps(t, p);
 	_cleanup_(freep) char *text = NULL;
-	char path[64];
 	FILE *file;
 	int r;
 
 	if (!maps)
 		return -ENOMEM;
-	snprintf(path, sizeof(path), "/proc/%u/maps", tid);
-	r = peek_text(t->ops.peek, peek_process(p->serial), path, MAPS_TEXT_MAX, &text);
+	r = peek_text(t->ops.peek, peek_process(p->serial), tid, "maps", MAPS_TEXT_MAX, &text);
 	if (r <= 0)
 		return r;
 	file = fmemopen(text, (size_t)r, "r");

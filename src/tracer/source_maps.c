@@ -256,7 +256,7 @@ static int read_map(struct source_maps *m, const struct lang_process *process, c
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
-	e->errand = (struct errand){ peek_process(process->serial), run, drop };
+	e->errand = (struct errand){ peek_process(process->serial), run, drop, process->pid };
 	e->pid = process->pid;
 	r = path_of(script->path, script->url, e->path);
 	if (r < 0)
