@@ -148,6 +148,12 @@ int lang_read(const struct lang_process *process, u64 va, void *to, size_t bytes
 	return peek_memory(process->peek, peek_process(process->serial), process->pid, va, to, bytes);
 }
 
+void lang_expect(const struct lang_process *process, const u64 *vas, u32 count)
+{
+	if (!process->kept && !process->is_gone)
+		peek_expect(process->peek, peek_process(process->serial), process->pid, vas, count);
+}
+
 u64 lang_read_word(const struct lang_process *process, u64 va)
 {
 	u64 word;

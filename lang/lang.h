@@ -147,6 +147,9 @@ u32 lang_left_out(const char *tracers);
  */
 int lang_read(const struct lang_process *process, u64 va, void *to, size_t bytes);
 
+/* Addresses that will be read next: one look for all, instead of one for each (proc/peek.h). */
+void lang_expect(const struct lang_process *process, const u64 *vas, u32 count);
+
 /* As much of it as there is from there on, of a copy that was cut: how many bytes, at least one. */
 long lang_read_part(const struct lang_process *process, u64 va, void *to, size_t bytes);
 

@@ -192,6 +192,7 @@ static int name_code(struct python *python, const struct lang_process *process, 
 	r = read_code(python, process, frame[1], frame[0] & PYTHON_COOKIE_MASK, &code);
 	if (r < 0)
 		return r;
+	lang_expect(process, (u64[]){ code.qualname_va, code.file_va, code.lines_va }, 3);
 	r = python_text_read(process, &python->layout, code.qualname_va, function);
 	if (r < 0)
 		return r;

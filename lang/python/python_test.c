@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "lang/lang.h"
 #include "lang/named.h"
 #include "lang/python/python_file.h"
 #include "lang/python/python_text.h"
 #include "lang/python/python_thread.h"
+#include "proc/peek.h"
 #include "test.h"
 
 extern const struct lang_ops python_ops;
@@ -378,6 +380,42 @@ TEST(python_does_not_name_code_that_is_gone)
 	EQ(python_ops.resolve(state, &process, (u64[]){ python_cookie(0x1000, 0x2000, 1), (u64)code }, NULL), -ESTALE);
 	EQ(python_ops.resolve(state, &process, (u64[]){ 0, 64 }, NULL), -EFAULT);
 	python_ops.detach(state);
+}
+
+TEST(python_names_the_frames_of_a_sample_with_a_look_for_each_page)
+{
+	static _Alignas(4096) u8 page[4096];
+	u64 file_va = make_text(page + 512, "there.py", 8, 1, true);
+	u64 name_va = make_text(page + 1024, "name", 4, 1, true);
+	u64 frame[2] = { python_cookie(file_va, name_va, 7), (u64)page };
+	struct python_layout l = layout_of(12);
+	struct lang_process process = self();
+	struct runtime_slot slot = { 0 };
+	struct named names;
+	void *state = NULL;
+
+	EQ(attach(PYTHON_VERSION(12), &slot, &state), 0);
+	EQ(peek_new(600 * SECOND_NS, &process.peek), 0);
+	named_init(&names);
+	memcpy(page + l.code_line, &(u32){ 7 }, 4);
+	put(page, l.code_file, file_va);
+	put(page, l.code_name, name_va);
+	put(page, l.code_qualname, name_va);
+	put(page, l.code_lines, (u64)page + 2048);
+	(void)peek_since(process.peek, monotonic_ns());
+	for (u64 instruction = 0; instruction < 100; instruction++) {
+		const struct window_frame *found;
+
+		frame[0] = python_cookie(file_va, name_va, 7) | instruction << PYTHON_COOKIE_BITS;
+		found = named_find(&names, &python_ops, state, &process, frame, 0);
+		STREQ(found->lines[0].function, "name");
+		STREQ(found->lines[0].file, "there.py");
+	}
+	EQ(names.unnamed, 0);
+	EQ(peek_stats(process.peek).looks, 1);
+	named_done(&names);
+	python_ops.detach(state);
+	peek_free(process.peek);
 }
 
 /* What the kernel half has copied: a code object, its name, its file, and nothing of its lines. */

@@ -279,6 +279,7 @@ int errands_run(struct errands *errands, struct errand *errand)
 		r = errands_hire(errands);
 	if (r < 0)
 		return r;
+	errands->stats.begun++;
 	worker = errands->worker;
 	worker->errand = errand;
 	worker->place = free_place;

@@ -40,6 +40,7 @@ struct errand {
 };
 
 struct errands_stats {
+	uint64_t begun;
 	uint64_t late;		/* left behind */
 	uint64_t refused;	/* not begun: one was late there, or too many are still out */
 };

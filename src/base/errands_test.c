@@ -60,6 +60,7 @@ TEST(errands_bring_what_they_were_sent_for)
 	/* Only one that is late belongs to nobody. */
 	EQ(go(errands, 1, -ETIMEDOUT), -EIO);
 	EQ(go(NULL, 1, -ETIMEDOUT), -EIO);
+	EQ(errands_stats(errands).begun, 1002);
 	EQ(errands_stats(errands).late, 0);
 	EQ(errands_stats(errands).refused, 0);
 }

@@ -3,22 +3,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/clock.h"
 #include "base/errands.h"
 
 #define PIECE_BYTES (64u << 10)	/* of memory that one errand brings */
+#define PAGE_BYTES 4096u		/* what can be read of it can be read as a whole */
+#define PAGES_KEPT 128			/* of all processes together */
+#define PAGES_AT_ONCE 4
 #define TEXT_FIRST_BYTES 4096
 
 struct memory_errand {
 	struct errand errand;
-	u32 tid;
-	u64 va;
-	size_t bytes;
+	u32 tid, count;
+	struct iovec there[PAGES_AT_ONCE];
+	size_t bytes;		/* of all of them together */
 	u8 data[PIECE_BYTES];
 };
 
@@ -29,9 +34,18 @@ struct text_errand {
 	char *text;
 };
 
+/* As it was at some time after from_ns. */
+struct page {
+	u64 place, va;		/* place 0: none is kept here */
+	u64 from_ns;
+	u8 data[PAGE_BYTES];
+};
+
 struct peek {
 	struct errands *errands;
 	struct memory_errand *memory;	/* used again and again; NULL: lost to one that was late */
+	u64 since_ns;
+	struct page pages[PAGES_KEPT];
 };
 
 /* Who has begun it, whatever it has become; what cannot be found out has an owner, too. Nobody can hold this up. */
@@ -61,6 +75,7 @@ int peek_new(u64 limit_ns, struct peek **ret_peek)
 	r = errands_new(limit_ns, find_user, &peek->errands);
 	if (r < 0)
 		return r;
+	peek->since_ns = PEEK_NOW;
 	*ret_peek = TAKE(peek);
 	return 0;
 }
@@ -89,13 +104,14 @@ int peek_run(struct peek *peek, struct errand *errand)
 	return errands_run(peek ? peek->errands : NULL, errand);
 }
 
-static int read_memory(u32 tid, u64 va, void *to, size_t bytes)
+/* How much of it is there, up to the first byte that is not: at least one byte, or -errno. */
+static int read_memory(u32 tid, const struct iovec *there, u32 count, void *to, size_t bytes)
 {
-	struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)va, bytes };
-	ssize_t got = process_vm_readv((pid_t)tid, &here, 1, &there, 1, 0);
+	struct iovec here = { to, bytes };
+	ssize_t got = process_vm_readv((pid_t)tid, &here, 1, there, count, 0);
 
-	if (got == (ssize_t)bytes)
-		return 0;
+	if (got > 0)
+		return (int)got;
 	return got < 0 && errno == ESRCH ? -ESRCH : -EFAULT;
 }
 
@@ -103,45 +119,151 @@ static int run_memory(struct errand *errand)
 {
 	struct memory_errand *m = (struct memory_errand *)errand;
 
-	return read_memory(m->tid, m->va, m->data, m->bytes);
+	return read_memory(m->tid, m->there, m->count, m->data, m->bytes);
 }
 
-static int peek_piece(struct peek *peek, u64 place, u32 tid, u64 va, void *to, size_t bytes)
+/* As read_memory(). What it brings is in peek->memory until the next. */
+static int peek_parts(struct peek *peek, u64 place, u32 tid, const struct iovec *there, u32 count)
 {
+	struct memory_errand *m = peek->memory ? peek->memory : malloc(sizeof(*m));
 	int r;
 
-	if (!peek->memory)
-		peek->memory = malloc(sizeof(*peek->memory));
-	if (!peek->memory)
+	peek->memory = m;
+	if (!m)
 		return -ENOMEM;
-	peek->memory->errand = (struct errand){ .place = place, .run = run_memory, .pid = tid };
-	peek->memory->tid = tid;
-	peek->memory->va = va;
-	peek->memory->bytes = bytes;
-	r = errands_run(peek->errands, &peek->memory->errand);
+	m->errand = (struct errand){ .place = place, .run = run_memory, .pid = tid };
+	m->tid = tid;
+	m->count = count;
+	m->bytes = 0;
+	for (u32 i = 0; i < count; i++) {
+		m->there[i] = there[i];
+		m->bytes += there[i].iov_len;
+	}
+	r = errands_run(peek->errands, &m->errand);
 	if (r == -ETIMEDOUT)
 		peek->memory = NULL;
-	if (r == 0)
-		memcpy(to, peek->memory->data, bytes);
 	return r;
+}
+
+static struct iovec part_of(u64 va, size_t bytes)
+{
+	return (struct iovec){ (void *)(uintptr_t)va, bytes };
+}
+
+static int peek_pieces(struct peek *peek, u64 place, u32 tid, u64 va, u8 *to, size_t bytes)
+{
+	while (bytes) {
+		struct iovec there = part_of(va, bytes < PIECE_BYTES ? bytes : PIECE_BYTES);
+		int r = peek_parts(peek, place, tid, &there, 1);
+
+		if (r != (int)there.iov_len)
+			return r < 0 ? r : -EFAULT;
+		memcpy(to, peek->memory->data, there.iov_len);
+		to += there.iov_len;
+		va += there.iov_len;
+		bytes -= there.iov_len;
+	}
+	return 0;
+}
+
+/* Neighbours have different ones. */
+static struct page *page_slot(struct peek *peek, u64 place, u64 va)
+{
+	return &peek->pages[(va / PAGE_BYTES + place * 31) % PAGES_KEPT];
+}
+
+static bool has_page(struct peek *peek, u64 place, u64 va)
+{
+	const struct page *page = page_slot(peek, place, va);
+
+	return page->place == place && page->va == va && page->from_ns >= peek->since_ns;
+}
+
+/*
+ * All of some pages, or those before the first that is not there. Such as were read without leave to use them later are
+ * kept, too: nobody is shown one that is older than what was seen of it before.
+ */
+static int fetch_pages(struct peek *peek, u64 place, u32 tid, const u64 *vas, u32 count)
+{
+	struct iovec there[PAGES_AT_ONCE];
+	u64 now_ns = monotonic_ns();
+	int r;
+
+	for (u32 i = 0; i < count; i++)
+		there[i] = part_of(vas[i], PAGE_BYTES);
+	r = peek_parts(peek, place, tid, there, count);
+	for (u32 i = 0; r > 0 && i < (u32)r / PAGE_BYTES; i++) {
+		struct page *page = page_slot(peek, place, vas[i]);
+
+		page->place = place;
+		page->va = vas[i];
+		page->from_ns = now_ns;
+		memcpy(page->data, peek->memory->data + (size_t)i * PAGE_BYTES, PAGE_BYTES);
+	}
+	return r < 0 ? r : (u32)r == count * PAGE_BYTES ? 0 : -EFAULT;
+}
+
+/* Of one page, or of two. */
+static int peek_paged(struct peek *peek, u64 place, u32 tid, u64 va, u8 *to, size_t bytes)
+{
+	u64 off = va % PAGE_BYTES, vas[2] = { va - off, va - off + PAGE_BYTES };
+	u32 count = off + bytes > PAGE_BYTES ? 2 : 1;
+	size_t first = count == 2 ? PAGE_BYTES - off : bytes;
+	int r = 0;
+
+	if (!has_page(peek, place, vas[0]) || (count == 2 && !has_page(peek, place, vas[1])))
+		r = fetch_pages(peek, place, tid, vas, count);
+	if (r < 0)
+		return r;
+	memcpy(to, page_slot(peek, place, vas[0])->data + off, first);
+	if (count == 2)
+		memcpy(to + first, page_slot(peek, place, vas[1])->data, bytes - first);
+	return 0;
 }
 
 int peek_memory(struct peek *peek, u64 place, u32 tid, u64 va, void *to, size_t bytes)
 {
-	u8 *at = to;
-	int r = 0;
+	struct iovec there = part_of(va, bytes);
+	int r;
 
-	if (!peek)
-		return read_memory(tid, va, to, bytes);
-	while (r == 0 && bytes) {
-		size_t piece = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
+	if (!bytes)
+		return 0;
+	if (peek && bytes <= PAGE_BYTES && va < UINT64_MAX - 2 * PAGE_BYTES)
+		return peek_paged(peek, place, tid, va, to, bytes);
+	if (peek)
+		return peek_pieces(peek, place, tid, va, to, bytes);
+	r = read_memory(tid, &there, 1, to, bytes);
+	return r < 0 ? r : (size_t)r == bytes ? 0 : -EFAULT;
+}
 
-		r = peek_piece(peek, place, tid, va, at, piece);
-		at += piece;
-		va += piece;
-		bytes -= piece;
+void peek_expect(struct peek *peek, u64 place, u32 tid, const u64 *vas, u32 count)
+{
+	u64 lacking[PAGES_AT_ONCE];
+	u32 lacking_count = 0;
+
+	if (!peek || peek->since_ns == PEEK_NOW)
+		return;
+	for (u32 i = 0; i < count && lacking_count < PAGES_AT_ONCE; i++) {
+		u64 va = vas[i] - vas[i] % PAGE_BYTES;
+		bool is_known = has_page(peek, place, va);
+
+		for (u32 k = 0; k < lacking_count; k++)
+			is_known |= lacking[k] == va;
+		if (!is_known)
+			lacking[lacking_count++] = va;
 	}
-	return r;
+	/* One is read when it is asked for. */
+	if (lacking_count > 1)
+		(void)fetch_pages(peek, place, tid, lacking, lacking_count);
+}
+
+u64 peek_since(struct peek *peek, u64 since_ns)
+{
+	u64 before_ns = peek ? peek->since_ns : PEEK_NOW;
+
+	if (peek)
+		peek->since_ns = since_ns;
+	return before_ns;
 }
 
 /* Reads on while there is room, and makes more of it. */
@@ -207,5 +329,5 @@ struct peek_stats peek_stats(const struct peek *peek)
 {
 	struct errands_stats stats = errands_stats(peek->errands);
 
-	return (struct peek_stats){ stats.late, stats.refused };
+	return (struct peek_stats){ stats.begun, stats.late, stats.refused };
 }

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/interner.h"
 #include "proc/maps.h"
+#include "proc/peek.h"
 #include "proc/processes.h"
 #include "trace/window.h"
 #include "tracer/installer.h"
@@ -203,6 +204,7 @@ static void ingest_fold(struct ingest *in, struct process *p, const struct trace
 	struct window_process about = { .pid = record->pid, .comm = record->comm, .exe_path = "", .container_id = "",
 					 .command_line = "" };
 	u64 serial = p ? p->serial : ~(record->id.start_ns ^ (u64)record->pid << 40 ^ record->id.exec_id << 20);
+	u64 before_ns;
 	u32 index;
 
 	if (p) {
@@ -214,7 +216,10 @@ static void ingest_fold(struct ingest *in, struct process *p, const struct trace
 		about.environment_bytes = p->environment.bytes;
 	}
 	index = window_process(in->window, serial, &about);
+	/* Samples that waited together are named by the same pages, each read when it was first needed. */
+	before_ns = peek_since(in->options.peek, record->time_ns);
 	user_count = ingest_name_frames(in, p, user, user_count);
+	(void)peek_since(in->options.peek, before_ns);
 	window_add(in->window, index, record, kernel, in->named, user_count, end, installer_binary, in->installer);
 	in->ends[end]++;
 	in->sample_count++;

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "lang/lang.h"
 #include "lang/named.h"
 #include "proc/binaries.h"
 #include "proc/binary.h"
 #include "proc/maps.h"
+#include "proc/peek.h"
 #include "proc/processes.h"
 #include "tracer/tables.h"
 
@@ -223,6 +225,7 @@ bool runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
 {
 	struct runtime_set *set = p->runtimes || has_candidates(rt, p->maps) ? set_of(rt, p) : NULL;
 	u32 slot = p->maps->slot;
+	u64 before_ns;
 
 	if (!set)
 		return false;
@@ -231,8 +234,10 @@ bool runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
 		set->retry_ns = 0;
 	}
 	if (!set->retry_ns) {
+		before_ns = peek_since(rt->options.peek, monotonic_ns());
 		attach_files(rt, p, set, now_ns);
 		attach_anonymous(rt, p, set, now_ns);
+		(void)peek_since(rt->options.peek, before_ns);
 	}
 	fill_slots(rt, p, set);
 	return p->maps->slot != slot;

@@ -20,6 +20,7 @@ static __thread struct {
 	u32 holes;		/* steps of it that are missing */
 	struct slice_process process;
 	u32 pid;
+	u64 time_ns;		/* when it was copied */
 	struct live {
 		u32 tid;	/* 0: what is beyond the copy is not to be had */
 		bool is_same;	/* it still is where it was */
@@ -139,15 +140,21 @@ static inline u64 strip_pac(struct unwind *u, u64 va)
 	return va & slice.process.user_va_mask;
 }
 
-/* Of the stack what was copied, or still is the same; of the rest of the process what is there now. */
+/* Of the stack what was copied, or still is the same; of the rest of the process what was there later. */
 static int read_for_runtime(struct unwind *u, void *to, u32 bytes, u64 va)
 {
 	struct lang_process process = { .pid = slice.pid, .serial = slice.process.serial, .peek = slice.process.peek };
-	u64 at = va - slice.start_va;
+	u64 at = va - slice.start_va, before_ns;
+	int r;
 
 	if (va >= slice.start_va && at < slice.bytes + (u64)SLICE_LIVE_PAGES_MAX * LIVE_PAGE_BYTES)
 		return read_user(u, to, bytes, va);
-	return slice.process.may_read ? lang_read(&process, va, to, bytes) : -1;
+	if (!slice.process.may_read)
+		return -1;
+	before_ns = peek_since(process.peek, slice.time_ns);
+	r = lang_read(&process, va, to, bytes);
+	(void)peek_since(process.peek, before_ns);
+	return r;
 }
 
 static const struct runtime_slot *find_slot(u32 lang)
@@ -216,6 +223,7 @@ bool slice_unwind(struct unwind *u, const struct tables *tables, const struct tr
 	slice.tables = tables;
 	slice.process = *process;
 	slice.pid = record->pid;
+	slice.time_ns = record->time_ns;
 	live->tid = process->may_read ? record->tid : 0;
 	live->is_same = false;
 	live->pages_read = 0;

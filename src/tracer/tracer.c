@@ -314,6 +314,7 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 
 	loader_counters(t->loader, kernel);
 	ingest_counters(t->ingest, tracer);
+	tracer[TRACER_PEEKS] = peek.looks;
 	tracer[TRACER_PEEKS_LATE] = peek.late;
 	tracer[TRACER_PEEKS_REFUSED] = peek.refused;
 	tracer[TRACER_READER_RESTARTS] = reader.restarts;
