@@ -182,18 +182,22 @@ static void read_lists(struct jit *jit, const struct lang_process *process)
 
 /*
  * Code is told of when it is made, just before it runs: an address that is not known yet is reason enough to look.
- * A look takes microseconds when nothing was added; what keeps being rewritten gets a share of our time, not all.
+ * A look takes microseconds when nothing was added; what keeps being rewritten gets a share of our time, not all. That
+ * is time on a CPU: on a busy machine we wait for one. Whoever makes us wait for long has that counted.
  */
 static void jit_look(struct jit *jit, const struct lang_process *process)
 {
-	u64 start_ns = monotonic_ns(), took_ns;
+	u64 start_ns = monotonic_ns(), start_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), took_ns, end_ns;
 
 	if (process->is_gone || start_ns < jit->next_look_ns)
 		return;
 	read_files(jit, process);
 	read_lists(jit, process);
-	took_ns = monotonic_ns() - start_ns;
-	jit->next_look_ns = start_ns + took_ns + (took_ns * LOOK_REST > LOOK_NS ? took_ns * LOOK_REST : LOOK_NS);
+	end_ns = monotonic_ns();
+	took_ns = end_ns - start_ns;
+	if (took_ns < LOOK_NS_MAX)
+		took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_cpu_ns;
+	jit->next_look_ns = end_ns + (took_ns * LOOK_REST > LOOK_NS ? took_ns * LOOK_REST : LOOK_NS);
 }
 
 /* A runtime that writes a jitdump file maps its first page executable, so that profilers hear of it. */

@@ -14,7 +14,7 @@
 #define FUNCTIONS_COUNT_MAX 65536	/* of one file */
 #define CODE_SECTIONS_MAX 16		/* ... that are unwound */
 #define CODE_BYTES_MAX (1ull << 30)
-#define CODE_VA_MAX (1ull << 47)
+#define CODE_VA_MAX (1ull << 52)	/* more than any process has */
 
 static bool is_code(const struct exe_section *s)
 {

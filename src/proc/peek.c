@@ -22,6 +22,7 @@
 struct memory_errand {
 	struct errand errand;
 	u32 tid, count;
+	bool is_forced;		/* also what the process itself may not read */
 	struct iovec there[PAGES_AT_ONCE];
 	size_t bytes;		/* of all of them together */
 	u8 data[PIECE_BYTES];
@@ -115,15 +116,31 @@ static int read_memory(u32 tid, const struct iovec *there, u32 count, void *to, 
 	return got < 0 && errno == ESRCH ? -ESRCH : -EFAULT;
 }
 
+/* As a debugger does: whatever the protection of a page is. */
+static int read_forced(u32 tid, u64 va, void *to, size_t bytes)
+{
+	_cleanup_(closep) int fd = -1;
+	char path[32];
+	ssize_t got;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/mem", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : pread(fd, to, bytes, (off_t)va);
+	return got > 0 ? (int)got : -EFAULT;
+}
+
 static int run_memory(struct errand *errand)
 {
 	struct memory_errand *m = (struct memory_errand *)errand;
+	int r = read_memory(m->tid, m->there, m->count, m->data, m->bytes);
 
-	return read_memory(m->tid, m->there, m->count, m->data, m->bytes);
+	if (m->is_forced && r != -ESRCH && r != (int)m->bytes)
+		r = read_forced(m->tid, (u64)(uintptr_t)m->there[0].iov_base, m->data, m->bytes);
+	return r;
 }
 
 /* As read_memory(). What it brings is in peek->memory until the next. */
-static int peek_parts(struct peek *peek, u64 place, u32 tid, const struct iovec *there, u32 count)
+static int peek_parts(struct peek *peek, u64 place, u32 tid, const struct iovec *there, u32 count, bool is_forced)
 {
 	struct memory_errand *m = peek->memory ? peek->memory : malloc(sizeof(*m));
 	int r;
@@ -134,6 +151,7 @@ static int peek_parts(struct peek *peek, u64 place, u32 tid, const struct iovec 
 	m->errand = (struct errand){ .place = place, .run = run_memory, .pid = tid };
 	m->tid = tid;
 	m->count = count;
+	m->is_forced = is_forced;
 	m->bytes = 0;
 	for (u32 i = 0; i < count; i++) {
 		m->there[i] = there[i];
@@ -150,11 +168,11 @@ static struct iovec part_of(u64 va, size_t bytes)
 	return (struct iovec){ (void *)(uintptr_t)va, bytes };
 }
 
-static int peek_pieces(struct peek *peek, u64 place, u32 tid, u64 va, u8 *to, size_t bytes)
+static int peek_pieces(struct peek *peek, u64 place, u32 tid, u64 va, u8 *to, size_t bytes, bool is_forced)
 {
 	while (bytes) {
 		struct iovec there = part_of(va, bytes < PIECE_BYTES ? bytes : PIECE_BYTES);
-		int r = peek_parts(peek, place, tid, &there, 1);
+		int r = peek_parts(peek, place, tid, &there, 1, is_forced);
 
 		if (r != (int)there.iov_len)
 			return r < 0 ? r : -EFAULT;
@@ -191,7 +209,7 @@ static int fetch_pages(struct peek *peek, u64 place, u32 tid, const u64 *vas, u3
 
 	for (u32 i = 0; i < count; i++)
 		there[i] = part_of(vas[i], PAGE_BYTES);
-	r = peek_parts(peek, place, tid, there, count);
+	r = peek_parts(peek, place, tid, there, count, false);
 	for (u32 i = 0; r > 0 && i < (u32)r / PAGE_BYTES; i++) {
 		struct page *page = page_slot(peek, place, vas[i]);
 
@@ -231,8 +249,18 @@ int peek_memory(struct peek *peek, u64 place, u32 tid, u64 va, void *to, size_t 
 	if (peek && bytes <= PAGE_BYTES && va < UINT64_MAX - 2 * PAGE_BYTES)
 		return peek_paged(peek, place, tid, va, to, bytes);
 	if (peek)
-		return peek_pieces(peek, place, tid, va, to, bytes);
+		return peek_pieces(peek, place, tid, va, to, bytes, false);
 	r = read_memory(tid, &there, 1, to, bytes);
+	return r < 0 ? r : (size_t)r == bytes ? 0 : -EFAULT;
+}
+
+int peek_stack(struct peek *peek, u64 place, u32 tid, u64 va, void *to, size_t bytes)
+{
+	int r;
+
+	if (peek)
+		return peek_pieces(peek, place, tid, va, to, bytes, true);
+	r = read_forced(tid, va, to, bytes);
 	return r < 0 ? r : (size_t)r == bytes ? 0 : -EFAULT;
 }
 

@@ -38,6 +38,12 @@ u64 peek_device(u32 major, u32 minor);
 int peek_memory(struct peek *peek, u64 place, u32 tid, u64 va, void *to, size_t bytes);
 
 /*
+ * The same of a thread's stack, as it is now: also pages that it may not read itself, such as those of a process that
+ * guards its own.
+ */
+int peek_stack(struct peek *peek, u64 place, u32 tid, u64 va, void *to, size_t bytes);
+
+/*
  * Memory is read by pages, and some are kept. Until the next call, whoever asks for memory is answered by what was read
  * at that time (CLOCK_MONOTONIC) or later: to tell what a sample means, a page that was read after it was taken is
  * better than what is there by now. PEEK_NOW: by nothing but what is there, as at first. Returns what it was before.

@@ -28,6 +28,26 @@ TEST(peek_reads_the_memory_of_a_process_in_pieces)
 	EQ(peek_memory(peek, peek_process(1), 0x7fffffff, (u64)(uintptr_t)from, to, 8), -ESRCH);
 }
 
+TEST(peek_reads_a_stack_that_is_protected)
+{
+	_cleanup_(peek_freep) struct peek *peek = NULL;
+	u8 *at = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	u64 va = (u64)(uintptr_t)at, place = peek_process(1), to = 0;
+	u32 self = (u32)getpid();
+
+	OK(at != MAP_FAILED);
+	memset(at, 5, 2 * 4096);
+	EQ(mprotect(at, 4096, PROT_NONE), 0);
+	EQ(munmap(at + 2 * 4096, 4096), 0);
+	EQ(peek_new(LONG_NS, &peek), 0);
+	EQ(peek_memory(peek, place, self, va, &to, 8), -EFAULT);
+	EQ(peek_stack(peek, place, self, va + 4092, &to, 8), 0);
+	EQ(to, 0x0505050505050505);
+	EQ(peek_stack(NULL, place, self, va, &to, 8), 0);
+	EQ(peek_stack(peek, place, self, va + 2 * 4096 - 4, &to, 8), -EFAULT);
+	EQ(munmap(at, 2 * 4096), 0);
+}
+
 TEST(peek_answers_from_pages_that_were_read_since)
 {
 	_cleanup_(peek_freep) struct peek *peek = NULL;

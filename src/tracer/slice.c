@@ -60,7 +60,7 @@ static inline struct place *table_place(struct unwind *u, u64 va)
 
 static int live_peek(const struct live *live, void *to, u32 bytes, u64 va)
 {
-	return peek_memory(slice.process.peek, peek_process(slice.process.serial), live->tid, va, to, bytes);
+	return peek_stack(slice.process.peek, peek_process(slice.process.serial), live->tid, va, to, bytes);
 }
 
 /* A copy of perf's is longer than the steps of ours, and has no holes. */

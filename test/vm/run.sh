@@ -111,7 +111,9 @@ judge_all() { # judge_all DIR
 	arm64-*)
 		judge "$1" pac "$start$flat"
 		# Until it is taken up, its functions do not show.
-		judge "$1" python ";PyEval_EvalCode;<module>;victim_main;victim_sort;([^;]*;)+victim_key;victim_spin$end" 0
+		# Now and then the interpreter is on its way to the next function.
+		on_the_way='([^v;][^;]*;)*[^v;][^;]*$'
+		judge "$1" python ";PyEval_EvalCode;<module>;victim_main;victim_sort;($on_the_way|([^;]*;)+victim_key;($on_the_way|victim_spin$end))" 0
 		;;
 	esac
 	judge "$1" running "$start$flat" 0
