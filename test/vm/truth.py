@@ -25,8 +25,9 @@ CHAIN_SHARE = 0.99
 # The timer of these victims goes on while they start and end.
 HANDLER = re.compile(r"_start;(?!.*;interrupted;).*;handler;.*")
 # Until its tables are there, a stack is copied, and the copy does not hold 1000 frames. While libgcc replaces the frames
-# between throw and catch, there is no way through them. Generated code without a frame pointer waits for its rows.
-SHARES = {"v-recursion": 0.9, "v-exceptions": 0.95, "v-jit-gdb": 0.5}
+# between throw and catch, there is no way through them. Generated code is looked at after its first sample; if it has no
+# frame pointer, it waits for its rows, too.
+SHARES = {"v-recursion": 0.9, "v-exceptions": 0.95, "v-jit": 0.95, "v-jitdump": 0.95, "v-jit-memfd": 0.95, "v-jit-gdb": 0.5}
 
 
 def command_of(row):
