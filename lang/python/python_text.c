@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define HEADER_MAX 128
 #define CODE_POINT_MAX 0x10ffffu
 
@@ -29,22 +31,7 @@ static size_t encode(u32 c, char out[4])
 		out[0] = c < 0x80 ? (char)c : '?';
 		return 1;
 	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 63));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 63));
-		out[2] = (char)(0x80 | (c & 63));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 63));
-	out[2] = (char)(0x80 | (c >> 6 & 63));
-	out[3] = (char)(0x80 | (c & 63));
-	return 4;
+	return utf8_put(out, c);
 }
 
 static void encode_all(const u8 *at, size_t count, u32 kind, char ret_text[LANG_TEXT_MAX + 1])

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/utf8.h"
+
 #define STRING_HOPS 32		/* strings that lead to others */
 #define STRING_MAX (8u << 20)	/* characters of a source that are looked through */
 #define LENGTH_MAX (1u << 27)	/* elements */
@@ -201,30 +203,6 @@ static bool next_flat(struct parts *p, struct flat *ret_flat)
 	return false;
 }
 
-static size_t put_char(char *to, u32 c)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | c >> 18);
-	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 static u32 char_at(const u8 *bytes, u32 i, bool is_wide)
 {
 	return is_wide ? bytes[2 * i] | (u32)bytes[2 * i + 1] << 8 : bytes[i];
@@ -281,7 +259,7 @@ static void write_unit(struct writer *w, u32 c)
 		return;
 	if (c >= 0xdc00 && c < 0xe000)
 		c = first ? 0x10000 + ((first - 0xd800) << 10) + (c - 0xdc00) : 0xfffd;
-	w->len += put_char(w->to + w->len, c);
+	w->len += utf8_put(w->to + w->len, c);
 }
 
 void heap_text(struct heap *h, u64 string, char *to, size_t to_bytes)

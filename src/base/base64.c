@@ -5,13 +5,7 @@
 
 static int digit_of(char c)
 {
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
+	return c == '-' ? 62 : c == '_' ? 63 : base64_digit(c);
 }
 
 int base64_decode(const char *text, size_t len, void *out, size_t *ret_bytes)

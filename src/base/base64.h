@@ -5,6 +5,18 @@
 
 #include <stddef.h>
 
+/* What a digit of the first alphabet stands for; -1 for what is none. */
+static inline int base64_digit(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
 /* At most so many bytes does text of that length stand for. */
 #define BASE64_BYTES_MAX(len) ((len) / 4 * 3 + 3)
 

@@ -36,6 +36,17 @@ size_t utf8_next(const char *at, size_t len)
 	return 0;
 }
 
+size_t utf8_put(char to[4], uint32_t c)
+{
+	static const unsigned char heads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	size_t len = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (size_t i = len - 1; i > 0; i--, c >>= 6)
+		to[i] = (char)(0x80 | (c & 0x3f));
+	to[0] = (char)(heads[len] | c);
+	return len;
+}
+
 /* Nearly all text is ASCII: eight bytes at a time. */
 static size_t ascii_prefix(const char *at, size_t len)
 {

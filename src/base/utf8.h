@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define UTF8_REPLACEMENT "\xef\xbf\xbd"
 
@@ -15,5 +16,8 @@ bool utf8_valid(const char *at, size_t len);
 
 /* The length of the character that starts here (1 to 4), or 0 if none does. Overlong forms and surrogates are none. */
 size_t utf8_next(const char *at, size_t len);
+
+/* Writes a character and says how long it is. A number that is none, such as a surrogate, is written all the same. */
+size_t utf8_put(char to[4], uint32_t c);
 
 #endif

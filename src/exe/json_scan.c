@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hex.h"
+#include "base/utf8.h"
 
 static void skip_space(struct json_scan *s)
 {
@@ -147,21 +148,7 @@ static u32 unit_of(const char *at, const char *end)
 /* A unit as UTF-8; halves of pairs are not put together: sources and functions are hardly named so. */
 static size_t put_unit(char *to, u32 unit)
 {
-	if (unit < 0x80) {
-		to[0] = (char)unit;
-		return 1;
-	}
-	if (unit < 0x800) {
-		to[0] = (char)(0xc0 | unit >> 6);
-		to[1] = (char)(0x80 | (unit & 0x3f));
-		return 2;
-	}
-	if (unit >= 0xd800 && unit < 0xe000)
-		unit = 0xfffd;
-	to[0] = (char)(0xe0 | unit >> 12);
-	to[1] = (char)(0x80 | (unit >> 6 & 0x3f));
-	to[2] = (char)(0x80 | (unit & 0x3f));
-	return 3;
+	return utf8_put(to, unit >= 0xd800 && unit < 0xe000 ? 0xfffd : unit);
 }
 
 static char escaped(char c)

@@ -144,24 +144,13 @@ static int add_place(struct builder *b, struct source_map_place place)
 	return 0;
 }
 
-static int digit_of(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
 /* A number of five bits a digit, the lowest first, and its sign in the lowest of all. */
 static bool take_vlq(const char **at, const char *end, s64 *number)
 {
 	u64 value = 0;
 
 	for (u32 shift = 0; *at < end && shift < 35; shift += 5) {
-		int digit = digit_of(**at);
+		int digit = base64_digit(**at);
 
 		if (digit < 0)
 			return false;

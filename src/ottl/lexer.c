@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/hex.h"
+#include "base/utf8.h"
 #include "ottl/value.h"
 
 void lexer_init(struct lexer *lexer, struct arena *arena, const char *text, u32 len)
@@ -56,26 +57,6 @@ static bool read_digits(const char **at, const char *end, u32 digits, u32 base, 
 	return true;
 }
 
-static char *put_utf8(char *out, u32 c)
-{
-	if (c < 0x80) {
-		*out++ = (char)c;
-	} else if (c < 0x800) {
-		*out++ = (char)(0xc0 | c >> 6);
-		*out++ = (char)(0x80 | (c & 0x3f));
-	} else if (c < 0x10000) {
-		*out++ = (char)(0xe0 | c >> 12);
-		*out++ = (char)(0x80 | (c >> 6 & 0x3f));
-		*out++ = (char)(0x80 | (c & 0x3f));
-	} else {
-		*out++ = (char)(0xf0 | c >> 18);
-		*out++ = (char)(0x80 | (c >> 12 & 0x3f));
-		*out++ = (char)(0x80 | (c >> 6 & 0x3f));
-		*out++ = (char)(0x80 | (c & 0x3f));
-	}
-	return out;
-}
-
 /* What follows a backslash, as Go reads it. NULL: no such escape. */
 static char *unescape(const char **at, const char *end, char *out)
 {
@@ -106,7 +87,7 @@ static char *unescape(const char **at, const char *end, char *out)
 		return NULL;
 	if (value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
 		return NULL;
-	return put_utf8(out, value);
+	return out + utf8_put(out, value);
 }
 
 static struct token lex_string(struct lexer *lexer, struct token token)

@@ -185,15 +185,9 @@ static int read_unit(struct json_pull *j)
 
 static void add_character(struct buf *b, u32 c)
 {
-	char text[4] = { (char)c };
-	size_t len = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-	static const u8 heads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	char text[4];
 
-	for (size_t i = len - 1; i > 0; i--, c >>= 6)
-		text[i] = (char)(0x80 | (c & 0x3f));
-	if (len > 1)
-		text[0] = (char)(heads[len] | c);
-	buf_add(b, text, len);
+	buf_add(b, text, utf8_put(text, c));
 }
 
 /* Characters beyond 16 bits are two units, high and low; neither stands alone. */
