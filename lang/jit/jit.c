@@ -24,6 +24,7 @@
 #include "lang/jit/symfile.h"
 #include "lang/lang.h"
 #include "proc/maps.h"
+#include "proc/process_status.h"
 
 #define LOOK_NS 1000000ull		/* between two looks, at least */
 #define LOOK_NS_MAX 100000000ull	/* for each file, about */
@@ -56,26 +57,6 @@ struct jit {
 	struct code_table table;
 	struct code_rows rows;
 };
-
-/* The pid that the process has in its own namespace: the last of NSpid. */
-static u32 inner_pid(u32 pid)
-{
-	char path[64], line[256];
-	u32 inner = pid;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (strncmp(line, "NSpid:", 6))
-			continue;
-		inner = (u32)strtoul(strrchr(line, '\t') ? strrchr(line, '\t') : line + 6, NULL, 10);
-		break;
-	}
-	if (file)
-		fclose(file);
-	return inner ? inner : pid;
-}
 
 /* What was told of is not so any more: all is to be told again. */
 static void forget_code(struct jit *jit)
@@ -231,6 +212,7 @@ static void jit_add_file(void *state, const struct lang_file *file, const struct
 static int jit_attach(const struct lang_process *process, const struct lang_file *file, const struct lang_place *place,
 		      struct runtime_slot *slot, void **ret_state)
 {
+	struct process_status status;
 	struct jit *jit;
 	char path[32];
 	struct stat st;
@@ -241,7 +223,7 @@ static int jit_attach(const struct lang_process *process, const struct lang_file
 	jit = calloc(1, sizeof(*jit));
 	if (!jit)
 		return -ENOMEM;
-	jit->inner_pid = inner_pid(process->pid);
+	jit->inner_pid = process_status_read(process->pid, &status) < 0 ? process->pid : status.inner_pid;
 	jit->uid = st.st_uid;
 	if (file)
 		jit_add_file(jit, file, place, slot);

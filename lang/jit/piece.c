@@ -55,12 +55,9 @@ static int read_bytes(int fd, size_t cap, struct piece *piece)
 /* By a name in its root: a link on the way there that begins with / leads on from there, not from our root. */
 static int open_name(const struct piece_errand *e)
 {
-	_cleanup_(closep) int root_fd = -1;
-	char root[32];
+	_cleanup_(closep) int root_fd = root_file_root_of(e->errand.pid);
 
-	(void)snprintf(root, sizeof(root), "/proc/%u/root", e->errand.pid);
-	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return root_fd < 0 ? -errno : root_file_open_nofollow(root_fd, e->name);
+	return root_fd < 0 ? root_fd : root_file_open_nofollow(root_fd, e->name);
 }
 
 static int run(struct errand *errand)

@@ -16,10 +16,10 @@
 #include "base/errands.h"
 #include "proc/maps.h"
 #include "proc/peek.h"
+#include "proc/root_file.h"
 
 struct open_errand {
 	struct errand errand;
-	u32 pid;
 	struct mapping mapping;
 	struct mapped_file file;
 	char path[];
@@ -37,24 +37,12 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* Opens a path without waking devices or waiting for pipes: only regular files are opened for reading. */
 static int open_regular(int dir_fd, const char *path, u64 resolve)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = resolve };
 	_cleanup_(closep) int fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
-	char self[64];
-	struct stat st;
-	int readable;
 
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	readable = open(self, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return readable < 0 ? -errno : readable;
+	return fd < 0 ? -errno : root_file_reopen(fd);
 }
 
 /* The device is not compared: what the kernel tells of a mapping is the file below an overlay, stat() the overlay's. */
@@ -91,13 +79,11 @@ static int open_link(u32 pid, const struct mapping *m)
 static int open_mapping(u32 pid, const struct mapping *m)
 {
 	_cleanup_(closep) int root_fd = -1;
-	char path[64];
 	int fd = open_link(pid, m);
 
 	if (fd >= 0 || fd == -EINVAL)
 		return fd;
-	snprintf(path, sizeof(path), "/proc/%u/root", pid);
-	root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root_fd = root_file_root_of(pid);
 	/* A process that is gone had, more often than not, the root that we have. */
 	fd = open_regular(root_fd < 0 ? AT_FDCWD : root_fd, m->path,
 			  root_fd < 0 ? 0 : RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
@@ -110,12 +96,9 @@ static int open_mapping(u32 pid, const struct mapping *m)
 /* The root directory of a process, if it is not ours: debug files may lie below it. */
 static int open_foreign_root(u32 pid)
 {
-	char path[64];
 	struct stat theirs, ours;
-	int fd;
+	int fd = root_file_root_of(pid);
 
-	snprintf(path, sizeof(path), "/proc/%u/root", pid);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &theirs) == 0 && stat("/", &ours) == 0 && theirs.st_dev == ours.st_dev &&
@@ -130,10 +113,10 @@ static int run(struct errand *errand)
 {
 	struct open_errand *o = (struct open_errand *)errand;
 
-	o->file.fd = open_mapping(o->pid, &o->mapping);
+	o->file.fd = open_mapping(errand->pid, &o->mapping);
 	if (o->file.fd < 0)
 		return o->file.fd;
-	o->file.root_fd = open_foreign_root(o->pid);
+	o->file.root_fd = open_foreign_root(errand->pid);
 	return 0;
 }
 
@@ -150,7 +133,7 @@ int mapped_file_open(struct peek *peek, u32 pid, const struct mapping *m, struct
 
 	if (!o)
 		return -ENOMEM;
-	*o = (struct open_errand){ { peek_device(m->dev_major, m->dev_minor), run, drop, pid }, pid, *m, { -1, -1 } };
+	*o = (struct open_errand){ { peek_device(m->dev_major, m->dev_minor), run, drop, pid }, *m, { -1, -1 } };
 	memcpy(o->path, m->path, path_bytes);
 	o->mapping.path = o->path;
 	r = peek_run(peek, &o->errand);

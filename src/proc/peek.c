@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/errands.h"
+#include "proc/process_status.h"
 
 #define PIECE_BYTES (64u << 10)	/* of memory that one errand brings */
 #define PAGE_BYTES 4096u		/* what can be read of it can be read as a whole */
@@ -49,21 +50,12 @@ struct peek {
 	struct page pages[PAGES_KEPT];
 };
 
-/* Who has begun it, whatever it has become; what cannot be found out has an owner, too. Nobody can hold this up. */
+/* What cannot be found out has an owner, too. */
 static uint64_t find_user(uint32_t pid)
 {
-	char path[64], line[256];
-	uint64_t user = UINT64_MAX;
-	FILE *file;
+	struct process_status status;
 
-	(void)snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	file = fopen(path, "re");
-	while (file && user == UINT64_MAX && fgets(line, sizeof(line), file))
-		if (!strncmp(line, "Uid:", 4))
-			user = strtoul(line + 4, NULL, 10);
-	if (file)
-		fclose(file);
-	return user;
+	return process_status_read(pid, &status) < 0 ? UINT64_MAX : status.real_uid;
 }
 
 int peek_new(u64 limit_ns, struct peek **ret_peek)

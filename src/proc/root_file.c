@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
 
 /* Where openat2() is not allowed (some containers' filters), links are not followed at all. */
@@ -54,21 +53,38 @@ static int open_path(int root_fd, const char *path, u64 flags)
 	return errno == ENOSYS || errno == EPERM ? open_by_parts(root_fd, path) : -errno;
 }
 
-static int open_regular(int root_fd, const char *path, u64 flags)
+int root_file_root_of(u32 pid)
 {
-	_cleanup_(closep) int place = open_path(root_fd, path, flags);
-	char reopen[64];
+	char path[32];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int root_file_reopen(int path_fd)
+{
+	char path[64];
 	struct stat st;
 	int fd;
 
-	if (place < 0)
-		return place;
 	/* Opening a device or a FIFO has effects of its own; so look first, by a descriptor that does not open. */
-	if (fstat(place, &st) < 0 || !S_ISREG(st.st_mode))
-		return -ENOENT;
-	(void)snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", place);
-	fd = open(reopen, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fstat(path_fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
+}
+
+static int open_regular(int root_fd, const char *path, u64 flags)
+{
+	_cleanup_(closep) int place = open_path(root_fd, path, flags);
+	int fd = place < 0 ? place : root_file_reopen(place);
+
+	return fd == -EINVAL ? -ENOENT : fd;
 }
 
 int root_file_open(int root_fd, const char *path)

@@ -3,6 +3,14 @@
 #ifndef PROC_ROOT_FILE_H
 #define PROC_ROOT_FILE_H
 
+#include "abi.h"
+
+/* The root of a process, to open files below: a descriptor or -errno. */
+int root_file_root_of(u32 pid);
+
+/* Opens for reading what an O_PATH descriptor leads to, without waking devices or waiting for pipes: -EINVAL for those. */
+int root_file_reopen(int path_fd);
+
 /* Opens a regular file below a root, from which neither ".." nor links lead out. Returns a descriptor or -errno. */
 int root_file_open(int root_fd, const char *path);
 

@@ -221,14 +221,13 @@ static void mapped_path(long long pid, struct str name, char out[1024])
 static struct binary *try_process(struct binary_finder *f, const struct finder_want *want, long long pid,
 				  struct str name)
 {
-	char path[1024], root[64];
 	_cleanup_(closep) int root_fd = -1;
+	char path[1024];
 
 	mapped_path(pid, name, path);
 	if (!*path)
 		return NULL;
-	(void)snprintf(root, sizeof(root), "/proc/%lld/root", pid);
-	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root_fd = root_file_root_of((u32)pid);
 	return root_fd < 0 ? NULL : try_path(f, want, root_fd, path);
 }
 

@@ -22,6 +22,7 @@
 #include "lang/lang.h"
 #include "proc/peek.h"
 #include "proc/root_file.h"
+#include "proc/process_status.h"
 
 #define NO_MAP UINT32_MAX
 
@@ -84,7 +85,6 @@ void source_maps_free(struct source_maps *m)
 /* Reads a file of a process, if the process's user may read it, too, and has reason to believe it. */
 struct map_errand {
 	struct errand errand;
-	u32 pid;
 	char script[PATH_MAX], path[PATH_MAX];	/* as the process names them */
 	struct identity from;
 	char *text;
@@ -124,46 +124,20 @@ static int read_text(int fd, struct map_errand *e)
 	return 0;
 }
 
-/* The user of a process: who owns its directory in /proc is root for any that does not let itself be dumped. */
-static int user_of(u32 pid, uid_t *ret_uid)
-{
-	_cleanup_(closep) int fd = -1;
-	char path[32], text[1024];
-	const char *at;
-	ssize_t got;
-
-	(void)snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	got = read(fd, text, sizeof(text) - 1);
-	if (got < 0)
-		return -errno;
-	text[got] = '\0';
-	at = strstr(text, "\nUid:\t");
-	at = at ? strchr(at + 6, '\t') : NULL;	/* the real one, then the one that counts */
-	if (!at)
-		return -EBADMSG;
-	*ret_uid = (uid_t)strtoul(at + 1, NULL, 10);
-	return 0;
-}
-
 static int run(struct errand *errand)
 {
 	struct map_errand *e = (struct map_errand *)errand;
 	_cleanup_(closep) int root = -1, fd = -1;
 	struct stat script, map;
-	char path[32];
-	uid_t uid = (uid_t)-1;
+	struct process_status status;
 	int r;
 
-	r = user_of(e->pid, &uid);
+	r = process_status_read(errand->pid, &status);
 	if (r < 0)
 		return r;
-	(void)snprintf(path, sizeof(path), "/proc/%u/root", e->pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root = root_file_root_of(errand->pid);
 	if (root < 0)
-		return -errno;
+		return root;
 	r = stat_below(root, e->script, &script);
 	if (r < 0)
 		return r;
@@ -172,7 +146,7 @@ static int run(struct errand *errand)
 		return fd;
 	if (fstat(fd, &map) < 0)
 		return -errno;
-	if (!may_read(&map, &script, uid))
+	if (!may_read(&map, &script, status.uid))
 		return -EPERM;
 	e->from = (struct identity){ map.st_dev, map.st_ino, map.st_size, map.st_mtim };
 	return read_text(fd, e);
@@ -257,7 +231,6 @@ static int read_map(struct source_maps *m, const struct lang_process *process, c
 	if (!e)
 		return -ENOMEM;
 	e->errand = (struct errand){ peek_process(process->serial), run, drop, process->pid };
-	e->pid = process->pid;
 	r = path_of(script->path, script->url, e->path);
 	if (r < 0)
 		return r;
