@@ -35,7 +35,7 @@ CFLAGS   += -fstack-protector-strong -fPIE $(if $(SAN),-fsanitize=address$(COMMA
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DWICK_VERSION='"$(VERSION)"' -MMD -MP -I. -Isrc -Ibpf -I$(O)
 LDFLAGS  += -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(if $(SAN),-fsanitize=address$(COMMA)undefined)
 LDLIBS   += -lbpf -ldw -lelf -llzma -liberty -lz -lzstd -ljansson -lsqlite3 -lyaml -lpcre2-8 -lnghttp2 -lssl -lcrypto -lpthread -lm
-BPFFLAGS := -g -O2 -std=gnu17 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I. -Ibpf -MMD -MP \
+BPFFLAGS := -g -O2 -std=gnu17 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I. -Isrc -Ibpf -MMD -MP \
 	    -idirafter /usr/include/$(TRIPLE) -idirafter /usr/$(TRIPLE)/include
 
 ALL   := $(sort $(shell find $(wildcard src lang) -name '*.c' ! -name '*.bpf.c'))

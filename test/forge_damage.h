@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 /* Each 12 bytes of data are an offset in [start_va, start_va + bytes) and a word that put() writes there. */
 static inline void forge_damage(const uint8_t *data, size_t size, u64 start_va, u64 bytes,

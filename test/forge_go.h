@@ -6,7 +6,7 @@
 #ifndef FORGE_GO_H
 #define FORGE_GO_H
 
-#include "abi.h"
+#include "base/types.h"
 #include "forge.h"
 
 #define FORGE_GO_TEXT 0x1000

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 /* sub $8,%rsp; call *%rsi; add $8,%rsp; ret; and int3 until the next function: push %rbx; call *%rsi; pop %rbx; ret */
 static const u8 x86_code[] = { 0x48, 0x83, 0xec, 8, 0xff, 0xd6, 0x48, 0x83, 0xc4, 8, 0xc3, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,

@@ -3,7 +3,7 @@
 #ifndef FORGE_SYMBOLS_H
 #define FORGE_SYMBOLS_H
 
-#include "abi.h"
+#include "base/types.h"
 #include "forge.h"
 
 struct sym {

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct micro {
 	u64 start_ns, end_ns;

@@ -3,7 +3,7 @@
 #ifndef LANG_GO_BUILD_INFO_H
 #define LANG_GO_BUILD_INFO_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct exe;
 

@@ -6,7 +6,7 @@
 #ifndef LANG_GO_LABELS_H
 #define LANG_GO_LABELS_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct lang_names;
 struct lang_process;

@@ -3,7 +3,7 @@
 #ifndef LANG_GO_LAYOUT_H
 #define LANG_GO_LAYOUT_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct go_layout {
 	u32 minor;	/* the first version that has it: 1.minor */

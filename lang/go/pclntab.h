@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct exe;
 

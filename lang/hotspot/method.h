@@ -3,7 +3,7 @@
 #ifndef LANG_HOTSPOT_METHOD_H
 #define LANG_HOTSPOT_METHOD_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct lang_names;
 struct memory;

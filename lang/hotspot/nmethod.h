@@ -6,7 +6,7 @@
 #ifndef LANG_HOTSPOT_NMETHOD_H
 #define LANG_HOTSPOT_NMETHOD_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct lang_names;
 struct memory;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define DIMENSIONS_MAX 255	/* of an array (JVMS 4.3.2) */
 

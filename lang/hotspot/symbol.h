@@ -3,7 +3,7 @@
 #ifndef LANG_HOTSPOT_SYMBOL_H
 #define LANG_HOTSPOT_SYMBOL_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct memory;
 struct vm;

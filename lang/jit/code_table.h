@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/buf.h"
+#include "base/types.h"
 
 #define CODE_PIECES_MAX (1u << 20)
 #define CODE_TEXT_MAX (64u << 20)	/* bytes of names */

@@ -7,7 +7,7 @@
 #ifndef LANG_PYTHON_PYTHON_H
 #define LANG_PYTHON_PYTHON_H
 
-#include "abi.h"
+#include "base/types.h"
 
 /* How frames hang together; the C function that interprets them is the loop, _PyEval_EvalFrameDefault(). */
 enum python_frames {

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define PYTHON_VERSION(minor) (3u << 8 | (minor))
 #define PYTHON_OLDEST PYTHON_VERSION(8)

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 /*
  * The line of an instruction, counted in pairs of bytes, in a function that begins at first_line; first_line if the

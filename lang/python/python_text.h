@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 #include "lang/lang.h"
 #include "lang/python/python_layout.h"
 

@@ -8,7 +8,7 @@
 #ifndef LANG_PYTHON_THREAD_H
 #define LANG_PYTHON_THREAD_H
 
-#include "abi.h"
+#include "base/types.h"
 #include "lang/lang.h"
 #include "lang/python/python.h"
 #include "lang/python/python_layout.h"

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define BASELINE_BYTECODES 256
 #define BASELINE_SCALES 3	/* plain, wide, extra wide */

@@ -3,7 +3,7 @@
 #ifndef LANG_V8_CODE_H
 #define LANG_V8_CODE_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct heap;
 struct lang_names;

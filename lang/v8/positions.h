@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 /* A position: bit 0 is set if it is not in a script, then 30 bits of offset + 1, then 16 of inlining + 1. */
 #define POSITION_NONE 0

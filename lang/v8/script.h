@@ -3,7 +3,7 @@
 #ifndef LANG_V8_SCRIPT_H
 #define LANG_V8_SCRIPT_H
 
-#include "abi.h"
+#include "base/types.h"
 #include "lang/lang.h"
 
 struct heap;

@@ -3,7 +3,7 @@
 #ifndef LANG_V8_SOURCES_H
 #define LANG_V8_SOURCES_H
 
-#include "abi.h"
+#include "base/types.h"
 #include "lang/lang.h"
 #include "lang/v8/script.h"
 

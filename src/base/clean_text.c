@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clean_text.h"
 
-#include "abi.h"
+#include "base/types.h"
 
 /* Bytes of the UTF-8 sequence at p; 0 if there is none: overlong, a surrogate, beyond U+10FFFF or cut off. */
 static u32 sequence_bytes(const u8 *p)

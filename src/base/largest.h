@@ -3,7 +3,7 @@
 #ifndef BASE_LARGEST_H
 #define BASE_LARGEST_H
 
-#include "abi.h"
+#include "base/types.h"
 
 /* k counts from 0 and is below count. -ENOMEM. */
 int kth_largest(const s64 *at, u32 count, u32 k, s64 *ret_value);

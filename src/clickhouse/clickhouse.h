@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "clickhouse/tuples.h"
 #include "config/fields.h"
 #include "net/client.h"

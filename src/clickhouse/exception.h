@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct clickhouse_exception {
 	u32 code;		/* 0: it does not say */

@@ -16,7 +16,7 @@
 #ifndef CLICKHOUSE_SCHEMA_H
 #define CLICKHOUSE_SCHEMA_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct buf;
 

@@ -21,9 +21,9 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
 #include "base/buf.h"
 #include "base/cursor.h"
+#include "base/types.h"
 #include "profile/profile.h"	/* struct str */
 
 struct tuples {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "abi.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 #define LISTEN "localhost:11000"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "abi.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cmd/terminal.h"

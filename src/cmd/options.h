@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define OPTION_NUMBERS_MAX 256
 #define OPTION_TEXTS_MAX 64

@@ -6,8 +6,8 @@
 #ifndef CMD_PERF_FILE_H
 #define CMD_PERF_FILE_H
 
-#include "abi.h"
 #include "base/buf.h"
+#include "base/types.h"
 
 struct profile;
 

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct binary_finder;
 struct perfread_about;

@@ -13,8 +13,8 @@
 #ifndef CMD_PERF_UNWIND_H
 #define CMD_PERF_UNWIND_H
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "wire/perfread.h"
 
 #ifdef __aarch64__

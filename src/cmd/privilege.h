@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct privilege {
 	const char *name;	/* "CAP_BPF" */

@@ -3,7 +3,7 @@
 #ifndef CMD_PROBE_STORE_H
 #define CMD_PROBE_STORE_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct findings;
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 #include "cmd/terminal.h"
 #include "profile/summary.h"
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct buf;
 struct str;

@@ -3,7 +3,7 @@
 #ifndef CONFIG_DURATION_H
 #define CONFIG_DURATION_H
 
-#include "abi.h"
+#include "base/types.h"
 
 #define DURATION_TEXT_MAX 32
 

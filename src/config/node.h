@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define CONFIG_DEPTH_MAX 64
 

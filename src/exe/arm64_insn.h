@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define ARM64_RET 0xd65f03c0
 

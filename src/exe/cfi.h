@@ -13,8 +13,8 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
 #include "base/cursor.h"
+#include "base/types.h"
 #include "exe/cfi_run.h"
 #include "exe/elf.h"
 

@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
 #include "base/cursor.h"
+#include "base/types.h"
 
 #define NO_REGISTER 0xff
 

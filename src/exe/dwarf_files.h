@@ -18,7 +18,7 @@
 
 #include <elfutils/libdw.h>
 
-#include "abi.h"
+#include "base/types.h"
 #include "exe/dwarf_index.h"
 #include "exe/line_table.h"
 

@@ -13,8 +13,8 @@
 
 #include <elfutils/libdw.h>
 
-#include "abi.h"
 #include "base/buf.h"
+#include "base/types.h"
 
 /* Code of a unit or a function, and where its DIE is. */
 struct dwarf_range {

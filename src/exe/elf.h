@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 /* Counts past these are cut: no linker writes so many. */
 #define EXE_SECTIONS_MAX (1u << 20)

@@ -6,7 +6,7 @@
 #ifndef EXE_FUNCTIONS_H
 #define EXE_FUNCTIONS_H
 
-#include "abi.h"
+#include "base/types.h"
 
 #define FUNCTIONS_MAX (2u << 20)	/* 16 bytes each */
 #define FUNCTIONS_EA_LIMIT (1ull << 48)

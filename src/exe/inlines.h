@@ -11,8 +11,8 @@
 #ifndef EXE_INLINES_H
 #define EXE_INLINES_H
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct exe_lines;
 struct inlines;

@@ -10,8 +10,8 @@
 #ifndef EXE_LINE_TABLE_H
 #define EXE_LINE_TABLE_H
 
-#include "abi.h"
 #include "base/cursor.h"
+#include "base/types.h"
 
 #define LINE_FORMATS_MAX 16
 

@@ -14,10 +14,10 @@
 
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/interner.h"
+#include "base/types.h"
 
 #define LINES_MAGIC "wicklin2"
 #define LINES_MAX 256		/* addresses to ask for at once */

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "abi.h"
+#include "base/types.h"
 #include "exe/lines.h"
 #include "exe/reader.h"
 #include "exe/symbols.h"

@@ -19,8 +19,8 @@
 
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 #define ROWS_CACHE_ID_MAX 32
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define SOURCE_MAP_FILE_MAX (64u << 20)		/* bytes: most of a large one is copies of the sources */
 #define SOURCE_MAP_PLACES_MAX (1u << 20)

@@ -20,7 +20,7 @@
 
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define SYMBOLS_MAGIC "wicksym2"
 #define SYMBOLS_MAX 4096		/* addresses to ask for at once, and symbols that come back */

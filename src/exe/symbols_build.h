@@ -8,7 +8,7 @@
 #ifndef EXE_SYMBOLS_BUILD_H
 #define EXE_SYMBOLS_BUILD_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct exe;
 struct symbols;

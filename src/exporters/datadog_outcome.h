@@ -9,7 +9,7 @@
 #ifndef EXPORTERS_DATADOG_OUTCOME_H
 #define EXPORTERS_DATADOG_OUTCOME_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct client_answer;
 struct send_result;

@@ -3,7 +3,7 @@
 #ifndef EXPORTERS_DATADOG_PARTS_H
 #define EXPORTERS_DATADOG_PARTS_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct batch;
 struct datadog_names;

@@ -17,8 +17,8 @@
 #ifndef EXPORTERS_DATADOG_UPLOAD_H
 #define EXPORTERS_DATADOG_UPLOAD_H
 
-#include "abi.h"
 #include "base/buf.h"
+#include "base/types.h"
 #include "wire/compression.h"
 
 struct profile;

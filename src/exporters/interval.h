@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct buf;
 struct interval;

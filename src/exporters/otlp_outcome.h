@@ -3,7 +3,7 @@
 #ifndef EXPORTERS_OTLP_OUTCOME_H
 #define EXPORTERS_OTLP_OUTCOME_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct client_answer;
 struct send_result;

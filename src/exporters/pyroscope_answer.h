@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 #include "exporters/pyroscope_shape.h"
 
 struct pyroscope_answer {

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 /* Renames, in one directory, but never over a file that is there: -EEXIST. -errno. */
 int rotation_move(int directory_fd, const char *from, const char *to);

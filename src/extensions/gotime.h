@@ -3,7 +3,7 @@
 #ifndef EXTENSIONS_GOTIME_H
 #define EXTENSIONS_GOTIME_H
 
-#include "abi.h"
+#include "base/types.h"
 
 #define GOTIME_MAX 48
 

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define HTPASSWD_LINES_MAX 100000
 

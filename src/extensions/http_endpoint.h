@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 #include "config/fields.h"
 #include "net/server.h"
 #include "pipeline/component.h"

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-#include "abi.h"
 #include "base/buf.h"
 #include "base/sha256.h"
+#include "base/types.h"
 
 #define SECRET_FILE_MAX (1u << 20)
 

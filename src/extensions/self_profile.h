@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct buf;
 struct profile;

@@ -6,7 +6,7 @@
 #ifndef EXTENSIONS_ZPAGES_HTML_H
 #define EXTENSIONS_ZPAGES_HTML_H
 
-#include "abi.h"
+#include "base/types.h"
 #include "pipeline/service.h"
 
 struct buf;

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-#include "abi.h"
 #include "base/buf.h"
+#include "base/types.h"
 
 #define ADDRESS_SOCKETS_MAX 2
 

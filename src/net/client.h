@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "config/fields.h"
 #include "net/server.h"		/* struct http_header */
 

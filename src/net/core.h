@@ -13,9 +13,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "base/types.h"
 #include "net/loop.h"
 #include "net/server.h"
 #include "net/work.h"

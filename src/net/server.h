@@ -20,9 +20,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "config/fields.h"
 
 struct exchange;

@@ -8,8 +8,8 @@
 #ifndef NET_WORK_H
 #define NET_WORK_H
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct work;
 

@@ -3,7 +3,7 @@
 #ifndef OTTL_LEXER_H
 #define OTTL_LEXER_H
 
-#include "abi.h"
+#include "base/types.h"
 #include "profile/profile.h"
 
 struct arena;

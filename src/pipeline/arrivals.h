@@ -9,9 +9,9 @@
 #ifndef PIPELINE_ARRIVALS_H
 #define PIPELINE_ARRIVALS_H
 
-#include "abi.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/types.h"
 
 struct exchange;
 

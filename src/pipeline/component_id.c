@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "abi.h"
 #include "base/arena.h"
+#include "base/types.h"
 #include "base/utf8.h"
 
 #define TYPE_MAX 63

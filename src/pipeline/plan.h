@@ -16,9 +16,9 @@
 #ifndef PIPELINE_PLAN_H
 #define PIPELINE_PLAN_H
 
-#include "abi.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "config/config.h"
 #include "pipeline/registry.h"
 #include "pipeline/telemetry.h"

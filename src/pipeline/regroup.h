@@ -6,7 +6,7 @@
 #ifndef PIPELINE_REGROUP_H
 #define PIPELINE_REGROUP_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct batch;
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 #include "pipeline/sender.h"
 
 struct retry {

@@ -24,8 +24,8 @@
 #ifndef PIPELINE_SENDER_H
 #define PIPELINE_SENDER_H
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "config/fields.h"
 #include "pipeline/component.h"
 

@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "abi.h"
+#include "base/types.h"
 #include "pipeline/component.h"
 
 #define STATUS_TEXT_MAX 256

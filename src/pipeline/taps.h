@@ -9,8 +9,8 @@
 #ifndef PIPELINE_TAPS_H
 #define PIPELINE_TAPS_H
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct profile;
 struct tap;

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 #include "config/fields.h"
 
 struct buf;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi.h"
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/interner.h"

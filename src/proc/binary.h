@@ -13,8 +13,8 @@
 
 #include <stdatomic.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "exe/reader.h"
 
 struct binary {

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define ENVIRONMENT_NAMES_MAX 32
 #define ENVIRONMENT_TEXT_MAX 65536	/* of /proc, what comes later is not seen */

@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 #define HOST_PROCESSES_MAX 65536
 #define HOST_TOP 10

@@ -3,7 +3,7 @@
 #ifndef PROC_MAPPED_FILE_H
 #define PROC_MAPPED_FILE_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct mapping;
 struct peek;

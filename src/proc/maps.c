@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi.h"
 #include "proc/binary.h"
 
 static void mapping_done(struct mapping *mapping)

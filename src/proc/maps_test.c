@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "abi.h"
 #include "test.h"
 
 static void add(struct maps *maps, u64 start, u64 end, const char *path)

@@ -3,7 +3,7 @@
 #ifndef PROC_MEMORY_H
 #define PROC_MEMORY_H
 
-#include "abi.h"
+#include "base/types.h"
 
 /*
  * Anonymous memory that is resident: what the heap and stacks take, without

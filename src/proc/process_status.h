@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct process_status {
 	uid_t real_uid;		/* who has begun it, whatever it has become */

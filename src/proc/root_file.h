@@ -3,12 +3,12 @@
 #ifndef PROC_ROOT_FILE_H
 #define PROC_ROOT_FILE_H
 
-#include "abi.h"
+#include "base/types.h"
 
 /* The root of a process, to open files below: a descriptor or -errno. */
 int root_file_root_of(u32 pid);
 
-/* Opens for reading what an O_PATH descriptor leads to, without waking devices or waiting for pipes: -EINVAL for those. */
+/* Opens for reading what an O_PATH descriptor leads to. Devices and pipes are not woken or waited for: -EINVAL. */
 int root_file_reopen(int path_fd);
 
 /* Opens a regular file below a root, from which neither ".." nor links lead out. Returns a descriptor or -errno. */

@@ -3,7 +3,7 @@
 #ifndef PROCESSORS_EDIT_H
 #define PROCESSORS_EDIT_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct batch;
 struct component_setup;

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct binary_finder;
 struct profile;

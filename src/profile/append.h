@@ -16,8 +16,8 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct appender;
 struct profile;

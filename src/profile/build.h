@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct profile;
 struct symbolizer;

@@ -6,7 +6,7 @@
 #ifndef PROFILE_BUILD_LOCATION_H
 #define PROFILE_BUILD_LOCATION_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct build_locations;
 struct profile;

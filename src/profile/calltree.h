@@ -9,8 +9,8 @@
 #ifndef PROFILE_CALLTREE_H
 #define PROFILE_CALLTREE_H
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct profile;
 struct summary;

@@ -26,8 +26,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct merger;
 struct profile;

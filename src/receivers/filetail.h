@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "config/fields.h"
 
 struct filetail;

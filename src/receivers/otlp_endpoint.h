@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 #include "receivers/otlp_intake.h"
 #include "receivers/otlp_options.h"
 

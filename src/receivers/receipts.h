@@ -12,7 +12,7 @@
 #ifndef RECEIVERS_RECEIPTS_H
 #define RECEIVERS_RECEIPTS_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct batch;
 struct component_setup;

@@ -6,8 +6,8 @@
 #ifndef RECEIVERS_TICKER_H
 #define RECEIVERS_TICKER_H
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct ticker;
 

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "profile/table.h"
 
 struct buf;

@@ -20,9 +20,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/arena.h"
 #include "base/interner.h"
+#include "base/types.h"
 #include "profile/profile.h"
 #include "profile/table.h"
 #include "store/labels.h"

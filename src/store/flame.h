@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "profile/profile.h"
 #include "profile/table.h"
 #include "store/names.h"

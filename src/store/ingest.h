@@ -6,7 +6,7 @@
 #ifndef STORE_INGEST_H
 #define STORE_INGEST_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct block_rows;
 struct dict;

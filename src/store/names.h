@@ -19,8 +19,8 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "profile/profile.h"
 
 #define NAMES_EXES_MAX 65536u

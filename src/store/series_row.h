@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct buf;
 struct host_sample;

@@ -17,8 +17,8 @@
 #ifndef SYMBOL_DEBUGINFOD_H
 #define SYMBOL_DEBUGINFOD_H
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct debuginfod;
 

@@ -9,7 +9,7 @@
 #ifndef SYMBOL_FILE_CACHE_H
 #define SYMBOL_FILE_CACHE_H
 
-#include "abi.h"
+#include "base/types.h"
 
 #define FILE_CACHE_NAME_MAX 96u		/* files with longer names are left alone */
 #define FILE_CACHE_FILES_MAX 2048u	/* that are kept, whatever their size */

@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "symbol/ksym_table.h"
 
 struct kallsyms;

@@ -20,8 +20,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/buf.h"
+#include "base/types.h"
 
 #define KSYMS_MAX (1u << 20)		/* symbols; a distribution's kernel with its modules has 200,000 */
 #define KSYMS_POOL_MAX (16u << 20)	/* bytes of names */

@@ -7,7 +7,7 @@
 #ifndef SYMBOL_PROGRAM_SCAN_H
 #define SYMBOL_PROGRAM_SCAN_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct kernel_programs;
 

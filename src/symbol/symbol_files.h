@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct binary;
 struct debuginfod;

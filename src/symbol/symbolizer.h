@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct binary;
 struct reader;

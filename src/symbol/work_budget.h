@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct work_budget {
 	s64 left_ns;

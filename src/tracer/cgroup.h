@@ -3,7 +3,7 @@
 #ifndef TRACER_CGROUP_H
 #define TRACER_CGROUP_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct buf;
 

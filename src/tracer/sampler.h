@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct sampler;
 struct sideband;

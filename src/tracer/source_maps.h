@@ -9,8 +9,8 @@
 #ifndef TRACER_SOURCE_MAPS_H
 #define TRACER_SOURCE_MAPS_H
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct lang_process;
 struct lang_script;

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 #include "proc/environment.h"
 #include "tracer/counters.h"
 #include "tracer/sampler.h"

@@ -14,8 +14,8 @@
 #ifndef WEB_EVENTS_H
 #define WEB_EVENTS_H
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct buf;
 struct events;

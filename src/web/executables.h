@@ -3,7 +3,7 @@
 #ifndef WEB_EXECUTABLES_H
 #define WEB_EXECUTABLES_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct buf;
 struct flame;

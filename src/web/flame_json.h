@@ -7,7 +7,7 @@
 #ifndef WEB_FLAME_JSON_H
 #define WEB_FLAME_JSON_H
 
-#include "abi.h"
+#include "base/types.h"
 #include "store/flame.h"
 
 struct buf;

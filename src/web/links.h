@@ -3,7 +3,7 @@
 #ifndef WEB_LINKS_H
 #define WEB_LINKS_H
 
-#include "abi.h"
+#include "base/types.h"
 #include "store/flame.h"
 
 struct links {

@@ -8,7 +8,7 @@
 #ifndef WEB_LISTS_JSON_H
 #define WEB_LISTS_JSON_H
 
-#include "abi.h"
+#include "base/types.h"
 #include "store/store.h"
 
 struct arrival;

@@ -10,8 +10,8 @@
 #ifndef WEB_LIVE_PROFILE_H
 #define WEB_LIVE_PROFILE_H
 
-#include "abi.h"
 #include "base/cleanup.h"
+#include "base/types.h"
 
 struct exchange;
 struct live_profile;

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct buf;
 struct flame;

@@ -12,7 +12,7 @@
 #ifndef WEB_QUESTION_H
 #define WEB_QUESTION_H
 
-#include "abi.h"
+#include "base/types.h"
 #include "store/store.h"
 
 struct buf;

@@ -3,7 +3,7 @@
 #ifndef WEB_RESHAPE_H
 #define WEB_RESHAPE_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct flame;
 struct links;

@@ -6,7 +6,7 @@
 #ifndef WEB_SUMS_H
 #define WEB_SUMS_H
 
-#include "abi.h"
+#include "base/types.h"
 #include "store/flame.h"
 
 struct links;

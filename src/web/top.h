@@ -9,7 +9,7 @@
 #ifndef WEB_TOP_H
 #define WEB_TOP_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct buf;
 struct flame;

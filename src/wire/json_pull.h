@@ -24,8 +24,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/buf.h"
+#include "base/types.h"
 #include "profile/profile.h"
 
 #define JSON_PULL_DEPTH_MAX 256

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/buf.h"
+#include "base/types.h"
 
 struct any;
 

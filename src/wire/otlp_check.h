@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 struct buf;
 

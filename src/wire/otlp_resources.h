@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/buf.h"
+#include "base/types.h"
 
 struct profile;
 

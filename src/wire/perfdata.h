@@ -15,7 +15,7 @@
 #ifndef WIRE_PERFDATA_H
 #define WIRE_PERFDATA_H
 
-#include "abi.h"
+#include "base/types.h"
 
 #define PERFDATA_MAGIC 0x32454c4946524550ull		/* "PERFILE2" */
 #define PERFDATA_PIPE_BYTES 16				/* of the header in pipe mode: magic and size alone */

@@ -15,8 +15,8 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
 #include "base/buf.h"
+#include "base/types.h"
 
 struct profile;
 

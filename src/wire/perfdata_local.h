@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define PERFDATA_LOCAL_SYMBOLS_MAX (1u << 22)
 

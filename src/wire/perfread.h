@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define PERFREAD_TICKS_MAX (16u << 20)		/* times of samples that are kept; past that there are sums only */
 #define PERFREAD_UNWOUND_MAX 1024

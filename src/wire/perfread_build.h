@@ -3,7 +3,7 @@
 #ifndef WIRE_PERFREAD_BUILD_H
 #define WIRE_PERFREAD_BUILD_H
 
-#include "abi.h"
+#include "base/types.h"
 
 struct perfread_events;
 struct perfread_gather;

@@ -12,10 +12,10 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
 #include "base/arena.h"
 #include "base/cursor.h"
 #include "base/interner.h"
+#include "base/types.h"
 #include "wire/perfread_file.h"
 
 #define PERFREAD_EVENTS_MAX 65536u

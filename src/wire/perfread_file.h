@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "abi.h"
 #include "base/buf.h"
 #include "base/cursor.h"
+#include "base/types.h"
 #include "wire/perfdata.h"
 
 #define PERFREAD_UNPACKED_MAX ((size_t)2 << 30)

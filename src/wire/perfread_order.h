@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
+#include "base/types.h"
 
 #define PERFREAD_ORDER_MAX (4u << 20)
 

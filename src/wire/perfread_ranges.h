@@ -10,7 +10,7 @@
 #ifndef WIRE_PERFREAD_RANGES_H
 #define WIRE_PERFREAD_RANGES_H
 
-#include "abi.h"
+#include "base/types.h"
 
 #define PERFREAD_RANGES_MAX (4u << 20)		/* ranges, of all spaces together */
 #define PERFREAD_RANGES_MOVED_MAX (4ull << 30)	/* ranges copied after forks, or moved to make room: seconds of work */

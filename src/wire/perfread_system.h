@@ -13,9 +13,9 @@
 
 #include <stdbool.h>
 
-#include "abi.h"
 #include "base/arena.h"
 #include "base/interner.h"
+#include "base/types.h"
 #include "wire/perfdata.h"
 #include "wire/perfread_ranges.h"
 #include "wire/perfread_file.h"

@@ -9,8 +9,8 @@
 #ifndef WIRE_SAMPLE_TYPES_H
 #define WIRE_SAMPLE_TYPES_H
 
-#include "abi.h"
 #include "base/arena.h"
+#include "base/types.h"
 
 #define SAMPLE_TYPES_MAX 64
 
