@@ -87,8 +87,8 @@ $(O)/src/web/assets.o: $(UI:ui/%=$(O)/ui/%.gz)
 $(O)/src/web/assets.o: CPPFLAGS += -DUI_DIR='"$(abspath $(O))/ui"'
 
 # Flame graphs in files bring their script along.
-$(O)/src/wire/html_encode.o: src/wire/html.html
-$(O)/src/wire/svg_encode.o: src/wire/svg.js
+$(O)/src/wire/views/html_encode.o: src/wire/views/html.html
+$(O)/src/wire/views/svg_encode.o: src/wire/views/svg.js
 
 # The kernel half: one object and one skeleton for each *.bpf.c. DWARF is dropped, BTF stays.
 $(O)/%.bpf.o: %.bpf.c

@@ -9,8 +9,8 @@
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "test.h"
-#include "wire/perfdata.h"
-#include "wire/perfread.h"
+#include "wire/perf/perfdata.h"
+#include "wire/perf/perfread.h"
 
 #define USUAL (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
 	       PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)

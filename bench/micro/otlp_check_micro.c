@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "micro.h"
-#include "wire/otlp_check.h"
+#include "wire/otlp/otlp_check.h"
 
 #define REQUEST_MAX (64u << 20)
 

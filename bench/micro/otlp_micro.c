@@ -5,7 +5,7 @@
 
 #include "micro.h"
 #include "profile/profile.h"
-#include "wire/otlp.h"
+#include "wire/otlp/otlp.h"
 
 #define SAMPLES 10000
 #define STACKS 2000

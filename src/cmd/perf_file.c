@@ -13,7 +13,7 @@
 #include "processors/binary_finder.h"
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
-#include "wire/perfread.h"
+#include "wire/perf/perfread.h"
 
 #define LINES_US 20000000
 #define PATH_BYTES 4096

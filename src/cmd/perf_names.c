@@ -20,7 +20,7 @@
 #include "symbol/kallsyms.h"
 #include "symbol/kernel_id.h"
 #include "symbol/symbolizer.h"
-#include "wire/perfread.h"
+#include "wire/perf/perfread.h"
 
 #define FRAMES_MAX 131072u	/* that the symbolizer takes at once */
 #define PERF_MAP_BYTES_MAX ((size_t)256 << 20)

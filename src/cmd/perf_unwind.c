@@ -16,8 +16,8 @@
 #include "tracer/slice.h"
 #include "tracer/tables.h"
 #include "unwind.h"
-#include "wire/perfread_events.h"
-#include "wire/perfread_system.h"
+#include "wire/perf/perfread_events.h"
+#include "wire/perf/perfread_system.h"
 
 #define ROWS_BYTES_MAX (CHUNKS_MAX * (u32)sizeof(struct rows_chunk))
 #define RECORD_BYTES_MAX (128u << 10)

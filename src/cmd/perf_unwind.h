@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/types.h"
-#include "wire/perfread.h"
+#include "wire/perf/perfread.h"
 
 #ifdef __aarch64__
 #define PERF_UNWIND_ARCH "aarch64"

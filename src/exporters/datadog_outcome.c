@@ -6,7 +6,7 @@
 #include "exporters/otlp_outcome.h"
 #include "net/client.h"
 #include "pipeline/sender.h"
-#include "wire/rpc_failure.h"
+#include "wire/otlp/rpc_failure.h"
 
 static const char *advice(int status)
 {

@@ -9,7 +9,7 @@
 #include "pipeline/batch.h"
 #include "profile/nameless.h"
 #include "profile/split.h"
-#include "wire/otlp.h"
+#include "wire/otlp/otlp.h"
 
 #define KEY_BYTES_MAX ((size_t)1 << 20)
 #define KEYS_BYTES_MAX ((size_t)64 << 20)

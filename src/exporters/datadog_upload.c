@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "profile/profile.h"
 #include "wire/jsontext.h"
-#include "wire/pprof.h"
+#include "wire/pprof/pprof.h"
 
 #define ATTACHMENT "profile.pprof"
 #define EVENT_BYTES_MAX (256u << 10)

@@ -5,7 +5,7 @@
 
 #include "profile/profile.h"
 #include "test.h"
-#include "wire/pprof.h"
+#include "wire/pprof/pprof.h"
 
 #define BODY_MAX ((size_t)1 << 20)
 

@@ -17,8 +17,8 @@
 #include "profile/profile.h"
 #include "profile/split.h"
 #include "wire/compression.h"
-#include "wire/otlp.h"
-#include "wire/otlp_json.h"
+#include "wire/otlp/otlp.h"
+#include "wire/otlp/otlp_json.h"
 
 #define MEGABYTE (1024 * 1024)
 #define DEFAULT_MEGABYTES 100

@@ -11,9 +11,9 @@
 #include "net/client.h"
 #include "pipeline/sender.h"
 #include "wire/compression.h"
-#include "wire/otlp_answer.h"
-#include "wire/rpc_failure.h"
-#include "wire/rpc_status.h"
+#include "wire/otlp/otlp_answer.h"
+#include "wire/otlp/rpc_failure.h"
+#include "wire/otlp/rpc_status.h"
 
 #define SECOND 1000000000ll
 #define ASKED_MAX_NS (3600 * SECOND)	/* nobody makes us wait for longer than this before the next attempt */

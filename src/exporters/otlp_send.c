@@ -10,7 +10,7 @@
 #include "exporters/otlp_outcome.h"
 #include "pipeline/batch.h"
 #include "pipeline/service.h"
-#include "wire/otlp_json.h"
+#include "wire/otlp/otlp_json.h"
 
 #define OWN_HEADERS 9			/* at most so many are ours */
 #define GRPC_ANSWER_BYTES (4u << 20)

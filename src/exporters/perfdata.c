@@ -30,7 +30,7 @@
 #include "pipeline/service.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
-#include "wire/perfdata_encode.h"
+#include "wire/perf/perfdata_encode.h"
 
 #define MEGABYTE (1024 * 1024)
 #define HELD_BYTES_MAX ((u64)BATCH_BYTES_MAX)

@@ -13,7 +13,7 @@
 #include "profile/profile.h"
 #include "wire/compression.h"
 #include "wire/pb.h"
-#include "wire/pprof.h"
+#include "wire/pprof/pprof.h"
 
 /* ---- Labels --------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include "test.h"
 #include "wire/compression.h"
 #include "wire/pb.h"
-#include "wire/pprof.h"
+#include "wire/pprof/pprof.h"
 
 static void add(struct profile *p, const char *service, const char *type, const char *unit, const char *period,
 		s64 value)

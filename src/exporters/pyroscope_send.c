@@ -15,7 +15,7 @@
 #include "pipeline/batch.h"
 #include "pipeline/service.h"
 #include "profile/profile.h"
-#include "wire/rpc_status.h"
+#include "wire/otlp/rpc_status.h"
 
 #define REFUSALS_MAX 64u		/* in a row: it refuses everything, and pieces would only be more of the same */
 #define WHOLE_NS (60 * SECOND_NS)

@@ -9,7 +9,7 @@
 #include "exporters/textout.h"
 #include "profile/dump_test.h"
 #include "test.h"
-#include "wire/otlp_json.h"
+#include "wire/otlp/otlp_json.h"
 
 #define BYTES_MAX ((size_t)64 << 20)
 #define GOLDEN "test/golden/text/"

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "profile/profile.h"
-#include "wire/otlp.h"
+#include "wire/otlp/otlp.h"
 #include "wire/pb.h"
 
 /* Of ProfilesData. */

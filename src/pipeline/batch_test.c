@@ -8,7 +8,7 @@
 #include "profile/dump_test.h"
 #include "profile/profile.h"
 #include "test.h"
-#include "wire/otlp.h"
+#include "wire/otlp/otlp.h"
 
 static struct batch *from_bytes(unsigned int seed)
 {

@@ -10,8 +10,8 @@
 #include "pipeline/batch.h"
 #include "pipeline/storage.h"
 #include "profile/profile.h"
-#include "wire/otlp.h"
-#include "wire/otlp_check.h"
+#include "wire/otlp/otlp.h"
+#include "wire/otlp/otlp_check.h"
 
 #define AT_HAND_BYTES (16u << 20)	/* of items on disk whose batch is kept, not to be read back at once */
 

@@ -9,7 +9,7 @@
 #include "pipeline/service.h"
 #include "profile/profile.h"
 #include "profile/prune.h"
-#include "wire/otlp_resources.h"
+#include "wire/otlp/otlp_resources.h"
 
 struct metric *processor_counter(const struct component_setup *setup, const char *name, const char *help)
 {

@@ -8,7 +8,7 @@
 #include "pipeline/arrivals.h"
 #include "receivers/cors.h"
 #include "receivers/otlp_endpoint.h"
-#include "wire/rpc_status.h"
+#include "wire/otlp/rpc_status.h"
 
 #define ANSWER_MAX 4096
 #define HEADERS_MAX (CORS_HEADERS_MAX + 32)

@@ -9,9 +9,9 @@
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
 #include "profile/profile.h"
-#include "wire/otlp.h"
-#include "wire/otlp_check.h"
-#include "wire/otlp_json.h"
+#include "wire/otlp/otlp.h"
+#include "wire/otlp/otlp_check.h"
+#include "wire/otlp/otlp_json.h"
 
 void otlp_intake_init(struct otlp_intake *intake, struct metrics *metrics, const struct component_setup *setup,
 		      const char *transport)

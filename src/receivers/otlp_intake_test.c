@@ -10,8 +10,8 @@
 #include "profile/dump_test.h"
 #include "profile/profile.h"
 #include "test.h"
-#include "wire/otlp.h"
-#include "wire/otlp_json.h"
+#include "wire/otlp/otlp.h"
+#include "wire/otlp/otlp_json.h"
 #include "wire/pb.h"
 
 struct fixture {

@@ -17,7 +17,7 @@
 #include "receivers/filetail.h"
 #include "receivers/receipts.h"
 #include "receivers/ticker.h"
-#include "wire/otlp_json.h"
+#include "wire/otlp/otlp_json.h"
 
 struct json_file_options {
 	struct config_texts include, exclude;

@@ -17,7 +17,7 @@
 #include "profile/profile.h"
 #include "receivers/otlp_options.h"
 #include "test.h"
-#include "wire/otlp.h"
+#include "wire/otlp/otlp.h"
 
 extern const struct component_ops receiver_otlp;
 

@@ -17,7 +17,7 @@
 #include "receivers/receipts.h"
 #include "receivers/ticker.h"
 #include "wire/compression.h"
-#include "wire/pprof.h"
+#include "wire/pprof/pprof.h"
 
 #define URL_MAX 4096
 #define HEADERS_MAX 64

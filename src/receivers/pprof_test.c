@@ -15,7 +15,7 @@
 #include "profile/profile.h"
 #include "test.h"
 #include "wire/compression.h"
-#include "wire/pprof.h"
+#include "wire/pprof/pprof.h"
 
 extern const struct component_ops receiver_pprof;
 

@@ -18,7 +18,7 @@
 #include "pipeline/taps.h"
 #include "profile/profile.h"
 #include "wire/compression.h"
-#include "wire/pprof.h"
+#include "wire/pprof/pprof.h"
 
 #define SECONDS_DEFAULT 30
 #define SECONDS_MAX 300

@@ -8,7 +8,7 @@
 #include "profile/profile.h"
 #include "test.h"
 #include "wire/jsontext.h"
-#include "wire/pprof.h"
+#include "wire/pprof/pprof.h"
 
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
 

@@ -11,7 +11,7 @@
 #include "test.h"
 #include "wire/forget_test.h"
 #include "wire/format.h"
-#include "wire/pprof.h"
+#include "wire/pprof/pprof.h"
 
 #define BYTES_MAX ((size_t)256 << 20)
 #define SEEDS 12

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "wire/views/flametree.h"
+#include "wire/format.h"
+#include "wire/views/html.h"
+#include "wire/jsontext.h"
+
+#define PLACE "@DATA@"		/* where the page has its data */
+
+__asm__(".section .rodata\nhtml_page:\n.incbin \"src/wire/views/html.html\"\nhtml_page_end:\n.byte 0\n.text\n");
+/* Hidden: by way of the global offset table, local symbols of one section would be one (arm64). */
+extern const char html_page[] __attribute__((visibility("hidden")));
+extern const char html_page_end[] __attribute__((visibility("hidden")));
+
+static void put_node(struct jsontext *j, const struct flametree_node *nodes, u32 number)
+{
+	u32 children = 0;
+
+	for (u32 child = nodes[number].child; child; child = nodes[child].next)
+		children++;
+	jsontext_u32(j, nodes[number].frame);
+	jsontext_integer(j, nodes[number].total);
+	jsontext_integer(j, nodes[number].self);
+	jsontext_u32(j, children);
+}
+
+/* Each before its children. */
+static void put_nodes(struct jsontext *j, const struct flametree_node *nodes)
+{
+	u32 node = 0;
+
+	for (;;) {
+		put_node(j, nodes, node);
+		if (nodes[node].child) {
+			node = nodes[node].child;
+			continue;
+		}
+		while (node && !nodes[node].next)
+			node = nodes[node].parent;
+		if (!node)
+			return;
+		node = nodes[node].next;
+	}
+}
+
+static void put_frame(struct jsontext *j, const struct frame *frame)
+{
+	jsontext_open(j, '[');
+	jsontext_string(j, frame->name.at, frame->name.len);
+	jsontext_string(j, frame->file.at, frame->file.len);
+	jsontext_string(j, frame->module.at, frame->module.len);
+	jsontext_string(j, frame->type.at, frame->type.len);
+	jsontext_integer(j, frame->line);
+	jsontext_close(j, ']');
+}
+
+static void put_data(const struct flametree *tree, struct buf *out)
+{
+	static const char *const units[] = { [SUMMARY_COUNT] = "count", [SUMMARY_NANOSECONDS] = "nanoseconds",
+					     [SUMMARY_BYTES] = "bytes" };
+	struct jsontext j = { .b = out };
+
+	jsontext_open(&j, '{');
+	jsontext_key(&j, "type");
+	jsontext_string(&j, tree->summary->type.at, tree->summary->type.len);
+	jsontext_key(&j, "unit");
+	jsontext_text(&j, units[tree->summary->unit]);
+	jsontext_key(&j, "frames");
+	jsontext_open(&j, '[');
+	for (u32 i = 0; i < tree->frames.count; i++)
+		put_frame(&j, &tree->frames.at[i]);
+	jsontext_close(&j, ']');
+	jsontext_key(&j, "nodes");
+	jsontext_open(&j, '[');
+	put_nodes(&j, flametree_nodes(tree));
+	jsontext_close(&j, ']');
+	jsontext_close(&j, '}');
+}
+
+/* A name may hold "</script>". In JSON a < stands only inside of strings, which know another way to write it. */
+static void put_without_markup(struct buf *out, const struct buf *json)
+{
+	const char *at = json->data, *end = at + json->len, *less;
+
+	while (at < end) {
+		less = memchr(at, '<', (size_t)(end - at));
+		buf_add(out, at, (size_t)((less ? less : end) - at));
+		if (!less)
+			return;
+		buf_add(out, "\\u003c", 6);
+		at = less + 1;
+	}
+}
+
+int html_encode(const struct profile *profile, struct buf *out)
+{
+	size_t page_bytes = (size_t)(html_page_end - html_page);
+	const char *place = memmem(html_page, page_bytes, PLACE, strlen(PLACE)), *rest = place + strlen(PLACE);
+	_cleanup_(flametree_done) struct flametree tree;
+	_cleanup_(buf_done) struct buf json;
+	int r = flametree_init(&tree, profile);
+
+	buf_init(&json, out->max);
+	if (r < 0)
+		return r;
+	put_data(&tree, &json);
+	buf_add(out, html_page, (size_t)(place - html_page));
+	put_without_markup(out, &json);
+	buf_add(out, rest, (size_t)(html_page_end - rest));
+	return buf_err(&json) ? buf_err(&json) : buf_err(out);
+}
+
+const struct format_ops format_html = {
+	.name = "html",
+	.help = "a flame graph and a table of functions, one page for a browser",
+	.content_type = "text/html; charset=utf-8",
+	.suffixes = (const char *const[]){ ".html", NULL },
+	.encode = html_encode,
+};
