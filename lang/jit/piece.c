@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/errands.h"
+#include "base/offload.h"
 #include "lang/lang.h"
 #include "proc/peek.h"
 #include "proc/root_file.h"
 
-struct piece_errand {
-	struct errand errand;
+struct piece_call {
+	struct offload_call call;
 	char name[PIECE_NAME_MAX];
 	uid_t uid;
 	struct piece_file known;
@@ -27,7 +27,7 @@ void piece_donep(struct piece *piece)
 	free(piece->at);
 }
 
-static int check(const struct piece_errand *e, const struct stat *st)
+static int check(const struct piece_call *e, const struct stat *st)
 {
 	return st->st_uid == e->uid || st->st_uid == 0 ? 0 : -EPERM;
 }
@@ -53,16 +53,16 @@ static int read_bytes(int fd, size_t cap, struct piece *piece)
 }
 
 /* By a name in its root: a link on the way there that begins with / leads on from there, not from our root. */
-static int open_name(const struct piece_errand *e)
+static int open_name(const struct piece_call *e)
 {
-	_cleanup_(closep) int root_fd = root_file_root_of(e->errand.pid);
+	_cleanup_(closep) int root_fd = root_file_root_of(e->call.pid);
 
 	return root_fd < 0 ? root_fd : root_file_open_nofollow(root_fd, e->name);
 }
 
-static int run(struct errand *errand)
+static int run(struct offload_call *call)
 {
-	struct piece_errand *e = (struct piece_errand *)errand;
+	struct piece_call *e = (struct piece_call *)call;
 	_cleanup_(closep) int fd = open_name(e);
 	struct stat st;
 
@@ -79,31 +79,31 @@ static int run(struct errand *errand)
 	return read_bytes(fd, e->cap, &e->piece);
 }
 
-static void drop(struct errand *errand)
+static void drop(struct offload_call *call)
 {
-	piece_donep(&((struct piece_errand *)errand)->piece);
+	piece_donep(&((struct piece_call *)call)->piece);
 }
 
 int piece_read(const struct lang_process *process, uid_t uid, const char *name, const struct piece_file *known,
 	       size_t cap, struct piece *ret_piece)
 {
-	struct piece_errand *e = calloc(1, sizeof(*e));
+	struct piece_call *e = calloc(1, sizeof(*e));
 	int r;
 
 	if (!e)
 		return -ENOMEM;
-	e->errand = (struct errand){ peek_process(process->serial), run, drop, process->pid };
+	e->call = (struct offload_call){ peek_process(process->serial), run, drop, process->pid };
 	(void)snprintf(e->name, sizeof(e->name), "%s", name);
 	e->uid = uid;
 	e->known = *known;
 	e->cap = cap;
-	r = peek_run(process->peek, &e->errand);
+	r = peek_run(process->peek, &e->call);
 	if (r == -ETIMEDOUT)
 		return r;
 	if (r == 0)
 		*ret_piece = e->piece;
 	else
-		drop(&e->errand);
+		drop(&e->call);
 	free(e);
 	return r;
 }

@@ -13,13 +13,13 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
-#include "base/errands.h"
+#include "base/offload.h"
 #include "proc/maps.h"
 #include "proc/peek.h"
 #include "proc/root_file.h"
 
-struct open_errand {
-	struct errand errand;
+struct open_call {
+	struct offload_call call;
 	struct mapping mapping;
 	struct mapped_file file;
 	char path[];
@@ -109,34 +109,34 @@ static int open_foreign_root(u32 pid)
 	return fd;
 }
 
-static int run(struct errand *errand)
+static int run(struct offload_call *call)
 {
-	struct open_errand *o = (struct open_errand *)errand;
+	struct open_call *o = (struct open_call *)call;
 
-	o->file.fd = open_mapping(errand->pid, &o->mapping);
+	o->file.fd = open_mapping(call->pid, &o->mapping);
 	if (o->file.fd < 0)
 		return o->file.fd;
-	o->file.root_fd = open_foreign_root(errand->pid);
+	o->file.root_fd = open_foreign_root(call->pid);
 	return 0;
 }
 
-static void drop(struct errand *errand)
+static void drop(struct offload_call *call)
 {
-	mapped_file_closep(&((struct open_errand *)errand)->file);
+	mapped_file_closep(&((struct open_call *)call)->file);
 }
 
 int mapped_file_open(struct peek *peek, u32 pid, const struct mapping *m, struct mapped_file *ret_file)
 {
 	size_t path_bytes = strlen(m->path) + 1;
-	struct open_errand *o = malloc(sizeof(*o) + path_bytes);
+	struct open_call *o = malloc(sizeof(*o) + path_bytes);
 	int r;
 
 	if (!o)
 		return -ENOMEM;
-	*o = (struct open_errand){ { peek_device(m->dev_major, m->dev_minor), run, drop, pid }, *m, { -1, -1 } };
+	*o = (struct open_call){ { peek_device(m->dev_major, m->dev_minor), run, drop, pid }, *m, { -1, -1 } };
 	memcpy(o->path, m->path, path_bytes);
 	o->mapping.path = o->path;
-	r = peek_run(peek, &o->errand);
+	r = peek_run(peek, &o->call);
 	if (r == -ETIMEDOUT)
 		return r;
 	if (r == 0)

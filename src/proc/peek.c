@@ -11,17 +11,17 @@
 #include <sys/uio.h>
 
 #include "base/clock.h"
-#include "base/errands.h"
+#include "base/offload.h"
 #include "proc/process_status.h"
 
-#define PIECE_BYTES (64u << 10)	/* of memory that one errand brings */
+#define PIECE_BYTES (64u << 10)	/* of memory that one call brings */
 #define PAGE_BYTES 4096u		/* what can be read of it can be read as a whole */
 #define PAGES_KEPT 128			/* of all processes together */
 #define PAGES_AT_ONCE 4
 #define TEXT_FIRST_BYTES 4096
 
-struct memory_errand {
-	struct errand errand;
+struct memory_call {
+	struct offload_call call;
 	u32 tid, count;
 	bool is_forced;		/* also what the process itself may not read */
 	struct iovec there[PAGES_AT_ONCE];
@@ -29,8 +29,8 @@ struct memory_errand {
 	u8 data[PIECE_BYTES];
 };
 
-struct text_errand {
-	struct errand errand;
+struct text_call {
+	struct offload_call call;
 	char path[64];
 	size_t max;
 	char *text;
@@ -44,8 +44,8 @@ struct page {
 };
 
 struct peek {
-	struct errands *errands;
-	struct memory_errand *memory;	/* used again and again; NULL: lost to one that was late */
+	struct offload *offload;
+	struct memory_call *memory;	/* used again and again; NULL: lost to one that was late */
 	u64 since_ns;
 	struct page pages[PAGES_KEPT];
 };
@@ -65,7 +65,7 @@ int peek_new(u64 limit_ns, struct peek **ret_peek)
 
 	if (!peek)
 		return -ENOMEM;
-	r = errands_new(limit_ns, find_user, &peek->errands);
+	r = offload_new(limit_ns, find_user, &peek->offload);
 	if (r < 0)
 		return r;
 	peek->since_ns = PEEK_NOW;
@@ -77,7 +77,7 @@ void peek_free(struct peek *peek)
 {
 	if (!peek)
 		return;
-	errands_free(peek->errands);
+	offload_free(peek->offload);
 	free(peek->memory);
 	free(peek);
 }
@@ -92,9 +92,9 @@ u64 peek_device(u32 major, u32 minor)
 	return ((u64)major << 32 | minor) << 1 | 1;
 }
 
-int peek_run(struct peek *peek, struct errand *errand)
+int peek_run(struct peek *peek, struct offload_call *call)
 {
-	return errands_run(peek ? peek->errands : NULL, errand);
+	return offload_run(peek ? peek->offload : NULL, call);
 }
 
 /* How much of it is there, up to the first byte that is not: at least one byte, or -errno. */
@@ -121,9 +121,9 @@ static int read_forced(u32 tid, u64 va, void *to, size_t bytes)
 	return got > 0 ? (int)got : -EFAULT;
 }
 
-static int run_memory(struct errand *errand)
+static int run_memory(struct offload_call *call)
 {
-	struct memory_errand *m = (struct memory_errand *)errand;
+	struct memory_call *m = (struct memory_call *)call;
 	int r = read_memory(m->tid, m->there, m->count, m->data, m->bytes);
 
 	if (m->is_forced && r != -ESRCH && r != (int)m->bytes)
@@ -134,13 +134,13 @@ static int run_memory(struct errand *errand)
 /* As read_memory(). What it brings is in peek->memory until the next. */
 static int peek_parts(struct peek *peek, u64 place, u32 tid, const struct iovec *there, u32 count, bool is_forced)
 {
-	struct memory_errand *m = peek->memory ? peek->memory : malloc(sizeof(*m));
+	struct memory_call *m = peek->memory ? peek->memory : malloc(sizeof(*m));
 	int r;
 
 	peek->memory = m;
 	if (!m)
 		return -ENOMEM;
-	m->errand = (struct errand){ .place = place, .run = run_memory, .pid = tid };
+	m->call = (struct offload_call){ .target = place, .run = run_memory, .pid = tid };
 	m->tid = tid;
 	m->count = count;
 	m->is_forced = is_forced;
@@ -149,7 +149,7 @@ static int peek_parts(struct peek *peek, u64 place, u32 tid, const struct iovec 
 		m->there[i] = there[i];
 		m->bytes += there[i].iov_len;
 	}
-	r = errands_run(peek->errands, &m->errand);
+	r = offload_run(peek->offload, &m->call);
 	if (r == -ETIMEDOUT)
 		peek->memory = NULL;
 	return r;
@@ -313,30 +313,30 @@ static int read_text(int fd, size_t max, char **ret_text)
 	return (int)len;
 }
 
-static int run_text(struct errand *errand)
+static int run_text(struct offload_call *call)
 {
-	struct text_errand *t = (struct text_errand *)errand;
+	struct text_call *t = (struct text_call *)call;
 	_cleanup_(closep) int fd = open(t->path, O_RDONLY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : read_text(fd, t->max, &t->text);
 }
 
-static void drop_text(struct errand *errand)
+static void drop_text(struct offload_call *call)
 {
-	free(((struct text_errand *)errand)->text);
+	free(((struct text_call *)call)->text);
 }
 
 int peek_text(struct peek *peek, u64 place, u32 tid, const char *name, size_t max, char **ret_text)
 {
-	struct text_errand *t = calloc(1, sizeof(*t));
+	struct text_call *t = calloc(1, sizeof(*t));
 	int r;
 
 	if (!t)
 		return -ENOMEM;
-	t->errand = (struct errand){ .place = place, .run = run_text, .drop = drop_text, .pid = tid };
+	t->call = (struct offload_call){ .target = place, .run = run_text, .drop = drop_text, .pid = tid };
 	(void)snprintf(t->path, sizeof(t->path), "/proc/%u/%s", tid, name);
 	t->max = max;
-	r = peek_run(peek, &t->errand);
+	r = peek_run(peek, &t->call);
 	if (r == -ETIMEDOUT)
 		return r;
 	if (r >= 0)
@@ -347,7 +347,7 @@ int peek_text(struct peek *peek, u64 place, u32 tid, const char *name, size_t ma
 
 struct peek_stats peek_stats(const struct peek *peek)
 {
-	struct errands_stats stats = errands_stats(peek->errands);
+	struct offload_stats stats = offload_stats(peek->offload);
 
 	return (struct peek_stats){ stats.begun, stats.late, stats.refused };
 }

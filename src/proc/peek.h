@@ -2,7 +2,7 @@
 /*
  * Looks at foreign processes: their memory, and files that they own or that
  * /proc shows of them. All of it can be held up by who is looked at, and so is
- * an errand (base/errands.h). -ETIMEDOUT and -EBUSY are its answers to that.
+ * offloaded (base/offload.h). -ETIMEDOUT and -EBUSY are the answers to that.
  *
  * The tracer's thread owns it. NULL stands for looking without that care.
  */
@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/types.h"
 
-struct errand;
+struct offload_call;
 struct peek;
 
 #define PEEK_NOW UINT64_MAX
@@ -56,8 +56,8 @@ void peek_expect(struct peek *peek, u64 place, u32 tid, const u64 *vas, u32 coun
 /* What /proc/TID/name says, with a zero behind it: how many bytes, at most max (less than 2 GiB). */
 int peek_text(struct peek *peek, u64 place, u32 tid, const char *name, size_t max, char **ret_text);
 
-/* Any other errand. */
-int peek_run(struct peek *peek, struct errand *errand);
+/* Any other call that is to be offloaded. */
+int peek_run(struct peek *peek, struct offload_call *call);
 
 struct peek_stats peek_stats(const struct peek *peek);
 

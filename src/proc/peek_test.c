@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "base/errands.h"
+#include "base/offload.h"
 #include "test.h"
 
 #define LONG_NS 600000000000ull
@@ -135,7 +135,7 @@ TEST(peek_reads_what_a_file_says_up_to_a_limit)
 	EQ(peek_text(peek, peek_process(1), self, "there-is-none", 10, &none), -ENOENT);
 }
 
-static int run_for_ever(struct errand *errand)
+static int run_for_ever(struct offload_call *call)
 {
 	for (;;)
 		pause();
@@ -144,14 +144,14 @@ static int run_for_ever(struct errand *errand)
 
 TEST(peek_leaves_alone_what_held_it_up)
 {
-	struct errand *errand = malloc(sizeof(*errand));
+	struct offload_call *call = malloc(sizeof(*call));
 	struct peek *peek = NULL;
 	u64 word = 1, to;
 
-	OK(errand);
-	*errand = (struct errand){ .place = peek_process(1), .run = run_for_ever };
+	OK(call);
+	*call = (struct offload_call){ .target = peek_process(1), .run = run_for_ever };
 	EQ(peek_new(1000000, &peek), 0);
-	EQ(peek_run(peek, errand), -ETIMEDOUT);
+	EQ(peek_run(peek, call), -ETIMEDOUT);
 	EQ(peek_memory(peek, peek_process(1), (u32)getpid(), (u64)(uintptr_t)&word, &to, 8), -EBUSY);
 	EQ(peek_stats(peek).late, 1);
 	EQ(peek_stats(peek).refused, 1);

@@ -15,7 +15,7 @@
 #include <xxhash.h>
 
 #include "base/array.h"
-#include "base/errands.h"
+#include "base/offload.h"
 #include "exe/reader.h"
 #include "exe/reader_protocol.h"
 #include "exe/source_map.h"
@@ -83,8 +83,8 @@ void source_maps_free(struct source_maps *m)
 }
 
 /* Reads a file of a process, if the process's user may read it, too, and has reason to believe it. */
-struct map_errand {
-	struct errand errand;
+struct map_call {
+	struct offload_call call;
 	char script[PATH_MAX], path[PATH_MAX];	/* as the process names them */
 	struct identity from;
 	char *text;
@@ -107,7 +107,7 @@ static int stat_below(int root_fd, const char *path, struct stat *ret_stat)
 	return fstat(fd, ret_stat) < 0 ? -errno : 0;
 }
 
-static int read_text(int fd, struct map_errand *e)
+static int read_text(int fd, struct map_call *e)
 {
 	size_t want = (size_t)e->from.bytes;
 	ssize_t got;
@@ -124,18 +124,18 @@ static int read_text(int fd, struct map_errand *e)
 	return 0;
 }
 
-static int run(struct errand *errand)
+static int run(struct offload_call *call)
 {
-	struct map_errand *e = (struct map_errand *)errand;
+	struct map_call *e = (struct map_call *)call;
 	_cleanup_(closep) int root = -1, fd = -1;
 	struct stat script, map;
 	struct process_status status;
 	int r;
 
-	r = process_status_read(errand->pid, &status);
+	r = process_status_read(call->pid, &status);
 	if (r < 0)
 		return r;
-	root = root_file_root_of(errand->pid);
+	root = root_file_root_of(call->pid);
 	if (root < 0)
 		return root;
 	r = stat_below(root, e->script, &script);
@@ -152,15 +152,15 @@ static int run(struct errand *errand)
 	return read_text(fd, e);
 }
 
-static void drop(struct errand *errand)
+static void drop(struct offload_call *call)
 {
-	free(((struct map_errand *)errand)->text);
+	free(((struct map_call *)call)->text);
 }
 
-static void errand_done(struct map_errand **e)
+static void map_call_free(struct map_call **e)
 {
 	if (*e)
-		drop(&(*e)->errand);
+		drop(&(*e)->call);
 	free(*e);
 }
 
@@ -222,7 +222,7 @@ static int add_map(struct source_maps *m, const struct identity *from, const cha
 static int read_map(struct source_maps *m, const struct lang_process *process, const struct lang_script *script,
 		    u32 *ret_index)
 {
-	_cleanup_(errand_done) struct map_errand *e = NULL;
+	_cleanup_(map_call_free) struct map_call *e = NULL;
 	int r;
 
 	if (!strncmp(script->url, "data:", 5))
@@ -230,12 +230,12 @@ static int read_map(struct source_maps *m, const struct lang_process *process, c
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
-	e->errand = (struct errand){ peek_process(process->serial), run, drop, process->pid };
+	e->call = (struct offload_call){ peek_process(process->serial), run, drop, process->pid };
 	r = path_of(script->path, script->url, e->path);
 	if (r < 0)
 		return r;
 	(void)snprintf(e->script, sizeof(e->script), "%s", script->path);
-	r = process->is_gone ? -ESRCH : peek_run(process->peek, &e->errand);
+	r = process->is_gone ? -ESRCH : peek_run(process->peek, &e->call);
 	if (r == -ETIMEDOUT)
 		e = NULL;	/* it is not ours any more */
 	if (r < 0)

@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/errands.h"
+#include "base/offload.h"
 #include "exe/reader.h"
 #include "proc/peek.h"
 #include "tracer/ingest.h"
@@ -134,7 +134,7 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 		return r;
 	r = sideband_new(&t->sideband);
 	if (r == 0)
-		r = peek_new(ERRANDS_LIMIT_NS, &t->peek);
+		r = peek_new(OFFLOAD_LIMIT_NS, &t->peek);
 	if (r < 0)
 		return r;
 	ingest.tables = loader_tables(t->loader);
