@@ -106,7 +106,7 @@ static int add_window(struct run *run)
 	run->add_ns += after - before;
 	for (u32 i = 0; i < TEND_STEPS && r == 0; i++) {
 		before = after;
-		r = store_tend(run->store, now_ns);
+		r = store_maintain(run->store, now_ns);
 		after = cpu_ns();
 		run->tend_ns += after - before;
 		run->step_max_ns = after - before > run->step_max_ns ? after - before : run->step_max_ns;

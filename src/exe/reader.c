@@ -23,7 +23,7 @@
 #include "exe/source_map.h"
 
 /* Readers that were killed but sleep in the kernel (a file on a dead network mount) are waited for later. */
-#define GHOSTS_MAX 8
+#define UNREAPED_MAX 8
 #define READER_NICE_ROWS (-10)
 #define REAP_TRIES 20
 #define REAP_NS 1000000
@@ -35,7 +35,7 @@ struct reader {
 	bool greeted;		/* it said hello */
 	unsigned timeout_ms;
 	int nice;		/* how it runs now */
-	pid_t ghosts[GHOSTS_MAX];
+	pid_t unreaped[UNREAPED_MAX];
 	struct reader_stats stats;
 	pthread_mutex_t shown_lock;
 	struct reader_stats shown;	/* as of the last call: who wants to know does not wait for the one under way */
@@ -95,18 +95,18 @@ static bool reap(pid_t pid, int tries)
 	return true;
 }
 
-static void reap_ghosts(struct reader *reader)
+static void reap_killed(struct reader *reader)
 {
-	for (int i = 0; i < GHOSTS_MAX; i++)
-		if (reader->ghosts[i] && reap(reader->ghosts[i], 1))
-			reader->ghosts[i] = 0;
+	for (int i = 0; i < UNREAPED_MAX; i++)
+		if (reader->unreaped[i] && reap(reader->unreaped[i], 1))
+			reader->unreaped[i] = 0;
 }
 
-static bool add_ghost(struct reader *reader, pid_t pid)
+static bool add_unreaped(struct reader *reader, pid_t pid)
 {
-	for (int i = 0; i < GHOSTS_MAX; i++)
-		if (!reader->ghosts[i]) {
-			reader->ghosts[i] = pid;
+	for (int i = 0; i < UNREAPED_MAX; i++)
+		if (!reader->unreaped[i]) {
+			reader->unreaped[i] = pid;
 			return true;
 		}
 	return false;
@@ -120,9 +120,9 @@ static void reader_kill(struct reader *reader)
 	close(reader->socket_fd);
 	reader->socket_fd = -1;
 	kill(reader->pid, SIGKILL);
-	/* Without a free place for a ghost it is left for whoever reaps our children when we exit. */
+	/* Without a free place it is left for whoever reaps our children when we exit. */
 	if (!reap(reader->pid, REAP_TRIES))
-		(void)add_ghost(reader, reader->pid);
+		(void)add_unreaped(reader, reader->pid);
 	reader->pid = 0;
 	reader->nice = 0;
 	reader->stats.restarts++;
@@ -223,7 +223,7 @@ static int reader_ready(struct reader *reader)
 	u32 fd_count = 0;
 	ssize_t got;
 
-	reap_ghosts(reader);
+	reap_killed(reader);
 	if (!reader->pid)
 		r = reader_spawn(reader);
 	if (r < 0 || reader->greeted)

@@ -77,7 +77,7 @@ static void send_batch_to_store(void *self, struct batch *batch, struct send_res
 		r = store_add(exporter->store, profile, now_ns);
 	tell(exporter, r, ret_result);
 	for (u32 i = 0; r >= 0 && i < STEPS_MAX; i++) {
-		r = store_tend(exporter->store, now_ns);
+		r = store_maintain(exporter->store, now_ns);
 		if (r == 0)
 			break;
 	}

@@ -136,16 +136,16 @@ static void wake(void *arg)
 /* Gives it to the one that runs under the same id now; false if there is none, or it has no room. */
 static bool hand_over(struct send *send)
 {
-	struct sender *heir;
+	struct sender *successor;
 	int r = -ENOENT;
 
 	if (send->sender->parts.storage)
 		return false;
 	pthread_mutex_lock(&running_lock);
-	for (heir = running; heir && strcmp(heir->parts.id, send->sender->parts.id);)
-		heir = heir->next_running;
-	if (heir)
-		r = queue_offer(heir->queue, batch_ref(send->what.batch), wake, heir);
+	for (successor = running; successor && strcmp(successor->parts.id, send->sender->parts.id);)
+		successor = successor->next_running;
+	if (successor)
+		r = queue_offer(successor->queue, batch_ref(send->what.batch), wake, successor);
 	pthread_mutex_unlock(&running_lock);
 	if (r == 0)
 		release(send, 0, false);
@@ -394,8 +394,8 @@ static void wait_for_news(struct sender *sender)
 }
 
 /*
- * From now on nothing new comes. What is not in flight goes to the heir, or stays on disk; what neither takes is sent
- * as long as there is time.
+ * From now on nothing new comes. What is not in flight goes to the successor, or stays on disk; what neither takes is
+ * sent as long as there is time.
  */
 static void begin_draining(struct sender *sender)
 {

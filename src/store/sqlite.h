@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The store of this machine, and what its parts share: sqlite.c keeps it, tend.c rolls up and drops, scan.c reads,
+ * The store of this machine, and what its parts share: sqlite.c keeps it, maintain.c rolls up and drops, scan.c reads,
  * naming.c has names.
  */
 #ifndef STORE_SQLITE_H

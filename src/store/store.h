@@ -2,9 +2,9 @@
 /*
  * Keeps profiles and answers questions about them.
  *
- *	store_add()	a profile becomes a block for each host in it
- *	store_tend()	closed minutes, ten minutes and hours become roll-ups; what is too old or too much goes
- *	store_flame()	merges a selection into one tree of functions
+ *	store_add()		a profile becomes a block for each host in it
+ *	store_maintain()	closed minutes, ten minutes and hours become roll-ups; what is too old or too much goes
+ *	store_flame()		merges a selection into one tree of functions
  *
  * In a full store old ranges get coarser before they vanish: blocks go first, then
  * the roll-ups of a minute, of ten minutes, of an hour.
@@ -60,7 +60,7 @@ const char *store_backend(const struct store *store);
 const char *store_host(const struct store *store);
 
 /* A step of housekeeping, some milliseconds long. 1 if there is more to do, 0, -errno. */
-int store_tend(struct store *store, u64 now_ns);
+int store_maintain(struct store *store, u64 now_ns);
 
 /* ---- Late names -------------------------------------------------------------------- */
 

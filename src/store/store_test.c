@@ -165,11 +165,11 @@ static void check_range(struct store *store, u64 from_ns, u64 to_ns)
 	EQ(total_of(flame, "f1_1"), ones);
 }
 
-static void tend(struct store *store, u64 now_ns)
+static void maintain(struct store *store, u64 now_ns)
 {
 	int r;
 
-	while ((r = store_tend(store, now_ns)) > 0)
+	while ((r = store_maintain(store, now_ns)) > 0)
 		;
 	EQ(r, 0);
 }
@@ -210,7 +210,7 @@ TEST(store_rolls_up_and_answers_the_same)
 	for (u32 i = 0; i < 2 * 3600; i += 30)
 		add_seconds(store, START_NS + i * SECOND_NS, 30);
 	check_range(store, START_NS, START_NS + 2 * HOUR_NS);
-	tend(store, now_ns);
+	maintain(store, now_ns);
 	store_stats(store, &stats);
 	EQ(stats.levels[1].blocks, 120);
 	EQ(stats.levels[2].blocks, 12);
@@ -219,7 +219,7 @@ TEST(store_rolls_up_and_answers_the_same)
 	check_range(store, START_NS + 17 * SECOND_NS, START_NS + HOUR_NS + 1234 * SECOND_NS);
 	/* What comes late is counted at every level. */
 	add_seconds(store, START_NS + 2 * HOUR_NS, 30);
-	tend(store, now_ns);
+	maintain(store, now_ns);
 	check_range(store, START_NS + HOUR_NS, START_NS + 3 * HOUR_NS);
 }
 
@@ -229,11 +229,11 @@ TEST(store_counts_what_comes_after_the_roll_up)
 	_cleanup_(store_closep) struct store *store = open_store(0);
 
 	add_seconds(store, START_NS, 30);
-	tend(store, START_NS + 2 * HOUR_NS);
+	maintain(store, START_NS + 2 * HOUR_NS);
 	add_seconds(store, START_NS + 30 * SECOND_NS, 30);
 	check_range(store, START_NS, START_NS + 60 * SECOND_NS);
 	check_range(store, START_NS, START_NS + HOUR_NS);
-	tend(store, START_NS + 2 * HOUR_NS);
+	maintain(store, START_NS + 2 * HOUR_NS);
 	check_range(store, START_NS, START_NS + HOUR_NS);
 }
 
@@ -265,7 +265,7 @@ TEST(store_gets_coarser_before_it_forgets)
 	for (u32 i = 0; i < 4 * 3600; i += 60) {
 		add_seconds(store, START_NS + i * SECOND_NS, 60);
 		now_ns = START_NS + (i + 60) * SECOND_NS;
-		tend(store, now_ns);
+		maintain(store, now_ns);
 	}
 	store_stats(store, &stats);
 	OK(stats.bytes <= 300 << 10);

@@ -186,7 +186,7 @@ static int drop_epochs(struct sqlite_store *store)
 	return r < 0 ? r : 1;
 }
 
-static int tend(struct sqlite_store *store, u64 now_ns)
+static int maintain(struct sqlite_store *store, u64 now_ns)
 {
 	int r = 0;
 
@@ -206,13 +206,13 @@ static int tend(struct sqlite_store *store, u64 now_ns)
 	return r < 0 ? r : 1;
 }
 
-int store_tend(struct store *base, u64 now_ns)
+int store_maintain(struct store *base, u64 now_ns)
 {
 	struct sqlite_store *store = sqlite_store(base);
 	int r;
 
 	pthread_mutex_lock(&store->write_lock);
-	r = tend(store, now_ns);
+	r = maintain(store, now_ns);
 	pthread_mutex_unlock(&store->write_lock);
 	return r;
 }
