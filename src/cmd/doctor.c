@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "agent/agent.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -14,7 +15,6 @@
 #include "cmd/probe.h"
 #include "cmd/probe_store.h"
 #include "profile/profile.h"
-#include "receivers/profiling.h"
 
 #define DOCTOR_OUTPUT_MAX (1u << 20)
 #define WINDOW_MS 1000
@@ -43,33 +43,33 @@ static const struct option_entry doctor_options[] = {
 
 struct doctor {
 	struct findings findings;
-	struct profiling_status status;	/* of the sampling, if it could be done */
+	struct agent_status status;	/* of the sampling, if it could be done */
 	bool has_status;
 };
 
 /* Takes windows, and throws them away, until the time is over. */
-static int sample(struct profiling *profiling, double seconds)
+static int sample(struct agent *agent, double seconds)
 {
 	u64 start = clock_ns(CLOCK_MONOTONIC);
 	bool stopped = false;
 
 	for (;;) {
 		struct profile *window = NULL;
-		int r = profiling_next(profiling, WAIT_MS, &window);
+		int r = agent_next(agent, WAIT_MS, &window);
 
 		profile_free(window);
 		if (r < 0)
 			return r == -ENODATA ? 0 : r;
 		if (!stopped && (double)(clock_ns(CLOCK_MONOTONIC) - start) >= seconds * 1e9) {
 			stopped = true;
-			profiling_stop(profiling);
+			agent_stop(agent);
 		}
 	}
 }
 
 static void judge(struct doctor *d, u64 begun_ns)
 {
-	const struct profiling_status *s = &d->status;
+	const struct agent_status *s = &d->status;
 	u64 lost = live_lost(s);
 	double whole = live_whole_percent(s),
 	       lost_percent = 100.0 * (double)lost / (double)(lost + s->samples + !s->samples);
@@ -119,25 +119,25 @@ static void try_sampling(struct doctor *d, const struct doctor_values *v)
 	struct live_options options = {
 		.frequency = v->frequency, .inlines = true, .version_check = true, .interval_ms = WINDOW_MS
 	};
-	struct profiling *profiling = NULL;
+	struct agent *agent = NULL;
 	_cleanup_(buf_done) struct buf why;
 	u64 begun = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
 	buf_init(&why, 4096);
-	r = live_start(&options, &profiling, &why);
+	r = live_start(&options, &agent, &why);
 	if (r == 0)
-		r = sample(profiling, v->duration);
+		r = sample(agent, v->duration);
 	if (r < 0) {
 		findings_add(&d->findings, "sampling", FINDING_BAD, "", "%s", why.len ? why.data : strerror(-r));
 	} else {
-		profiling_status(profiling, &d->status);
+		agent_status(agent, &d->status);
 		d->has_status = true;
 		judge(d, begun);
 	}
 	/* What is borrowed from the receiver goes with it. */
 	d->status.kernel_problem = d->status.event = "";
-	profiling_free(profiling);
+	agent_free(agent);
 	judge_self(&d->findings, (double)(clock_ns(CLOCK_MONOTONIC) - begun) / 1e9);
 }
 

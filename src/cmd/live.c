@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/agent.h"
 #include "base/buf.h"
 #include "cmd/privilege.h"
 #include "cmd/terminal.h"
 #include "lang/lang.h"
-#include "receivers/profiling.h"
 #include "tracer/kernel_check.h"
 
 const char *const live_events[] = {
@@ -41,10 +41,10 @@ static void warn_of_kernel(void)
 		fprintf(stderr, "wick: %s\n", kernel_verdict_text(KERNEL_UNSURE));
 }
 
-int live_start(const struct live_options *options, struct profiling **ret_profiling, struct buf *why)
+int live_start(const struct live_options *options, struct agent **ret_agent, struct buf *why)
 {
 	pid_t pids[OPTION_NUMBERS_MAX];
-	struct profiling_options p = {
+	struct agent_options p = {
 		.tracer = {
 			.frequency_hz = (u32)options->frequency,
 			.event = (enum sampler_event)options->event,
@@ -75,10 +75,10 @@ int live_start(const struct live_options *options, struct profiling **ret_profil
 		warn_of_kernel();
 	/* Without it rows are compiled anew each time; that is all. */
 	(void)mkdir(LIVE_CACHE_PATH, 0700);
-	return profiling_start(&p, ret_profiling, why);
+	return agent_start(&p, ret_agent, why);
 }
 
-static const struct counter_value *find_counter(const struct profiling_status *status, const char *name)
+static const struct counter_value *find_counter(const struct agent_status *status, const char *name)
 {
 	for (size_t i = 0; i < status->counter_count; i++) {
 		if (!strcmp(status->counters[i].name, name))
@@ -87,7 +87,7 @@ static const struct counter_value *find_counter(const struct profiling_status *s
 	return NULL;
 }
 
-u64 live_lost(const struct profiling_status *status)
+u64 live_lost(const struct agent_status *status)
 {
 	static const char prefix[] = "samples_lost";
 	u64 lost = 0;
@@ -99,7 +99,7 @@ u64 live_lost(const struct profiling_status *status)
 	return lost;
 }
 
-double live_whole_percent(const struct profiling_status *status)
+double live_whole_percent(const struct agent_status *status)
 {
 	const struct counter_value *whole = find_counter(status, "stack_complete");
 	u64 cut = 0;
@@ -113,7 +113,7 @@ double live_whole_percent(const struct profiling_status *status)
 	return whole && whole->value + cut ? 100.0 * (double)whole->value / (double)(whole->value + cut) : 100;
 }
 
-void live_print_counters(const struct profiling_status *status, const struct terminal *terminal, struct buf *out)
+void live_print_counters(const struct agent_status *status, const struct terminal *terminal, struct buf *out)
 {
 	static const enum terminal_style styles[] = {
 		[COUNT_NEUTRAL] = STYLE_NONE, [COUNT_SHORT] = STYLE_YELLOW, [COUNT_LOSS] = STYLE_RED,
@@ -129,7 +129,7 @@ void live_print_counters(const struct profiling_status *status, const struct ter
 	}
 }
 
-void live_counters_json(const struct profiling_status *status, struct buf *out)
+void live_counters_json(const struct agent_status *status, struct buf *out)
 {
 	buf_addf(out, "{");
 	for (size_t i = 0; i < status->counter_count; i++)

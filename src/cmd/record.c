@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -17,7 +18,6 @@
 #include "lang/lang.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
-#include "receivers/profiling.h"
 #include "wire/format.h"
 
 /* How long the end of the command, or Ctrl-C, may go unnoticed: each look costs CPU that an idle machine notices. */
@@ -76,7 +76,7 @@ static const struct option_entry record_options[] = {
 struct record {
 	const struct record_values *values;
 	const struct format_ops *format;
-	struct profiling *profiling;
+	struct agent *agent;
 	struct merger *merger;
 	struct child child;
 	struct targets targets;		/* of -p without --children */
@@ -87,7 +87,7 @@ struct record {
 
 static void record_done(struct record *r)
 {
-	profiling_free(r->profiling);
+	agent_free(r->agent);
 	merger_free(r->merger);
 	child_done(&r->child);
 	targets_done(&r->targets);
@@ -117,13 +117,13 @@ static void catch_signals(void)
 
 static void show_progress(struct record *r)
 {
-	struct profiling_status status;
+	struct agent_status status;
 	u64 now = monotonic_ns();
 
 	if (r->values->quiet || !r->terminal.is_terminal || now - r->shown_ns < PROGRESS_NS)
 		return;
 	r->shown_ns = now;
-	profiling_status(r->profiling, &status);
+	agent_status(r->agent, &status);
 	fprintf(stderr, "\r%.0f s, %llu samples, %llu lost\033[K", (double)(now - r->started_ns) / 1e9,
 		(unsigned long long)status.samples, (unsigned long long)live_lost(&status));
 }
@@ -147,11 +147,11 @@ static void add_names(const struct symbolizer_stats *s, struct buf *out)
 static void print_summary(const struct record *r, const struct profile *profile)
 {
 	_cleanup_(buf_done) struct buf out;
-	struct profiling_status status;
+	struct agent_status status;
 	u64 end_ns = monotonic_ns();
 
 	buf_init(&out, SUMMARY_MAX);
-	profiling_status(r->profiling, &status);
+	agent_status(r->agent, &status);
 	buf_addf(&out, "%s: %llu samples of %u processes, %lld a second by %s, %llu lost\n", r->values->output,
 		 (unsigned long long)status.samples, profile->resources.count, (long long)r->values->frequency,
 		 status.event, (unsigned long long)live_lost(&status));
@@ -206,9 +206,9 @@ static int take_windows(struct record *r)
 
 		if (!r->stopping && is_over(r)) {
 			r->stopping = true;
-			profiling_stop(r->profiling);
+			agent_stop(r->agent);
 		}
-		got = profiling_next(r->profiling, wait_ms(r), &window);
+		got = agent_next(r->agent, wait_ms(r), &window);
 		if (got == -ENODATA)
 			return 0;
 		if (got == 1)
@@ -265,7 +265,7 @@ static int start(struct record *r, char **command)
 		options.pids.count = 1;
 		options.children = true;
 	}
-	err = live_start(&options, &r->profiling, &why);
+	err = live_start(&options, &r->agent, &why);
 	if (err < 0)
 		return command_fail(&command_record, "%s", why.len ? why.data : strerror(-err));
 	if (v->pids.count && !v->children)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/agent.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cmd/command.h"
@@ -17,7 +18,6 @@
 #include "cmd/view.h"
 #include "profile/profile.h"
 #include "profile/summary.h"
-#include "receivers/profiling.h"
 
 /* How long a key may wait for its effect. */
 #define KEY_DELAY_MS 50
@@ -277,7 +277,7 @@ static int file_next(void *context, int timeout_ms, struct profile **ret_profile
 /* ---- This machine as the source ---- */
 
 struct live_source {
-	struct profiling *profiling;
+	struct agent *agent;
 	char text[64];
 };
 
@@ -285,15 +285,15 @@ static int live_next(void *context, int timeout_ms, struct profile **ret_profile
 {
 	struct live_source *live = context;
 
-	return profiling_next(live->profiling, timeout_ms, ret_profile);
+	return agent_next(live->agent, timeout_ms, ret_profile);
 }
 
 static const char *live_text(void *context)
 {
 	struct live_source *live = context;
-	struct profiling_status status;
+	struct agent_status status;
 
-	profiling_status(live->profiling, &status);
+	agent_status(live->agent, &status);
 	snprintf(live->text, sizeof(live->text), "%llu lost, %.1f %% whole stacks",
 		 (unsigned long long)live_lost(&status), live_whole_percent(&status));
 	return live->text;
@@ -315,12 +315,12 @@ static int run_live(struct top *top)
 	int r;
 
 	buf_init(&why, 4096);
-	r = live_start(&options, &live.profiling, &why);
+	r = live_start(&options, &live.agent, &why);
 	if (r < 0)
 		return command_fail(&command_top, "%s", why.len ? why.data : strerror(-r));
 	top->source = &source;
 	r = v->batch ? run_batch(top) : run_screen(top);
-	profiling_free(live.profiling);
+	agent_free(live.agent);
 	return r < 0 ? command_fail(&command_top, "%s", strerror(-r)) : 0;
 }
 

@@ -5,19 +5,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
-#include "receivers/profiling.h"
 
 /* How long *stop may go unnoticed. */
 #define WAIT_MS 100
 #define WINDOW_MS 1000
 
 /* Takes windows until it is time to end, and then what is left. */
-static int take_windows(struct profiling *profiling, struct merger *merger, u64 end_ns, const atomic_bool *stop)
+static int take_windows(struct agent *agent, struct merger *merger, u64 end_ns, const atomic_bool *stop)
 {
 	bool stopping = false;
 
@@ -27,9 +27,9 @@ static int take_windows(struct profiling *profiling, struct merger *merger, u64 
 
 		if (!stopping && (monotonic_ns() >= end_ns || atomic_load(stop))) {
 			stopping = true;
-			profiling_stop(profiling);
+			agent_stop(agent);
 		}
-		r = profiling_next(profiling, WAIT_MS, &window);
+		r = agent_next(agent, WAIT_MS, &window);
 		if (r == -ENODATA)
 			return 0;
 		if (r < 0)
@@ -42,10 +42,10 @@ static int take_windows(struct profiling *profiling, struct merger *merger, u64 
 
 int self_profile(u64 duration_ns, const atomic_bool *stop, struct profile **ret_profile, struct buf *why)
 {
-	_cleanup_(profiling_freep) struct profiling *profiling = NULL;
+	_cleanup_(agent_freep) struct agent *agent = NULL;
 	_cleanup_(merger_freep) struct merger *merger = NULL;
 	pid_t self = getpid();
-	const struct profiling_options options = {
+	const struct agent_options options = {
 		.tracer = { .frequency_hz = SELF_PROFILE_HZ, .pids = &self, .pid_count = 1 },
 		.symbolizer = { .inlines = true },
 		.interval_ms = WINDOW_MS,
@@ -54,9 +54,9 @@ int self_profile(u64 duration_ns, const atomic_bool *stop, struct profile **ret_
 	int r = merger_new(MERGE_TIMES_MAX, &merger);
 
 	if (r == 0)
-		r = profiling_start(&options, &profiling, why);
+		r = agent_start(&options, &agent, why);
 	if (r == 0)
-		r = take_windows(profiling, merger, duration_ns > ~0ull - now ? ~0ull : now + duration_ns, stop);
+		r = take_windows(agent, merger, duration_ns > ~0ull - now ? ~0ull : now + duration_ns, stop);
 	if (r < 0) {
 		if (!why->len)
 			buf_addf(why, "%s", strerror(-r));

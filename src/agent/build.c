@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/build.h"
+#include "agent/build.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/locations.h"
 #include "base/interner.h"
 #include "proc/environment.h"
-#include "profile/build_location.h"
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
 #include "trace/window.h"
@@ -42,7 +42,7 @@ struct build {
 	const struct window *window;
 	const struct build_options *options;
 	struct profile *profile;
-	struct build_locations *locations;
+	struct locations *locations;
 	u32 *stacks;			/* by index in the window: index in the profile */
 	struct profile_set **sets;	/* by process */
 	u32 *first_time;		/* of each sample, in times; one more at the end */
@@ -52,7 +52,7 @@ struct build {
 
 static void build_done(struct build *b)
 {
-	build_locations_free(b->locations);
+	locations_free(b->locations);
 	free(b->stacks);
 	free(b->sets);
 	free(b->first_time);
@@ -146,16 +146,16 @@ static u32 build_stack(struct build *b, const struct window_stack *stack)
 	u32 locations[STACK_MAX], count = 0;
 
 	for (u32 i = 0; i < stack->kernel_count; i++)
-		locations[count++] = build_location_kernel(b->locations, stack->words[i]);
+		locations[count++] = locations_kernel(b->locations, stack->words[i]);
 	for (u32 i = 0; i < stack->user_count; i++) {
 		u64 word = stack->words[stack->kernel_count + i];
 		const struct window_frame *named = window_frame(b->window, word);
 
 		if (!named || named->line_count)
-			locations[count++] = build_location_user(b->locations, word);
+			locations[count++] = locations_user(b->locations, word);
 	}
 	if (end_marks[stack->end] && !b->options->without_marks)
-		locations[count++] = build_location_mark(b->locations, end_marks[stack->end]);
+		locations[count++] = locations_mark(b->locations, end_marks[stack->end]);
 	return profile_add_stack(b->profile, locations, count);
 }
 
@@ -268,7 +268,7 @@ static int build_all(struct build *b)
 	return profile_err(b->profile);
 }
 
-int profile_build(const struct window *window, struct symbolizer *symbolizer, const struct build_options *options,
+int build_profile(const struct window *window, struct symbolizer *symbolizer, const struct build_options *options,
 		  struct profile **ret_profile)
 {
 	_cleanup_(build_done) struct build b = { .window = window, .options = options, .profile = profile_new() };
@@ -280,7 +280,7 @@ int profile_build(const struct window *window, struct symbolizer *symbolizer, co
 	r = symbolizer_run(symbolizer);
 	if (r < 0)
 		return r;
-	b.locations = build_locations_new(b.profile, window, symbolizer);
+	b.locations = locations_new(b.profile, window, symbolizer);
 	if (!b.locations)
 		return -ENOMEM;
 	r = build_all(&b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/build.h"
+#include "agent/build.h"
 
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
@@ -30,7 +30,7 @@ static struct profile *build(struct window *w, const struct build_options *how)
 	struct profile *profile;
 
 	EQ(symbolizer_new(&(struct symbolizer_options){ 0 }, NULL, &symbolizer), 0);
-	EQ(profile_build(w, symbolizer, how, &profile), 0);
+	EQ(build_profile(w, symbolizer, how, &profile), 0);
 	symbolizer_free(symbolizer);
 	EQ(profile_check(profile), 0);
 	return profile;

@@ -3,8 +3,8 @@
  * Turns a window of traces into a profile: names the frames, makes a resource
  * of each process, a sample of each (stack, thread, CPU).
  */
-#ifndef PROFILE_BUILD_H
-#define PROFILE_BUILD_H
+#ifndef AGENT_BUILD_H
+#define AGENT_BUILD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct build_options {
 };
 
 /* Looks up what is new to the symbolizer. -ENOMEM, -E2BIG. */
-int profile_build(const struct window *window, struct symbolizer *symbolizer, const struct build_options *options,
+int build_profile(const struct window *window, struct symbolizer *symbolizer, const struct build_options *options,
 		  struct profile **ret_profile);
 
 #endif

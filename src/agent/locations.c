@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/build_location.h"
+#include "agent/locations.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct segment_mapping {
 	u32 mapping;
 };
 
-struct build_locations {
+struct locations {
 	struct profile *profile;
 	const struct window *window;
 	struct symbolizer *symbolizer;
@@ -48,10 +48,10 @@ struct build_locations {
 	struct segment_mapping segments[MAPPINGS_KEPT];
 };
 
-struct build_locations *build_locations_new(struct profile *profile, const struct window *window,
+struct locations *locations_new(struct profile *profile, const struct window *window,
 					    struct symbolizer *symbolizer)
 {
-	struct build_locations *b = calloc(1, sizeof(*b));
+	struct locations *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return NULL;
@@ -66,7 +66,7 @@ struct build_locations *build_locations_new(struct profile *profile, const struc
 	return b;
 }
 
-void build_locations_free(struct build_locations *b)
+void locations_free(struct locations *b)
 {
 	if (!b)
 		return;
@@ -86,7 +86,7 @@ static u32 add_function(struct profile *profile, const struct symbol_line *line)
 	});
 }
 
-static u32 add_location(struct build_locations *b, u32 mapping, u64 address, const struct symbol_name *name,
+static u32 add_location(struct locations *b, u32 mapping, u64 address, const struct symbol_name *name,
 			u32 frame_type)
 {
 	static const struct symbol_line unknown = { .function = "[unknown]", .system_name = "", .file = "" };
@@ -158,7 +158,7 @@ static u32 add_mapping(struct profile *profile, const struct binary *binary, u32
 	return profile_add_mapping(profile, &mapping);
 }
 
-static u32 user_mapping(struct build_locations *b, const struct binary *binary, u64 ea)
+static u32 user_mapping(struct locations *b, const struct binary *binary, u64 ea)
 {
 	u32 segment = segment_of(&binary->info, ea);
 	struct segment_mapping *kept = &b->segments[(binary->id * 4 + segment) % MAPPINGS_KEPT];
@@ -203,7 +203,7 @@ static u32 add_named_function(struct profile *profile, const struct window_frame
 }
 
 /* A frame that its runtime's language has named. */
-static u32 make_named(struct build_locations *b, const struct window_frame *frame)
+static u32 make_named(struct locations *b, const struct window_frame *frame)
 {
 	u32 type = profile_add_attribute_string(b->profile, "profile.frame.type", frame->type);
 	struct profile_line lines[LINES_MAX];
@@ -225,14 +225,14 @@ static u32 make_named(struct build_locations *b, const struct window_frame *fram
 }
 
 /* The type of a frame in a file: that of the language, where its own tables have named it. */
-static u32 type_of(struct build_locations *b, const struct symbol_name *name)
+static u32 type_of(struct locations *b, const struct symbol_name *name)
 {
 	const struct lang_ops *lang = name ? lang_list[name->lang % LANG_MAX] : NULL;
 
 	return lang ? profile_add_attribute_string(b->profile, "profile.frame.type", lang->frame_type) : b->native;
 }
 
-static u32 make_user(struct build_locations *b, u64 frame)
+static u32 make_user(struct locations *b, u64 frame)
 {
 	const struct window_frame *named = window_frame(b->window, frame);
 	const struct symbol_name *name;
@@ -249,7 +249,7 @@ static u32 make_user(struct build_locations *b, u64 frame)
 	return add_location(b, user_mapping(b, binary, ea), ea, name, type_of(b, name));
 }
 
-static u32 kernel_mapping(struct build_locations *b, const char *module)
+static u32 kernel_mapping(struct locations *b, const char *module)
 {
 	struct module_mapping *m;
 
@@ -264,7 +264,7 @@ static u32 kernel_mapping(struct build_locations *b, const char *module)
 	return m->mapping;
 }
 
-static u32 make_kernel(struct build_locations *b, u64 va)
+static u32 make_kernel(struct locations *b, u64 va)
 {
 	const struct symbol_name *name = symbolizer_find_kernel(b->symbolizer, va);
 
@@ -272,7 +272,7 @@ static u32 make_kernel(struct build_locations *b, u64 va)
 }
 
 /* Frame words have their kind in the top bits, a small number; kernel addresses have all of those set. */
-static u32 location_of(struct build_locations *b, u64 word, u32 (*make)(struct build_locations *b, u64 word))
+static u32 location_of(struct locations *b, u64 word, u32 (*make)(struct locations *b, u64 word))
 {
 	bool is_new;
 	u32 number = interner_add(&b->frames, &word, sizeof(word), &is_new);
@@ -293,17 +293,17 @@ static u32 location_of(struct build_locations *b, u64 word, u32 (*make)(struct b
 	return b->location[number];
 }
 
-u32 build_location_kernel(struct build_locations *b, u64 va)
+u32 locations_kernel(struct locations *b, u64 va)
 {
 	return location_of(b, va, make_kernel);
 }
 
-u32 build_location_user(struct build_locations *b, u64 frame)
+u32 locations_user(struct locations *b, u64 frame)
 {
 	return location_of(b, frame & ~FRAME_GUESSED, make_user);
 }
 
-u32 build_location_mark(struct build_locations *b, const char *mark)
+u32 locations_mark(struct locations *b, const char *mark)
 {
 	struct symbol_line line = { .function = mark, .system_name = "", .file = "" };
 	struct symbol_name name = { .line_count = 1, .lines = &line };

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/agent.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "agent/build.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "exe/reader.h"
+#include "trace/window.h"
+
+#define QUEUE_MAX 4		/* windows that wait to be named */
+#define POLL_MS 200
+#define TRACER_NICE (-10)
+#define STATUS_NS 200000000ull
+
+struct agent {
+	struct reader *reader;
+	struct symbolizer *symbolizer;
+	struct build_options build;
+	u64 interval_ns, first_ns, draw_interval_ns;
+	double jitter;
+	u32 draw_percent;
+	u64 (*wanted_ns)(void *arg);
+	void *wanted_arg;
+	u64 end_ns;		/* of the window that was returned last */
+
+	/* The tracer's thread. */
+	struct tracer *tracer;
+	u64 taken_ns;		/* when the last window ended */
+	pthread_t thread;
+	bool has_thread;
+	atomic_bool stop;
+
+	/* Between the two. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct window *queue[QUEUE_MAX];
+	u32 queue_count;
+	bool ended;
+	int error;
+	struct agent_status status;
+};
+
+/* While the names of earlier windows are not done the present one goes on: what it holds is bounded by itself. */
+static bool agent_has_room(struct agent *a)
+{
+	bool has_room;
+
+	pthread_mutex_lock(&a->lock);
+	has_room = a->queue_count < QUEUE_MAX - 1;	/* the last place is for the last window */
+	pthread_mutex_unlock(&a->lock);
+	return has_room;
+}
+
+static void agent_push(struct agent *a, struct window *window)
+{
+	if (!window)
+		return;
+	pthread_mutex_lock(&a->lock);
+	assert(a->queue_count < QUEUE_MAX);
+	a->queue[a->queue_count++] = window;
+	pthread_cond_signal(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+}
+
+static void agent_publish(struct agent *a)
+{
+	struct counter_value values[COUNTER_VALUES_MAX];
+	size_t count = tracer_counters(a->tracer, values, COUNTER_VALUES_MAX);
+
+	pthread_mutex_lock(&a->lock);
+	a->status.samples = tracer_sample_count(a->tracer);
+	a->status.first_sample_ns = tracer_first_sample_ns(a->tracer);
+	a->status.counter_count = count;
+	memcpy(a->status.counters, values, count * sizeof(*values));
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* From 0 to just below 1. */
+static double draw(void)
+{
+	u32 random = 0;
+
+	(void)!getrandom(&random, sizeof(random), 0);	/* cannot fail for so few bytes */
+	return random / 0x1p32;
+}
+
+/* When the window that begins now ends: machines that started together need not all send at once. */
+static u64 window_end(const struct agent *a, u64 begin_ns)
+{
+	return begin_ns + (u64)((double)a->interval_ns * (1 + a->jitter * (2 * draw() - 1)));
+}
+
+/* Who waits for the first picture need not wait for a whole window. */
+static u64 first_window_end(const struct agent *a, u64 end_ns)
+{
+	u64 sample_ns = a->first_ns ? tracer_first_sample_ns(a->tracer) : 0;
+
+	return sample_ns && sample_ns + a->first_ns < end_ns ? sample_ns + a->first_ns : end_ns;
+}
+
+/* Nor need those who want it until then only; one that ended since is on its way to them. */
+static u64 wanted_end(const struct agent *a, u64 end_ns)
+{
+	u64 wanted = a->wanted_ns ? a->wanted_ns(a->wanted_arg) : UINT64_MAX;
+
+	return wanted < end_ns && wanted > a->taken_ns ? wanted : end_ns;
+}
+
+/* Not past the end of the window. */
+static int wait_ms(u64 until_ns)
+{
+	u64 now = monotonic_ns();
+
+	if (now >= until_ns)
+		return 0;
+	return until_ns - now > POLL_MS * 1000000ull ? POLL_MS : (int)((until_ns - now) / 1000000ull + 1);
+}
+
+/* Decides about the interval that begins now; when it ends. */
+static u64 draw_interval(struct agent *a, u64 now)
+{
+	if (!a->draw_percent || a->draw_percent >= 100)
+		return UINT64_MAX;
+	tracer_pause(a->tracer, draw() * 100 >= a->draw_percent);
+	return now + a->draw_interval_ns;
+}
+
+static void *agent_run(void *arg)
+{
+	struct agent *a = arg;
+	u64 status_ns = 0, window_ns = window_end(a, monotonic_ns()), draw_ns = draw_interval(a, monotonic_ns());
+	bool is_first = true, late;
+	int r = 0;
+
+	(void)prctl(PR_SET_NAME, "wick: tracer");
+	/* On a busy machine the buffers would fill while it waits for its turn. Without the privilege it waits. */
+	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), TRACER_NICE);
+	while (r == 0 && !atomic_load(&a->stop)) {
+		bool has_room = agent_has_room(a);
+		u64 now;
+
+		r = tracer_poll(a->tracer, has_room ? wait_ms(wanted_end(a, window_ns)) : POLL_MS);
+		now = monotonic_ns();
+		if (now - status_ns > STATUS_NS) {
+			status_ns = now;
+			agent_publish(a);
+		}
+		if (now >= draw_ns)
+			draw_ns = draw_interval(a, now);
+		if (is_first)
+			window_ns = first_window_end(a, window_ns);
+		if (has_room && now >= wanted_end(a, window_ns)) {
+			/* From when it should have ended, unless that is long ago, or it ends before its time. */
+			late = now >= window_ns && now - window_ns < a->interval_ns;
+			window_ns = window_end(a, late ? window_ns : now);
+			a->taken_ns = now;
+			agent_push(a, tracer_take_window(a->tracer));
+			is_first = false;
+		}
+	}
+	tracer_stop(a->tracer);
+	/* Whatever is in the buffers was taken before the stop; the second time settles what waited. */
+	for (int i = 0; r == 0 && i < 2; i++)
+		r = tracer_poll(a->tracer, 0);
+	agent_push(a, tracer_take_window(a->tracer));
+	agent_publish(a);
+	pthread_mutex_lock(&a->lock);
+	a->ended = true;
+	a->error = r;
+	pthread_cond_signal(&a->changed);
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+/* Signals are for the thread that owns us. */
+static int agent_start_thread(struct agent *a)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&a->thread, NULL, agent_run, a);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	a->has_thread = r == 0;
+	return -r;
+}
+
+/* Each executable and library stays open as long as its names are needed: more than the usual 1024 on a large host. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);	/* files past the limit are counted as unreadable */
+}
+
+static int agent_init(struct agent *a, const struct agent_options *options, struct buf *why)
+{
+	int r;
+
+	raise_file_limit();
+	r = reader_start(&a->reader);
+	if (r == 0)
+		r = symbolizer_new(&options->symbolizer, a->reader, &a->symbolizer);
+	if (r == 0)
+		r = tracer_open(&options->tracer, a->reader, &a->tracer, why);
+	if (r == 0)
+		r = tracer_start(a->tracer, why);
+	if (r < 0)
+		return r;
+	a->interval_ns = (options->interval_ms ? options->interval_ms : AGENT_INTERVAL_MS) * 1000000ull;
+	a->jitter = options->jitter;
+	a->first_ns = options->first_ms * 1000000ull;
+	a->draw_interval_ns = options->draw_interval_ms * 1000000ull;
+	a->draw_percent = options->draw_percent;
+	a->wanted_ns = options->wanted_ns;
+	a->wanted_arg = options->wanted_arg;
+	a->build.frequency_hz = options->tracer.frequency_hz;
+	a->build.without_marks = options->without_marks;
+	a->build.self_pids[0] = getpid();
+	a->build.self_pids[1] = reader_pid(a->reader);
+	a->status.event = tracer_event_name(a->tracer);
+	return agent_start_thread(a);
+}
+
+int agent_start(const struct agent_options *options, struct agent **ret_agent, struct buf *why)
+{
+	_cleanup_(agent_freep) struct agent *a = calloc(1, sizeof(*a));
+	pthread_condattr_t attributes;
+	int r;
+
+	if (!a)
+		return -ENOMEM;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&a->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	r = agent_init(a, options, why);
+	if (r < 0) {
+		if (!why->len)
+			buf_addf(why, "cannot start: %s", strerror(-r));
+		return r;
+	}
+	*ret_agent = TAKE(a);
+	return 0;
+}
+
+void agent_stop(struct agent *a)
+{
+	atomic_store(&a->stop, true);
+	tracer_wake(a->tracer);
+}
+
+void agent_free(struct agent *a)
+{
+	if (!a)
+		return;
+	if (a->has_thread) {
+		agent_stop(a);
+		pthread_join(a->thread, NULL);
+	}
+	for (u32 i = 0; i < a->queue_count; i++)
+		window_free(a->queue[i]);
+	tracer_free(a->tracer);
+	symbolizer_free(a->symbolizer);
+	reader_free(a->reader);
+	pthread_cond_destroy(&a->changed);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+/* The next window, NULL after the timeout; -ENODATA, or what ended the tracer. */
+static int agent_pop(struct agent *a, int timeout_ms, struct window **ret_window)
+{
+	u64 until = monotonic_ns() + (u64)timeout_ms * 1000000ull;
+	struct timespec deadline = { (time_t)(until / 1000000000ull), (long)(until % 1000000000ull) };
+	int r = 0;
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->queue_count && !a->ended && r == 0)
+		r = pthread_cond_timedwait(&a->changed, &a->lock, &deadline);
+	r = 0;
+	if (a->queue_count) {
+		*ret_window = a->queue[0];
+		memmove(a->queue, a->queue + 1, --a->queue_count * sizeof(*a->queue));
+		r = 1;
+	} else if (a->ended) {
+		r = a->error ? a->error : -ENODATA;
+	}
+	pthread_mutex_unlock(&a->lock);
+	return r;
+}
+
+int agent_next(struct agent *a, int timeout_ms, struct profile **ret_profile)
+{
+	_cleanup_(window_freep) struct window *window = NULL;
+	int r = agent_pop(a, timeout_ms, &window);
+
+	if (r != 1)
+		return r;
+	a->end_ns = window->end_ns;
+	r = build_profile(window, a->symbolizer, &a->build, ret_profile);
+	return r < 0 ? r : 1;
+}
+
+u64 agent_end_ns(const struct agent *a)
+{
+	return a->end_ns;
+}
+
+size_t agent_counters(struct agent *a, struct counter_value *ret_values, size_t count_max)
+{
+	size_t count;
+
+	pthread_mutex_lock(&a->lock);
+	count = a->status.counter_count < count_max ? a->status.counter_count : count_max;
+	memcpy(ret_values, a->status.counters, count * sizeof(*ret_values));
+	pthread_mutex_unlock(&a->lock);
+	return count;
+}
+
+void agent_status(struct agent *a, struct agent_status *ret_status)
+{
+	pthread_mutex_lock(&a->lock);
+	*ret_status = a->status;
+	pthread_mutex_unlock(&a->lock);
+	ret_status->symbols = symbolizer_stats(a->symbolizer);
+	ret_status->kernel_problem = symbolizer_kernel_problem(a->symbolizer);
+}
