@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/interner.h"
-#include "wire/jsontext.h"
+#include "profile/any.h"
 
 #define COLUMNS_MAX 32
 #define KEYS_MAX (1u << 24)
@@ -191,7 +191,7 @@ static struct str text_of(struct columns *columns, const struct any *value)
 	if (value->kind == ANY_STRING)
 		return value->string;
 	empty(out);
-	jsontext_put_any(out, value);
+	any_put_json(out, value);
 	if (buf_err(out) < 0) {
 		columns->err = buf_err(out);
 		return (struct str){ "", 0 };

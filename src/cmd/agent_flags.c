@@ -8,8 +8,8 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/json_write.h"
 #include "config/scalar.h"
-#include "wire/jsontext.h"
 
 #define PREFIX "OTEL_PROFILING_AGENT_"
 
@@ -104,7 +104,7 @@ static void put_value(struct buf *yaml, const char *text)
 	if (node.kind == NODE_INT || node.kind == NODE_DOUBLE)
 		buf_addf(yaml, "%s\n", text);
 	else {
-		jsontext_put_string(yaml, text, strlen(text));
+		json_put_string(yaml, text, strlen(text));
 		buf_addf(yaml, "\n");
 	}
 }

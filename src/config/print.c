@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json_write.h"
 #include "config/scalar.h"
-#include "wire/jsontext.h"
 
 #define INDENT 2
 
@@ -106,7 +106,7 @@ static void print_text(struct printer *p, const char *text)
 	if (p->options->format == PRINT_YAML && is_plain(text))
 		buf_add(p->out, text, strlen(text));
 	else
-		jsontext_put_string(p->out, text, strlen(text));
+		json_put_string(p->out, text, strlen(text));
 }
 
 static void print_string(struct printer *p, const char *text)
@@ -135,7 +135,7 @@ static void print_scalar(struct printer *p, const struct config_node *node)
 		break;
 	case NODE_DOUBLE:
 		if (isfinite(node->real))
-			jsontext_put_double(p->out, node->real);
+			json_put_double(p->out, node->real);
 		else	/* JSON has no such numbers */
 			buf_addf(p->out, p->options->format == PRINT_JSON ? "\"%s\"" : "%s",
 				 isnan(node->real) ? ".nan" : node->real > 0 ? ".inf" : "-.inf");

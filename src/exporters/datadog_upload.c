@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "profile/profile.h"
-#include "wire/jsontext.h"
 #include "wire/pprof/pprof.h"
 
 #define ATTACHMENT "profile.pprof"
@@ -87,7 +87,7 @@ static struct span span_of(const struct profile *p, u64 now_unix_ns)
 	return span.start_ns ? span : (struct span){ now_unix_ns, now_unix_ns };
 }
 
-static void put_time(struct jsontext *j, const char *key, u64 unix_ns)
+static void put_time(struct json_write *j, const char *key, u64 unix_ns)
 {
 	time_t seconds = (time_t)(unix_ns / SECOND_NS);
 	char text[64];
@@ -97,39 +97,39 @@ static void put_time(struct jsontext *j, const char *key, u64 unix_ns)
 	(void)gmtime_r(&seconds, &tm);
 	len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
 	(void)snprintf(text + len, sizeof(text) - len, ".%09lluZ", (unsigned long long)(unix_ns % SECOND_NS));
-	jsontext_key(j, key);
-	jsontext_text(j, text);
+	json_write_key(j, key);
+	json_write_text(j, text);
 }
 
 static void put_event(struct buf *out, const struct profile *profile, const struct datadog_upload *upload)
 {
 	struct span span = span_of(profile, upload->now_unix_ns);
-	struct jsontext j = { .b = out };
+	struct json_write j = { .b = out };
 
-	jsontext_open(&j, '{');
-	jsontext_key(&j, "attachments");
-	jsontext_open(&j, '[');
-	jsontext_text(&j, ATTACHMENT);
-	jsontext_close(&j, ']');
-	jsontext_key(&j, "tags_profiler");
-	jsontext_text(&j, upload->tags);
+	json_write_open(&j, '{');
+	json_write_key(&j, "attachments");
+	json_write_open(&j, '[');
+	json_write_text(&j, ATTACHMENT);
+	json_write_close(&j, ']');
+	json_write_key(&j, "tags_profiler");
+	json_write_text(&j, upload->tags);
 	put_time(&j, "start", span.start_ns);
 	put_time(&j, "end", span.end_ns);
-	jsontext_key(&j, "family");
-	jsontext_text(&j, "ebpf");
-	jsontext_key(&j, "version");
-	jsontext_text(&j, "4");
-	jsontext_key(&j, "info");
-	jsontext_open(&j, '{');
-	jsontext_key(&j, "profiler");
-	jsontext_open(&j, '{');
-	jsontext_key(&j, "name");
-	jsontext_text(&j, "wick");
-	jsontext_key(&j, "version");
-	jsontext_text(&j, WICK_VERSION);
-	jsontext_close(&j, '}');
-	jsontext_close(&j, '}');
-	jsontext_close(&j, '}');
+	json_write_key(&j, "family");
+	json_write_text(&j, "ebpf");
+	json_write_key(&j, "version");
+	json_write_text(&j, "4");
+	json_write_key(&j, "info");
+	json_write_open(&j, '{');
+	json_write_key(&j, "profiler");
+	json_write_open(&j, '{');
+	json_write_key(&j, "name");
+	json_write_text(&j, "wick");
+	json_write_key(&j, "version");
+	json_write_text(&j, WICK_VERSION);
+	json_write_close(&j, '}');
+	json_write_close(&j, '}');
+	json_write_close(&j, '}');
 }
 
 /* ---- The parts ----------------------------------------------------------------------------- */

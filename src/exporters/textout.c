@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "wire/jsontext.h"
+#include "profile/any.h"
 
 /* Of one list, map or string of bytes. */
 #define VALUE_MAX (64u << 20)
@@ -119,7 +119,7 @@ static void add_json(struct textout *out, const struct any *value)
 	size_t quotes;
 
 	buf_init(&text, VALUE_MAX);
-	jsontext_put_any(&text, value);
+	any_put_json(&text, value);
 	quotes = !buf_err(&text) && text.data[0] == '"';
 	if (buf_err(&text))
 		textout_addf(out, "(a value of more than %u bytes)", VALUE_MAX);

@@ -8,11 +8,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/log.h"
 #include "extensions/htpasswd.h"
 #include "extensions/secret.h"
 #include "pipeline/component.h"
-#include "wire/jsontext.h"
 
 #define HEADER_MAX 4096
 #define KNOWN_MAX 64
@@ -234,7 +234,7 @@ static int basic_header(void *self, struct buf *out)
 	pthread_mutex_unlock(&b->lock);
 	if (why.len)
 		log_warn(b->setup->id, "%s", why.data);
-	jsontext_put_base64(&quoted, plain.data, plain.len);
+	json_put_base64(&quoted, plain.data, plain.len);
 	r = buf_err(&plain) ? buf_err(&plain) : buf_err(&quoted);
 	if (r == 0) {
 		buf_addf(out, "Basic %.*s", (int)quoted.len - 2, quoted.data + 1);

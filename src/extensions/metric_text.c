@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "wire/jsontext.h"
+#include "base/json_write.h"
 
 /* A line's labels end at the brace before its value; values in quotes may hold braces. */
 static const char *value_of(const char *line, size_t len)
@@ -68,9 +68,9 @@ void metric_text_json(const char *text, struct buf *out)
 			double value = strtod(number, NULL);
 
 			buf_addf(out, "%s", comma ? ",\n" : "\n");
-			jsontext_put_string(out, line, (size_t)(number - line) - 1);
+			json_put_string(out, line, (size_t)(number - line) - 1);
 			buf_addf(out, ": ");
-			jsontext_put_double(out, value);
+			json_put_double(out, value);
 			comma = true;
 		}
 		line += len + (line[len] == '\n');

@@ -4,9 +4,9 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "profile/any.h"
 #include "profile/attrs.h"
 #include "test.h"
-#include "wire/jsontext.h"
 
 static struct any text_of(const char *s)
 {
@@ -52,7 +52,7 @@ static void shown(struct attrs attrs, struct buf *out)
 		struct keyvalue kv = attrs_get(&attrs, i);
 
 		buf_addf(out, "%s%.*s:", i ? " " : "", (int)kv.key.len, kv.key.at);
-		jsontext_put_any(out, &kv.value);
+		any_put_json(out, &kv.value);
 	}
 	buf_addf(out, "}");
 }

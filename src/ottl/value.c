@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/hex.h"
+#include "base/json_write.h"
 #include "profile/any.h"
-#include "wire/jsontext.h"
 
 /* ---- Types --------------------------------------------------------------------- */
 
@@ -216,7 +216,7 @@ static void add_double(struct buf *out, double value)
 	size_t quoted;
 
 	buf_init(&text, 64);
-	jsontext_put_double(&text, value);
+	json_put_double(&text, value);
 	quoted = text.len > 1 && text.data[0] == '"';	/* "NaN", "Infinity" */
 	if (text.len)
 		buf_add(out, text.data + quoted, text.len - 2 * quoted);
@@ -248,7 +248,7 @@ void value_text(const struct value *value, struct buf *out)
 		break;
 	case TYPE_LIST:
 	case TYPE_MAP:
-		jsontext_put_any(out, any);
+		any_put_json(out, any);
 		break;
 	default:
 		break;

@@ -9,9 +9,9 @@
 #include "config/config.h"
 #include "pipeline/batch.h"
 #include "pipeline/service.h"
+#include "profile/any.h"
 #include "profile/attrs.h"
 #include "test.h"
-#include "wire/jsontext.h"
 
 static struct batch *last;
 static unsigned int count;
@@ -130,7 +130,7 @@ static void show_attrs(struct attrs attrs, struct buf *out)
 		if (kv.value.kind == ANY_STRING)
 			buf_add(out, kv.value.string.at, kv.value.string.len);
 		else
-			jsontext_put_any(out, &kv.value);
+			any_put_json(out, &kv.value);
 	}
 }
 

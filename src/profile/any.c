@@ -3,20 +3,9 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/json_write.h"
 #include "profile/table.h"
-
-bool str_equal(struct str a, struct str b)
-{
-	return a.len == b.len && (!a.len || !memcmp(a.at, b.at, a.len));
-}
-
-struct str str_base_name(struct str path)
-{
-	const char *slash = path.len ? memrchr(path.at, '/', path.len) : NULL;
-	u32 skip = slash ? (u32)(slash + 1 - path.at) : 0;
-
-	return skip < path.len ? (struct str){ path.at + skip, path.len - skip } : path;
-}
 
 bool keyvalues_equal(const struct keyvalue *a, u32 a_count, const struct keyvalue *b, u32 b_count)
 {
@@ -102,4 +91,49 @@ u64 any_hash(const struct any *value, u64 seed)
 		return keyvalues_hash(value->map, value->count, hash);
 	}
 	return hash;
+}
+
+static void put_list(struct buf *b, const struct any *value)
+{
+	bool map = value->kind == ANY_MAP;
+
+	buf_add(b, map ? "{" : "[", 1);
+	for (u32 i = 0; i < value->count; i++) {
+		if (i)
+			buf_add(b, ",", 1);
+		if (map) {
+			json_put_string(b, value->map[i].key.at, value->map[i].key.len);
+			buf_add(b, ":", 1);
+		}
+		any_put_json(b, map ? &value->map[i].value : &value->array[i]);
+	}
+	buf_add(b, map ? "}" : "]", 1);
+}
+
+void any_put_json(struct buf *b, const struct any *value)
+{
+	switch (value->kind) {
+	case ANY_NONE:
+		buf_add(b, "null", 4);
+		break;
+	case ANY_STRING:
+		json_put_string(b, value->string.at, value->string.len);
+		break;
+	case ANY_BOOL:
+		buf_addf(b, "%s", value->boolean ? "true" : "false");
+		break;
+	case ANY_INT:
+		buf_addf(b, "%lld", value->integer);
+		break;
+	case ANY_DOUBLE:
+		json_put_double(b, value->real);
+		break;
+	case ANY_BYTES:
+		json_put_base64(b, value->string.at, value->string.len);
+		break;
+	case ANY_ARRAY:
+	case ANY_MAP:
+		put_list(b, value);
+		break;
+	}
 }

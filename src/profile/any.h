@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strings, values and attribute lists, compared by content. Reals are equal if their
+ * Values and attribute lists, compared by content. Reals are equal if their
  * bits are. Values are at most ANY_DEPTH_MAX deep: readers see to that.
  */
 #ifndef PROFILE_ANY_H
@@ -8,12 +8,9 @@
 
 #include "profile/profile.h"
 
+struct buf;
+
 #define ANY_DEPTH_MAX 32
-
-bool str_equal(struct str a, struct str b);
-
-/* What follows the last slash; all of it if there is none, or nothing follows. */
-struct str str_base_name(struct str path);
 
 /* Of a string; empty if there is no value, or one of another kind. */
 struct str any_text(const struct any *value);
@@ -23,5 +20,8 @@ bool keyvalues_equal(const struct keyvalue *a, u32 a_count, const struct keyvalu
 
 u64 any_hash(const struct any *value, u64 seed);
 u64 keyvalues_hash(const struct keyvalue *at, u32 count, u64 seed);
+
+/* As plain JSON: bytes as base64. */
+void any_put_json(struct buf *b, const struct any *value);
 
 #endif

@@ -26,15 +26,10 @@
 #include <stddef.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "base/types.h"
 
 #define PROFILE_TABLE_MAX (64u << 20)
-
-struct str {
-	const char *at;		/* not ended by NUL; may be NULL if len is 0 */
-	u32 len;
-};
-#define STR(literal) ((struct str){ literal, sizeof(literal) - 1 })
 
 struct indices {
 	const u32 *at;

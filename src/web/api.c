@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "pipeline/arrivals.h"
 #include "store/flame.h"
 #include "web/executables.h"
@@ -23,7 +24,6 @@
 #include "web/top.h"
 #include "wire/compression.h"
 #include "wire/format.h"
-#include "wire/jsontext.h"
 
 #define NODES_DEFAULT 16384
 #define NODES_MAX 1000000
@@ -40,10 +40,10 @@ struct call {
 	struct buf *why;
 };
 
-static void put_number(struct jsontext *j, const char *key, double value)
+static void put_number(struct json_write *j, const char *key, double value)
 {
-	jsontext_key(j, key);
-	jsontext_double(j, value);
+	json_write_key(j, key);
+	json_write_double(j, value);
 }
 
 /* ---- Flames ---------------------------------------------------------------------------- */
@@ -189,7 +189,7 @@ static int answer_top(struct call *c)
 static int answer_search(struct call *c)
 {
 	_cleanup_(flame_freep) struct flame *flame = NULL;
-	struct jsontext j = { .b = c->answer->body };
+	struct json_write j = { .b = c->answer->body };
 	const char *text = question_text(c->question, "text", "");
 	struct narrow_found found;
 	int r;
@@ -203,11 +203,11 @@ static int answer_search(struct call *c)
 		r = narrow_find(flame, text, &found, c->why);
 	if (r < 0)
 		return r;
-	jsontext_open(&j, '{');
+	json_write_open(&j, '{');
 	put_number(&j, "total", (double)flame_nodes(flame)[0].total);
 	put_number(&j, "matched", (double)found.total);
 	put_number(&j, "nodes", found.nodes);
-	jsontext_close(&j, '}');
+	json_write_close(&j, '}');
 	return 0;
 }
 
@@ -229,7 +229,7 @@ static int answer_executables(struct call *c)
 
 static int answer_values(struct call *c)
 {
-	struct jsontext j = { .b = c->answer->body };
+	struct json_write j = { .b = c->answer->body };
 	struct store_values values;
 	enum store_label label;
 	u32 max = 1000;
@@ -245,14 +245,14 @@ static int answer_values(struct call *c)
 		r = store_values(c->store, &c->question->selection, label, max, &values);
 	if (r < 0)
 		return r;
-	jsontext_open(&j, '[');
+	json_write_open(&j, '[');
 	for (u32 i = 0; i < values.count; i++) {
-		jsontext_open(&j, '[');
-		jsontext_string(&j, values.at[i].text, strlen(values.at[i].text));
-		jsontext_double(&j, (double)values.at[i].total);
-		jsontext_close(&j, ']');
+		json_write_open(&j, '[');
+		json_write_string(&j, values.at[i].text, strlen(values.at[i].text));
+		json_write_double(&j, (double)values.at[i].total);
+		json_write_close(&j, ']');
 	}
-	jsontext_close(&j, ']');
+	json_write_close(&j, ']');
 	store_values_done(&values);
 	return 0;
 }
@@ -260,7 +260,7 @@ static int answer_values(struct call *c)
 static int answer_chart(struct call *c)
 {
 	const struct store_selection *selection = &c->question->selection;
-	struct jsontext j = { .b = c->answer->body };
+	struct json_write j = { .b = c->answer->body };
 	struct store_chart chart;
 	enum store_label by;
 	u32 buckets = 300, lines = 12;
@@ -274,31 +274,31 @@ static int answer_chart(struct call *c)
 		r = store_chart(c->store, selection, by, buckets, lines, &chart);
 	if (r < 0)
 		return r;
-	jsontext_open(&j, '{');
+	json_write_open(&j, '{');
 	put_number(&j, "from", (double)selection->from_ns / 1e9);
 	put_number(&j, "to", (double)selection->to_ns / 1e9);
-	jsontext_key(&j, "lines");
-	jsontext_open(&j, '[');
+	json_write_key(&j, "lines");
+	json_write_open(&j, '[');
 	for (u32 i = 0; i < chart.line_count; i++) {
-		jsontext_open(&j, '{');
-		jsontext_key(&j, "name");
-		jsontext_string(&j, chart.lines[i].name, strlen(chart.lines[i].name));
-		jsontext_key(&j, "values");
-		jsontext_open(&j, '[');
+		json_write_open(&j, '{');
+		json_write_key(&j, "name");
+		json_write_string(&j, chart.lines[i].name, strlen(chart.lines[i].name));
+		json_write_key(&j, "values");
+		json_write_open(&j, '[');
 		for (u32 b = 0; b < buckets; b++)
-			jsontext_double(&j, chart.lines[i].buckets[b]);
-		jsontext_close(&j, ']');
-		jsontext_close(&j, '}');
+			json_write_double(&j, chart.lines[i].buckets[b]);
+		json_write_close(&j, ']');
+		json_write_close(&j, '}');
 	}
-	jsontext_close(&j, ']');
-	jsontext_close(&j, '}');
+	json_write_close(&j, ']');
+	json_write_close(&j, '}');
 	store_chart_done(&chart);
 	return 0;
 }
 
 static int answer_heat(struct call *c)
 {
-	struct jsontext j = { .b = c->answer->body };
+	struct json_write j = { .b = c->answer->body };
 	struct store_heat heat;
 	u32 rows = 50;
 	int r = question_number(c->question, "rows", 1, 1000, &rows, c->why);
@@ -309,17 +309,17 @@ static int answer_heat(struct call *c)
 		buf_addf(c->why, "a heat map covers at most a day");
 	if (r < 0)
 		return r;
-	jsontext_open(&j, '{');
+	json_write_open(&j, '{');
 	put_number(&j, "from", (double)heat.from_ns / 1e9);
 	put_number(&j, "seconds", heat.seconds);
 	put_number(&j, "rows", heat.rows);
 	put_number(&j, "max", heat.max);
-	jsontext_key(&j, "cells");
-	jsontext_open(&j, '[');
+	json_write_key(&j, "cells");
+	json_write_open(&j, '[');
 	for (size_t i = 0; i < (size_t)heat.seconds * heat.rows; i++)
-		jsontext_u32(&j, heat.cells[i]);
-	jsontext_close(&j, ']');
-	jsontext_close(&j, '}');
+		json_write_u32(&j, heat.cells[i]);
+	json_write_close(&j, ']');
+	json_write_close(&j, '}');
 	store_heat_done(&heat);
 	return 0;
 }
@@ -327,28 +327,28 @@ static int answer_heat(struct call *c)
 /* Asked once a second by every page that is open: it must not look at blocks. */
 static int answer_generation(struct call *c)
 {
-	struct jsontext j = { .b = c->answer->body };
+	struct json_write j = { .b = c->answer->body };
 
-	jsontext_open(&j, '{');
+	json_write_open(&j, '{');
 	put_number(&j, "generation", (double)store_generation(c->store));
-	jsontext_close(&j, '}');
+	json_write_close(&j, '}');
 	return 0;
 }
 
 static int answer_status(struct call *c)
 {
 	static const char *const levels[DB_LEVELS] = { "windows", "1 m", "10 m", "1 h" };
-	struct jsontext j = { .b = c->answer->body };
+	struct json_write j = { .b = c->answer->body };
 	struct store_stats stats;
 	int r = store_stats(c->store, &stats);
 
 	if (r < 0)
 		return r;
-	jsontext_open(&j, '{');
-	jsontext_key(&j, "backend");
-	jsontext_string(&j, store_backend(c->store), strlen(store_backend(c->store)));
-	jsontext_key(&j, "version");
-	jsontext_string(&j, WICK_VERSION, strlen(WICK_VERSION));
+	json_write_open(&j, '{');
+	json_write_key(&j, "backend");
+	json_write_string(&j, store_backend(c->store), strlen(store_backend(c->store)));
+	json_write_key(&j, "version");
+	json_write_string(&j, WICK_VERSION, strlen(WICK_VERSION));
 	put_number(&j, "now", (double)c->now_ns / 1e9);
 	put_number(&j, "generation", (double)stats.generation);
 	put_number(&j, "bytes", (double)stats.bytes);
@@ -362,21 +362,21 @@ static int answer_status(struct call *c)
 	put_number(&j, "late_addresses", (double)stats.names.addresses);
 	put_number(&j, "late_addresses_left_out", (double)stats.names.left_out);
 	put_number(&j, "times_wrong", (double)stats.times_wrong);
-	jsontext_key(&j, "levels");
-	jsontext_open(&j, '[');
+	json_write_key(&j, "levels");
+	json_write_open(&j, '[');
 	for (u32 i = 0; i < DB_LEVELS; i++) {
-		jsontext_open(&j, '{');
-		jsontext_key(&j, "name");
-		jsontext_string(&j, levels[i], strlen(levels[i]));
+		json_write_open(&j, '{');
+		json_write_key(&j, "name");
+		json_write_string(&j, levels[i], strlen(levels[i]));
 		put_number(&j, "blocks", (double)stats.levels[i].blocks);
 		put_number(&j, "bytes", (double)stats.levels[i].bytes);
 		put_number(&j, "rows", (double)stats.levels[i].rows);
 		put_number(&j, "first", (double)stats.levels[i].first_ns / 1e9);
 		put_number(&j, "last", (double)stats.levels[i].last_ns / 1e9);
-		jsontext_close(&j, '}');
+		json_write_close(&j, '}');
 	}
-	jsontext_close(&j, ']');
-	jsontext_close(&j, '}');
+	json_write_close(&j, ']');
+	json_write_close(&j, '}');
 	return 0;
 }
 
@@ -534,16 +534,16 @@ static const struct question_kind *find_kind(const char *name)
 
 void api_error(struct api_answer *answer, int status, const char *sentence)
 {
-	struct jsontext j = { .b = answer->body };
+	struct json_write j = { .b = answer->body };
 
 	answer->body->len = 0;
 	answer->status = status;
 	answer->content_type = "application/json";
 	answer->file_name[0] = '\0';
-	jsontext_open(&j, '{');
-	jsontext_key(&j, "error");
-	jsontext_string(&j, sentence, strlen(sentence));
-	jsontext_close(&j, '}');
+	json_write_open(&j, '{');
+	json_write_key(&j, "error");
+	json_write_string(&j, sentence, strlen(sentence));
+	json_write_close(&j, '}');
 }
 
 /* What keeps the profiles may be away, and come back: the page asks again. */

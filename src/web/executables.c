@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/json_write.h"
 #include "profile/any.h"
 #include "store/flame.h"
 #include "web/sums.h"
-#include "wire/jsontext.h"
 
 /* How many functions of a file have a name, by where it came from. */
 struct naming {
@@ -28,26 +28,27 @@ static const char *state_of(const struct naming *n, u32 functions)
 	return n->by_source[NAME_NONE] ? "partly" : "named";
 }
 
-static void put_sources(struct jsontext *j, const struct naming *n)
+static void put_sources(struct json_write *j, const struct naming *n)
 {
-	jsontext_key(j, "sources");
-	jsontext_open(j, '{');
+	json_write_key(j, "sources");
+	json_write_open(j, '{');
 	for (u32 i = NAME_NONE + 1; i < NAME_SOURCE_COUNT; i++) {
 		if (!n->by_source[i])
 			continue;
-		jsontext_key(j, name_source_text(i));
-		jsontext_u32(j, n->by_source[i]);
+		json_write_key(j, name_source_text(i));
+		json_write_u32(j, n->by_source[i]);
 	}
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 }
 
-static void put_text(struct jsontext *j, const char *key, struct str text)
+static void put_text(struct json_write *j, const char *key, struct str text)
 {
-	jsontext_key(j, key);
-	jsontext_string(j, text.at, text.len);
+	json_write_key(j, key);
+	json_write_string(j, text.at, text.len);
 }
 
-static void put_row(struct jsontext *j, const struct flame_frame *frame, const struct sum *sum, const struct naming *n)
+static void put_row(struct json_write *j, const struct flame_frame *frame, const struct sum *sum,
+		    const struct naming *n)
 {
 	const char *state;
 	u32 functions = 0;
@@ -55,21 +56,21 @@ static void put_row(struct jsontext *j, const struct flame_frame *frame, const s
 	for (u32 i = 0; i < NAME_SOURCE_COUNT; i++)
 		functions += n->by_source[i];
 	state = state_of(n, functions);
-	jsontext_open(j, '{');
+	json_write_open(j, '{');
 	put_text(j, "path", frame->exe);
 	put_text(j, "build_id", frame->build_id);
 	put_text(j, "kind", frame->type);
-	jsontext_key(j, "self");
-	jsontext_double(j, (double)sum->self);
-	jsontext_key(j, "total");
-	jsontext_double(j, (double)sum->total);
-	jsontext_key(j, "functions");
-	jsontext_u32(j, functions);
-	jsontext_key(j, "named");
-	jsontext_u32(j, functions - n->by_source[NAME_NONE]);
+	json_write_key(j, "self");
+	json_write_double(j, (double)sum->self);
+	json_write_key(j, "total");
+	json_write_double(j, (double)sum->total);
+	json_write_key(j, "functions");
+	json_write_u32(j, functions);
+	json_write_key(j, "named");
+	json_write_u32(j, functions - n->by_source[NAME_NONE]);
 	put_text(j, "state", (struct str){ state, (u32)strlen(state) });
 	put_sources(j, n);
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 }
 
 /* By group; a root's frame is of no file, nor are labels. */
@@ -86,7 +87,7 @@ int executables_json(const struct flame *flame, const struct links *links, u32 r
 {
 	_cleanup_(sums_done) struct sums sums;
 	_cleanup_(freep) struct naming *names = NULL;
-	struct jsontext j = { .b = out };
+	struct json_write j = { .b = out };
 	int r = sums_init(&sums, flame, links, file_key);
 	u32 rows = 0;
 
@@ -95,11 +96,11 @@ int executables_json(const struct flame *flame, const struct links *links, u32 r
 	if (r < 0 || !names)
 		return r < 0 ? r : -ENOMEM;
 	qsort(sums.at, sums.count, sizeof(*sums.at), sum_compare);
-	jsontext_open(&j, '{');
-	jsontext_key(&j, "total");
-	jsontext_double(&j, (double)flame_nodes(flame)[0].total);
-	jsontext_key(&j, "rows");
-	jsontext_open(&j, '[');
+	json_write_open(&j, '{');
+	json_write_key(&j, "total");
+	json_write_double(&j, (double)flame_nodes(flame)[0].total);
+	json_write_key(&j, "rows");
+	json_write_open(&j, '[');
 	for (u32 i = 0; i < sums.count && rows < rows_max; i++) {
 		const struct flame_frame *frame = &flame_frames(flame)[sums.at[i].frame];
 
@@ -108,7 +109,7 @@ int executables_json(const struct flame *flame, const struct links *links, u32 r
 		put_row(&j, frame, &sums.at[i], &names[sums.of_frame[sums.at[i].frame]]);
 		rows++;
 	}
-	jsontext_close(&j, ']');
-	jsontext_close(&j, '}');
+	json_write_close(&j, ']');
+	json_write_close(&j, '}');
 	return buf_err(out);
 }

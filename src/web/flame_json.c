@@ -10,9 +10,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/interner.h"
+#include "base/json_write.h"
 #include "base/largest.h"
 #include "web/links.h"
-#include "wire/jsontext.h"
 
 #define NAME_BYTES_MAX 512	/* of a name in the tree; the whole is in the list of functions */
 #define TEXTS_MAX (1u << 20)
@@ -30,7 +30,7 @@ struct texts {
 
 struct column {
 	struct buf text;
-	struct jsontext j;
+	struct json_write j;
 };
 
 struct writer {
@@ -154,12 +154,12 @@ static void put_kept(struct writer *w, u32 node)
 		rest -= (u64)flame_nodes(w->flame)[child].total;
 		kept++;
 	}
-	jsontext_u32(&w->frame.j, frame_distance(w, n->frame));
-	jsontext_integer(&w->self.j, n->self);
-	jsontext_integer(&w->rest.j, (s64)rest);
-	jsontext_u32(&w->children.j, kept);
+	json_write_u32(&w->frame.j, frame_distance(w, n->frame));
+	json_write_integer(&w->self.j, n->self);
+	json_write_integer(&w->rest.j, (s64)rest);
+	json_write_u32(&w->children.j, kept);
 	if (w->compared)
-		jsontext_integer(&w->base.j, w->compared[node]);
+		json_write_integer(&w->base.j, w->compared[node]);
 }
 
 /* As links_visit(), but not below what is left out. */
@@ -199,25 +199,25 @@ static struct str cut(struct str s)
 	return (struct str){ s.at, len };
 }
 
-static void put_text(struct jsontext *j, struct str s)
+static void put_text(struct json_write *j, struct str s)
 {
 	struct str shown = cut(s);
 
-	jsontext_string(j, shown.at, shown.len);
+	json_write_string(j, shown.at, shown.len);
 }
 
-static void put_shared(struct jsontext *j, struct texts *texts, struct str s)
+static void put_shared(struct json_write *j, struct texts *texts, struct str s)
 {
 	struct str shown = cut(s);
 	u32 number = interner_add(&texts->interner, shown.at, shown.len, NULL);
 
 	if (number == INTERNER_NONE)
 		texts->err = -E2BIG;
-	jsontext_u32(j, number);
+	json_write_u32(j, number);
 }
 
 /* A file is its path and its build id: two of one name may differ. */
-static void put_executable(struct writer *w, struct jsontext *j, const struct flame_frame *f)
+static void put_executable(struct writer *w, struct json_write *j, const struct flame_frame *f)
 {
 	char both[2 * NAME_BYTES_MAX + 1];
 	struct str exe = cut(f->exe), id = cut(f->build_id);
@@ -228,66 +228,66 @@ static void put_executable(struct writer *w, struct jsontext *j, const struct fl
 	put_shared(j, &w->executables, (struct str){ both, exe.len + 1 + id.len });
 }
 
-static void put_address(struct jsontext *j, u64 address)
+static void put_address(struct json_write *j, u64 address)
 {
 	char text[24];
 
-	jsontext_string(j, text, (size_t)snprintf(text, sizeof(text), address ? "%llx" : "", address));
+	json_write_string(j, text, (size_t)snprintf(text, sizeof(text), address ? "%llx" : "", address));
 }
 
-static void put_texts(struct jsontext *j, const char *key, const struct texts *texts)
+static void put_texts(struct json_write *j, const char *key, const struct texts *texts)
 {
-	jsontext_key(j, key);
-	jsontext_open(j, '[');
+	json_write_key(j, key);
+	json_write_open(j, '[');
 	for (u32 i = 0; i < texts->interner.count; i++) {
 		const struct interner_entry *e = interner_get(&texts->interner, i);
 
-		jsontext_string(j, e->at, e->len);
+		json_write_string(j, e->at, e->len);
 	}
-	jsontext_close(j, ']');
+	json_write_close(j, ']');
 }
 
-static void put_frames(struct writer *w, struct jsontext *j)
+static void put_frames(struct writer *w, struct json_write *j)
 {
-	jsontext_key(j, "frames");
-	jsontext_open(j, '{');
+	json_write_key(j, "frames");
+	json_write_open(j, '{');
 #define COLUMN(key, put)									\
-	jsontext_key(j, key);									\
-	jsontext_open(j, '[');									\
+	json_write_key(j, key);									\
+	json_write_open(j, '[');									\
 	for (u32 i = 0; i < w->frame_count; i++) {						\
 		const struct flame_frame *f = &flame_frames(w->flame)[w->order[i]];		\
 												\
 		put;										\
 	}											\
-	jsontext_close(j, ']')
+	json_write_close(j, ']')
 	COLUMN("name", put_text(j, f->name));
 	COLUMN("file", put_shared(j, &w->files, f->file));
 	COLUMN("executable", put_executable(w, j, f));
 	COLUMN("kind", put_shared(j, &w->kinds, f->type));
-	COLUMN("line", jsontext_u32(j, f->line));
-	COLUMN("inlined", jsontext_u32(j, f->is_inline));
+	COLUMN("line", json_write_u32(j, f->line));
+	COLUMN("inlined", json_write_u32(j, f->is_inline));
 	COLUMN("address", put_address(j, f->address));
 #undef COLUMN
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 	put_texts(j, "files", &w->files);
 	put_texts(j, "executables", &w->executables);
 	put_texts(j, "kinds", &w->kinds);
 }
 
-static void put_columns(struct writer *w, struct jsontext *j)
+static void put_columns(struct writer *w, struct json_write *j)
 {
-	jsontext_key(j, "nodes");
-	jsontext_open(j, '{');
+	json_write_key(j, "nodes");
+	json_write_open(j, '{');
 #define X(name)							\
 	if (w->name.text.len) {					\
-		jsontext_key(j, #name);				\
-		jsontext_open(j, '[');				\
+		json_write_key(j, #name);				\
+		json_write_open(j, '[');				\
 		buf_add(j->b, w->name.text.data, w->name.text.len);	\
-		jsontext_close(j, ']');				\
+		json_write_close(j, ']');				\
 	}
 	NODE_COLUMNS(X)
 #undef X
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 }
 
 static int writer_err(const struct writer *w)
@@ -300,24 +300,24 @@ static int writer_err(const struct writer *w)
 	return r;
 }
 
-static void put_number(struct jsontext *j, const char *key, double value)
+static void put_number(struct json_write *j, const char *key, double value)
 {
-	jsontext_key(j, key);
-	jsontext_double(j, value);
+	json_write_key(j, key);
+	json_write_double(j, value);
 }
 
-static void put_heading(const struct writer *w, struct jsontext *j, u32 root)
+static void put_heading(const struct writer *w, struct json_write *j, u32 root)
 {
 	const struct flame *f = w->flame;
 
-	jsontext_key(j, "unit");
+	json_write_key(j, "unit");
 	put_text(j, f->unit);
-	jsontext_key(j, "period");
+	json_write_key(j, "period");
 	put_text(j, f->period);
 	put_number(j, "total", (double)flame_nodes(f)[root].total);
 	put_number(j, "root", (double)flame_nodes(f)[0].total);
-	jsontext_key(j, "coarse");
-	jsontext_bool(j, f->is_coarse);
+	json_write_key(j, "coarse");
+	json_write_bool(j, f->is_coarse);
 	put_number(j, "from", (double)f->from_ns / 1e9);
 	put_number(j, "to", (double)f->to_ns / 1e9);
 }
@@ -326,7 +326,7 @@ int flame_json(const struct flame *flame, const struct links *links, u32 root, u
 	       struct buf *out)
 {
 	_cleanup_(writer_done) struct writer w = { .flame = flame, .links = links, .compared = compared };
-	struct jsontext j = { .b = out };
+	struct json_write j = { .b = out };
 	int r = writer_init(&w, out->max);
 
 	if (r == 0)
@@ -334,11 +334,11 @@ int flame_json(const struct flame *flame, const struct links *links, u32 root, u
 	if (r < 0)
 		return r;
 	put_nodes(&w, root);
-	jsontext_open(&j, '{');
+	json_write_open(&j, '{');
 	put_heading(&w, &j, root);
 	put_frames(&w, &j);
 	put_columns(&w, &j);
-	jsontext_close(&j, '}');
+	json_write_close(&j, '}');
 	r = writer_err(&w);
 	return r < 0 ? r : buf_err(out);
 }

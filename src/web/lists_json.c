@@ -4,31 +4,31 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/json_write.h"
 #include "pipeline/arrivals.h"
-#include "wire/jsontext.h"
 
-static void put_text(struct jsontext *j, const char *key, const char *text)
+static void put_text(struct json_write *j, const char *key, const char *text)
 {
-	jsontext_key(j, key);
-	jsontext_string(j, text, strlen(text));
+	json_write_key(j, key);
+	json_write_string(j, text, strlen(text));
 }
 
-static void put_number(struct jsontext *j, const char *key, double value)
+static void put_number(struct json_write *j, const char *key, double value)
 {
-	jsontext_key(j, key);
-	jsontext_double(j, value);
+	json_write_key(j, key);
+	json_write_double(j, value);
 }
 
-static void open_rows(struct jsontext *j)
+static void open_rows(struct json_write *j)
 {
-	jsontext_key(j, "rows");
-	jsontext_open(j, '[');
+	json_write_key(j, "rows");
+	json_write_open(j, '[');
 }
 
-static int close_rows(struct jsontext *j)
+static int close_rows(struct json_write *j)
 {
-	jsontext_close(j, ']');
-	jsontext_close(j, '}');
+	json_write_close(j, ']');
+	json_write_close(j, '}');
 	return buf_err(j->b);
 }
 
@@ -36,15 +36,15 @@ static int close_rows(struct jsontext *j)
 
 int traces_json(const struct store_traces *traces, struct buf *out)
 {
-	struct jsontext j = { .b = out };
+	struct json_write j = { .b = out };
 
-	jsontext_open(&j, '{');
+	json_write_open(&j, '{');
 	put_number(&j, "left_out", (double)traces->left_out);
 	open_rows(&j);
 	for (u32 i = 0; i < traces->count; i++) {
 		const struct store_trace *t = &traces->at[i];
 
-		jsontext_open(&j, '{');
+		json_write_open(&j, '{');
 		put_text(&j, "trace", t->trace);
 		put_text(&j, "span", t->span);
 		put_number(&j, "spans", t->spans);
@@ -55,21 +55,21 @@ int traces_json(const struct store_traces *traces, struct buf *out)
 		put_text(&j, "service", t->service);
 		put_text(&j, "process", t->process);
 		put_text(&j, "host", t->host);
-		jsontext_close(&j, '}');
+		json_write_close(&j, '}');
 	}
 	return close_rows(&j);
 }
 
 /* ---- Arrivals ----------------------------------------------------------------------------- */
 
-static void put_arrival(struct jsontext *j, const struct arrival *a)
+static void put_arrival(struct json_write *j, const struct arrival *a)
 {
 	static const char *const kinds[] = {
 		[ARRIVAL_REQUEST] = "request", [ARRIVAL_WINDOW] = "window", [ARRIVAL_LOG] = "log"
 	};
 	static const char *const levels[LOG_LEVELS] = { "debug", "info", "warn", "error" };
 
-	jsontext_open(j, '{');
+	json_write_open(j, '{');
 	put_number(j, "number", (double)a->number);
 	put_number(j, "time", (double)a->time_ns / 1e9);
 	put_text(j, "kind", kinds[a->kind]);
@@ -82,14 +82,14 @@ static void put_arrival(struct jsontext *j, const struct arrival *a)
 	put_number(j, "samples", (double)a->samples);
 	put_number(j, "resources", a->resources);
 	put_text(j, "text", a->text);
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 }
 
 int arrivals_json(const struct arrival *arrivals, u32 count, u64 last, struct buf *out)
 {
-	struct jsontext j = { .b = out };
+	struct json_write j = { .b = out };
 
-	jsontext_open(&j, '{');
+	json_write_open(&j, '{');
 	put_number(&j, "last", (double)(count ? arrivals[count - 1].number : last));
 	open_rows(&j);
 	for (u32 i = 0; i < count; i++)

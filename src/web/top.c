@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/json_write.h"
 #include "profile/any.h"
 #include "store/flame.h"
 #include "web/matcher.h"
 #include "web/sums.h"
-#include "wire/jsontext.h"
 
 /* Frames of one name in one file are one function, whatever line they were at. */
 static struct flame_frame function_key(const struct flame_frame *frame)
@@ -89,16 +89,16 @@ static int keep_wanted(struct sums *f, const char *part, struct buf *why)
 
 /* ---- Rows --------------------------------------------------------------------------------- */
 
-static void put_row(struct jsontext *j, const struct flame_frame *frame, const struct sum *sum)
+static void put_row(struct json_write *j, const struct flame_frame *frame, const struct sum *sum)
 {
 	const struct str texts[] = { frame->name, frame->exe, frame->file, frame->type };
 
-	jsontext_open(j, '[');
+	json_write_open(j, '[');
 	for (u32 i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		jsontext_string(j, texts[i].at, texts[i].len);
-	jsontext_double(j, (double)sum->self);
-	jsontext_double(j, (double)sum->total);
-	jsontext_close(j, ']');
+		json_write_string(j, texts[i].at, texts[i].len);
+	json_write_double(j, (double)sum->self);
+	json_write_double(j, (double)sum->total);
+	json_write_close(j, ']');
 }
 
 int top_json(const struct flame *flame, const struct links *links, const struct top_options *options, struct buf *out,
@@ -106,7 +106,7 @@ int top_json(const struct flame *flame, const struct links *links, const struct 
 {
 	_cleanup_(sums_done) struct sums f;
 	struct ordering ordering = { flame, options->order };
-	struct jsontext j = { .b = out };
+	struct json_write j = { .b = out };
 	int r = sums_init(&f, flame, links, function_key);
 
 	if (r < 0)
@@ -115,16 +115,16 @@ int top_json(const struct flame *flame, const struct links *links, const struct 
 	if (r < 0)
 		return r;
 	qsort_r(f.at, f.count, sizeof(*f.at), compare, &ordering);
-	jsontext_open(&j, '{');
-	jsontext_key(&j, "total");
-	jsontext_double(&j, (double)flame_nodes(flame)[0].total);
-	jsontext_key(&j, "count");
-	jsontext_u32(&j, f.count);
-	jsontext_key(&j, "rows");
-	jsontext_open(&j, '[');
+	json_write_open(&j, '{');
+	json_write_key(&j, "total");
+	json_write_double(&j, (double)flame_nodes(flame)[0].total);
+	json_write_key(&j, "count");
+	json_write_u32(&j, f.count);
+	json_write_key(&j, "rows");
+	json_write_open(&j, '[');
 	for (u32 i = options->first; i < f.count && i - options->first < options->rows_max; i++)
 		put_row(&j, &flame_frames(flame)[f.at[i].frame], &f.at[i]);
-	jsontext_close(&j, ']');
-	jsontext_close(&j, '}');
+	json_write_close(&j, ']');
+	json_write_close(&j, '}');
 	return buf_err(out);
 }

@@ -9,11 +9,11 @@
 
 #include "base/buf.h"
 #include "base/hex.h"
+#include "base/json_write.h"
 #include "proc/binary.h"
 #include "store/late.h"
 #include "store/uploads.h"
 #include "symbol/symbolizer.h"
-#include "wire/jsontext.h"
 
 #define LINES_US 20000000	/* for the names of source files; functions get theirs in any case */
 #define IDS_MAX 3		/* by which profiles may call a file */
@@ -35,7 +35,7 @@ static void naming_done(struct naming *n)
 	reader_free(n->reader);
 }
 
-static int name_all(struct naming *n, const char *id, struct jsontext *j)
+static int name_all(struct naming *n, const char *id, struct json_write *j)
 {
 	struct store_unnamed unnamed;
 	int r = store_unnamed_of(n->store, id, &unnamed);
@@ -44,16 +44,16 @@ static int name_all(struct naming *n, const char *id, struct jsontext *j)
 		return r == -ENOENT ? 0 : r;
 	r = late_name(n->store, n->symbolizer, n->binary, &unnamed, NAME_UPLOADED);
 	if (r >= 0) {
-		jsontext_open(j, '{');
-		jsontext_key(j, "path");
-		jsontext_string(j, unnamed.path, strlen(unnamed.path));
-		jsontext_key(j, "build_id");
-		jsontext_string(j, id, strlen(id));
-		jsontext_key(j, "addresses");
-		jsontext_u32(j, unnamed.count);
-		jsontext_key(j, "named");
-		jsontext_u32(j, (u32)r);
-		jsontext_close(j, '}');
+		json_write_open(j, '{');
+		json_write_key(j, "path");
+		json_write_string(j, unnamed.path, strlen(unnamed.path));
+		json_write_key(j, "build_id");
+		json_write_string(j, id, strlen(id));
+		json_write_key(j, "addresses");
+		json_write_u32(j, unnamed.count);
+		json_write_key(j, "named");
+		json_write_u32(j, (u32)r);
+		json_write_close(j, '}');
 	}
 	store_unnamed_done(&unnamed);
 	return r < 0 ? r : 0;
@@ -78,22 +78,22 @@ static int put_names(struct naming *n, const struct upload *upload, struct buf *
 	const struct exe_info *info = &upload->info;
 	char ids[IDS_MAX][sizeof(info->go_build_id)];
 	u32 count = list_ids(info, ids);
-	struct jsontext j = { .b = body };
+	struct json_write j = { .b = body };
 	int r = 0;
 
-	jsontext_open(&j, '{');
-	jsontext_key(&j, "build_id");
-	jsontext_string(&j, upload->id, strlen(upload->id));
-	jsontext_key(&j, "has_symbols");
-	jsontext_bool(&j, info->has_symtab || info->has_debug_info || info->has_gnu_debugdata);
-	jsontext_key(&j, "dropped_files");
-	jsontext_u32(&j, upload->dropped);
-	jsontext_key(&j, "executables");
-	jsontext_open(&j, '[');
+	json_write_open(&j, '{');
+	json_write_key(&j, "build_id");
+	json_write_string(&j, upload->id, strlen(upload->id));
+	json_write_key(&j, "has_symbols");
+	json_write_bool(&j, info->has_symtab || info->has_debug_info || info->has_gnu_debugdata);
+	json_write_key(&j, "dropped_files");
+	json_write_u32(&j, upload->dropped);
+	json_write_key(&j, "executables");
+	json_write_open(&j, '[');
 	for (u32 i = 0; i < count && r == 0; i++)
 		r = name_all(n, ids[i], &j);
-	jsontext_close(&j, ']');
-	jsontext_close(&j, '}');
+	json_write_close(&j, ']');
+	json_write_close(&j, '}');
 	return r;
 }
 

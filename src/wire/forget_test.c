@@ -7,7 +7,6 @@
 #include "profile/nameless.h"
 #include "profile/profile.h"
 #include "test.h"
-#include "wire/jsontext.h"
 #include "wire/pprof/pprof.h"
 
 #define TEXT_BYTES_MAX ((size_t)16 << 20)
@@ -356,7 +355,7 @@ static bool pprof_value(struct copier *c, const struct any *value, struct any *r
 		return true;
 	}
 	buf_init(&json, TEXT_BYTES_MAX);
-	jsontext_put_any(&json, value);
+	any_put_json(&json, value);
 	text.string = profile_copy_str(c->to, json.data, json.len);
 	buf_done(&json);
 	*ret_value = text;

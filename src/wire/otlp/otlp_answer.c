@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_read.h"
 #include "profile/any.h"
-#include "wire/json_pull.h"
-#include "wire/pb.h"
 #include "wire/otlp/rpc_failure.h"
+#include "wire/pb.h"
 
 static void set_rejected(struct otlp_answer *answer, s64 rejected)
 {
@@ -44,37 +44,37 @@ static int parse_protobuf(const void *at, size_t bytes, struct otlp_answer *answ
 	return r.err ? -EBADMSG : 0;
 }
 
-static void parse_json_partial(struct json_pull *j, struct otlp_answer *answer)
+static void parse_json_partial(struct json_read *j, struct otlp_answer *answer)
 {
 	struct str key, text;
 
-	json_pull_object(j);
-	while (json_pull_member(j, &key)) {
+	json_read_object(j);
+	while (json_read_member(j, &key)) {
 		if (str_equal(key, STR("rejectedProfiles"))) {
-			set_rejected(answer, json_pull_s64(j));
+			set_rejected(answer, json_read_s64(j));
 		} else if (str_equal(key, STR("errorMessage"))) {
-			text = json_pull_string(j);
+			text = json_read_string(j);
 			rpc_failure_text(text.at, text.len, answer->message, sizeof(answer->message));
 		} else {
-			json_pull_skip(j);
+			json_read_skip(j);
 		}
 	}
 }
 
 static int parse_json(const void *at, size_t bytes, struct otlp_answer *answer)
 {
-	_cleanup_(json_pull_done) struct json_pull j;
+	_cleanup_(json_read_done) struct json_read j;
 	struct str key;
 
-	json_pull_init(&j, at, bytes);
-	json_pull_object(&j);
-	while (json_pull_member(&j, &key)) {
+	json_read_init(&j, at, bytes);
+	json_read_object(&j);
+	while (json_read_member(&j, &key)) {
 		if (str_equal(key, STR("partialSuccess")))
 			parse_json_partial(&j, answer);
 		else
-			json_pull_skip(&j);
+			json_read_skip(&j);
 	}
-	return json_pull_end(&j);
+	return json_read_end(&j);
 }
 
 int otlp_answer_parse(const void *at, size_t bytes, bool is_json, struct otlp_answer *ret_answer)

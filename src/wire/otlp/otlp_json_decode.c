@@ -13,11 +13,11 @@
 #include "base/array.h"
 #include "base/base64.h"
 #include "base/hex.h"
+#include "base/json_read.h"
 #include "base/log.h"
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "wire/format.h"
-#include "wire/json_pull.h"
 #include "wire/otlp/otlp_json.h"
 
 /* A list that is being gathered; lists of values nest, so that each begins where the outer one has got to. */
@@ -27,7 +27,7 @@ struct gathered {
 };
 
 struct decoder {
-	struct json_pull j;
+	struct json_read j;
 	struct profile *p;
 	u32 *indices, index_cap;
 	struct gathered numbers, lines, values, keyvalues;
@@ -44,7 +44,7 @@ static void decoder_done(struct decoder *d)
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		free(lists[i]->at);
 	free(d->indices);
-	json_pull_done(&d->j);
+	json_read_done(&d->j);
 }
 
 /* Room for another entry, NULL once there is none. */
@@ -55,7 +55,7 @@ static inline void *gather(struct decoder *d, struct gathered *list, size_t entr
 			array_reserve(&list->at, &list->cap, list->count + 1, entry_bytes) : -E2BIG;
 
 		if (r < 0) {
-			json_pull_fail(&d->j, r);
+			json_read_fail(&d->j, r);
 			return NULL;
 		}
 	}
@@ -117,41 +117,41 @@ static void read_object(struct decoder *d, const struct member *members, u32 cou
 	struct str key;
 	u32 next = 0;
 
-	json_pull_object(&d->j);
-	while (json_pull_member(&d->j, &key)) {
+	json_read_object(&d->j);
+	while (json_read_member(&d->j, &key)) {
 		const struct member *member = find_member(members, count, key, &next);
 
 		if (member)
 			read_member(d, member, row);
 		else
-			json_pull_skip(&d->j);
+			json_read_skip(&d->j);
 	}
 }
 
 static struct str read_string(struct decoder *d)
 {
-	struct str s = json_pull_string(&d->j);
+	struct str s = json_read_string(&d->j);
 
 	return profile_copy_str(d->p, s.at, s.len);
 }
 
 static struct indices read_indices(struct decoder *d)
 {
-	u32 count = json_pull_u32_list(&d->j, &d->indices, &d->index_cap);
+	u32 count = json_read_u32_list(&d->j, &d->indices, &d->index_cap);
 
 	return profile_copy_indices(d->p, d->indices, count);
 }
 
 static struct str read_base64(struct decoder *d)
 {
-	struct str text = json_pull_string(&d->j);
+	struct str text = json_read_string(&d->j);
 	char *out = profile_alloc(d->p, BASE64_BYTES_MAX((size_t)text.len));
 	size_t bytes;
 
 	if (!out)
 		return (struct str){ 0 };
 	if (base64_decode(text.at, text.len, out, &bytes) < 0) {
-		json_pull_fail(&d->j, -EBADMSG);
+		json_read_fail(&d->j, -EBADMSG);
 		return (struct str){ 0 };
 	}
 	return (struct str){ out, (u32)bytes };
@@ -160,15 +160,15 @@ static struct str read_base64(struct decoder *d)
 /* An id of exactly len bytes in hexadecimal, or none at all. */
 static void read_hex(struct decoder *d, u8 *id, size_t len)
 {
-	struct str text = json_pull_string(&d->j);
+	struct str text = json_read_string(&d->j);
 
 	if (text.len && text.len != 2 * len)
-		json_pull_fail(&d->j, -EBADMSG);
+		json_read_fail(&d->j, -EBADMSG);
 	for (size_t i = 0; text.len == 2 * len && i < len; i++) {
 		int high = hex_digit(text.at[2 * i]), low = hex_digit(text.at[2 * i + 1]);
 
 		if (high < 0 || low < 0) {
-			json_pull_fail(&d->j, -EBADMSG);
+			json_read_fail(&d->j, -EBADMSG);
 			return;
 		}
 		id[i] = (u8)(high << 4 | low);
@@ -183,13 +183,13 @@ static void read_strings_ahead(struct decoder *d);
 
 static struct str read_reference(struct decoder *d)
 {
-	u32 number = json_pull_u32(&d->j);
+	u32 number = json_read_u32(&d->j);
 
 	if (!d->strings_read)
 		read_strings_ahead(d);
 	if (number < d->p->strings.count)
 		return d->p->strings.at[number];
-	json_pull_fail(&d->j, -EBADMSG);
+	json_read_fail(&d->j, -EBADMSG);
 	return (struct str){ 0 };
 }
 
@@ -219,7 +219,7 @@ static const struct keyvalue *read_keyvalues(struct decoder *d, u32 *ret_count)
 	};
 	u32 begin = d->keyvalues.count;
 
-	for (json_pull_list(&d->j); json_pull_item(&d->j);) {
+	for (json_read_list(&d->j); json_read_item(&d->j);) {
 		struct keyvalue kv = { 0 }, *at;
 
 		READ_OBJECT(d, members, &kv);
@@ -235,7 +235,7 @@ static void read_array_values(struct decoder *d, void *row)
 	struct any *array = row;
 	u32 begin = d->values.count;
 
-	for (json_pull_list(&d->j); json_pull_item(&d->j);) {
+	for (json_read_list(&d->j); json_read_item(&d->j);) {
 		struct any value = read_any(d), *at = gather(d, &d->values, sizeof(*at));
 
 		if (at)
@@ -279,17 +279,17 @@ static void read_string_reference(struct decoder *d, void *row)
 
 static void read_int_value(struct decoder *d, void *row)
 {
-	*(struct any *)row = (struct any){ .kind = ANY_INT, .integer = json_pull_s64(&d->j) };
+	*(struct any *)row = (struct any){ .kind = ANY_INT, .integer = json_read_s64(&d->j) };
 }
 
 static void read_bool_value(struct decoder *d, void *row)
 {
-	*(struct any *)row = (struct any){ .kind = ANY_BOOL, .boolean = json_pull_bool(&d->j) };
+	*(struct any *)row = (struct any){ .kind = ANY_BOOL, .boolean = json_read_bool(&d->j) };
 }
 
 static void read_double_value(struct decoder *d, void *row)
 {
-	*(struct any *)row = (struct any){ .kind = ANY_DOUBLE, .real = json_pull_double(&d->j) };
+	*(struct any *)row = (struct any){ .kind = ANY_DOUBLE, .real = json_read_double(&d->j) };
 }
 
 static void read_bytes_value(struct decoder *d, void *row)
@@ -312,7 +312,7 @@ static struct any read_any(struct decoder *d)
 	struct any value = { 0 };
 
 	if (d->depth >= ANY_DEPTH_MAX)
-		json_pull_fail(&d->j, -EBADMSG);
+		json_read_fail(&d->j, -EBADMSG);
 	d->depth++;
 	READ_OBJECT(d, members, &value);
 	d->depth--;
@@ -337,13 +337,13 @@ static void read_member(struct decoder *d, const struct member *member, void *ro
 
 	switch (member->kind) {
 	case MEMBER_U32:
-		*(u32 *)at = json_pull_u32(&d->j);
+		*(u32 *)at = json_read_u32(&d->j);
 		break;
 	case MEMBER_U64:
-		*(u64 *)at = json_pull_u64(&d->j);
+		*(u64 *)at = json_read_u64(&d->j);
 		break;
 	case MEMBER_S64:
-		*(s64 *)at = json_pull_s64(&d->j);
+		*(s64 *)at = json_read_s64(&d->j);
 		break;
 	case MEMBER_STRING:
 		*(struct str *)at = read_string(d);
@@ -383,7 +383,7 @@ static void read_lines(struct decoder *d, void *row)
 	struct profile_location *location = row;
 	struct profile_line *line;
 
-	for (json_pull_list(&d->j); json_pull_item(&d->j) && (line = gather(d, &d->lines, sizeof(*line)));) {
+	for (json_read_list(&d->j); json_read_item(&d->j) && (line = gather(d, &d->lines, sizeof(*line)));) {
 		*line = (struct profile_line){ 0 };
 		READ_OBJECT(d, members, line);
 	}
@@ -447,16 +447,16 @@ static bool all_zero(const void *row, size_t bytes)
 		row_type row;                                           \
 									\
 		if (d->p->name##s.count > 1) {                          \
-			json_pull_skip(&d->j);                          \
+			json_read_skip(&d->j);                          \
 			return;                                         \
 		}                                                       \
-		for (json_pull_list(&d->j); json_pull_item(&d->j);) {   \
+		for (json_read_list(&d->j); json_read_item(&d->j);) {   \
 			memset(&row, 0, sizeof(row));                   \
 			READ_OBJECT(d, name##_members, &row);           \
 			if (!first)                                     \
 				append(d->p, pass row);                 \
 			else if (!all_zero(&row, sizeof(row)))          \
-				json_pull_fail(&d->j, -EBADMSG);        \
+				json_read_fail(&d->j, -EBADMSG);        \
 			first = false;                                  \
 		}                                                       \
 	}
@@ -472,17 +472,17 @@ static void read_strings(struct decoder *d, void *unused)
 	bool first = true;
 
 	if (d->strings_read) {
-		json_pull_skip(&d->j);
+		json_read_skip(&d->j);
 		return;
 	}
 	d->strings_read = true;
-	for (json_pull_list(&d->j); json_pull_item(&d->j); first = false) {
+	for (json_read_list(&d->j); json_read_item(&d->j); first = false) {
 		struct str s = read_string(d);
 
 		if (!first)
 			profile_append_string(d->p, s);
 		else if (s.len)
-			json_pull_fail(&d->j, -EBADMSG);
+			json_read_fail(&d->j, -EBADMSG);
 	}
 }
 
@@ -512,13 +512,13 @@ static void read_dictionary_strings(struct decoder *d, void *unused)
 static void read_strings_ahead(struct decoder *d)
 {
 	static const struct member members[] = { MEMBER_READ("dictionary", read_dictionary_strings) };
-	struct json_pull here = d->j;
+	struct json_read here = d->j;
 
-	json_pull_init(&d->j, d->text, d->bytes);
+	json_read_init(&d->j, d->text, d->bytes);
 	READ_OBJECT(d, members, NULL);
 	if (d->j.err)
-		json_pull_fail(&here, d->j.err);
-	json_pull_done(&d->j);
+		json_read_fail(&here, d->j.err);
+	json_read_done(&d->j);
 	d->j = here;
 	d->strings_read = true;
 }
@@ -530,8 +530,8 @@ static void read_values(struct decoder *d, void *row)
 	struct profile_sample *sample = row;
 	s64 *at;
 
-	for (json_pull_list(&d->j); json_pull_item(&d->j) && (at = gather(d, &d->numbers, sizeof(*at)));)
-		*at = json_pull_s64(&d->j);
+	for (json_read_list(&d->j); json_read_item(&d->j) && (at = gather(d, &d->numbers, sizeof(*at)));)
+		*at = json_read_s64(&d->j);
 	sample->values = keep(d, &d->numbers, 0, sizeof(*at), &sample->value_count);
 }
 
@@ -540,8 +540,8 @@ static void read_times(struct decoder *d, void *row)
 	struct profile_sample *sample = row;
 	u64 *at;
 
-	for (json_pull_list(&d->j); json_pull_item(&d->j) && (at = gather(d, &d->numbers, sizeof(*at)));)
-		*at = json_pull_u64(&d->j);
+	for (json_read_list(&d->j); json_read_item(&d->j) && (at = gather(d, &d->numbers, sizeof(*at)));)
+		*at = json_read_u64(&d->j);
 	sample->times_unix_ns = keep(d, &d->numbers, 0, sizeof(*at), &sample->time_count);
 }
 
@@ -556,7 +556,7 @@ static void read_samples(struct decoder *d, void *row)
 	};
 	struct profile_sample *sample;
 
-	for (json_pull_list(&d->j); json_pull_item(&d->j) && (sample = profile_add_sample(d->p, row));)
+	for (json_read_list(&d->j); json_read_item(&d->j) && (sample = profile_add_sample(d->p, row));)
 		READ_OBJECT(d, members, sample);
 }
 
@@ -591,7 +591,7 @@ static void read_sets(struct decoder *d, void *row)
 	};
 	struct profile_set *set;
 
-	for (json_pull_list(&d->j); json_pull_item(&d->j) && (set = profile_add_set(d->p, row));)
+	for (json_read_list(&d->j); json_read_item(&d->j) && (set = profile_add_set(d->p, row));)
 		READ_OBJECT(d, members, set);
 }
 
@@ -623,7 +623,7 @@ static void read_scopes(struct decoder *d, void *row)
 	};
 	struct profile_scope *scope;
 
-	for (json_pull_list(&d->j); json_pull_item(&d->j) && (scope = profile_add_scope(d->p, row));)
+	for (json_read_list(&d->j); json_read_item(&d->j) && (scope = profile_add_scope(d->p, row));)
 		READ_OBJECT(d, members, scope);
 }
 
@@ -653,7 +653,7 @@ static void read_resources(struct decoder *d, void *unused)
 	};
 	struct profile_resource *resource;
 
-	for (json_pull_list(&d->j); json_pull_item(&d->j) && (resource = profile_add_resource(d->p, NULL, 0));)
+	for (json_read_list(&d->j); json_read_item(&d->j) && (resource = profile_add_resource(d->p, NULL, 0));)
 		READ_OBJECT(d, members, resource);
 }
 
@@ -667,9 +667,9 @@ static int read_request(struct decoder *d)
 
 	READ_OBJECT(d, members, NULL);
 	/* Out of memory, a list ends early and what follows does not fit: memory is why. */
-	r = profile_err(d->p) ? profile_err(d->p) : json_pull_end(&d->j);
+	r = profile_err(d->p) ? profile_err(d->p) : json_read_end(&d->j);
 	if (r == -EBADMSG)
-		log_debug("json", "not OTLP profiles from byte %zu on", json_pull_offset(&d->j));
+		log_debug("json", "not OTLP profiles from byte %zu on", json_read_offset(&d->j));
 	return r < 0 ? r : profile_check(d->p);
 }
 
@@ -679,7 +679,7 @@ int otlp_json_decode(const void *at, size_t bytes, struct profile **ret_profile)
 	_cleanup_(decoder_done) struct decoder d = { .p = profile, .text = at, .bytes = bytes };
 	int r;
 
-	json_pull_init(&d.j, at, bytes);
+	json_read_init(&d.j, at, bytes);
 	if (!profile)
 		return -ENOMEM;
 	r = read_request(&d);

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/json_write.h"
 #include "profile/dump_test.h"
 #include "profile/profile.h"
 #include "test.h"
-#include "wire/jsontext.h"
 
 #define BYTES_MAX ((size_t)64 << 20)
 
@@ -152,36 +152,36 @@ TEST(otlp_json_refuses_values_nested_too_deeply)
 	buf_done(&b);
 }
 
-TEST(jsontext_escapes_and_shortens)
+TEST(json_write_escapes_and_shortens)
 {
 	struct buf b;
 
 	buf_init(&b, 4096);
-	jsontext_put_string(&b, "a\"\\\n\t\x01\x7f\xc3\xa9\xff", 10);
-	jsontext_put_double(&b, 0.1);
+	json_put_string(&b, "a\"\\\n\t\x01\x7f\xc3\xa9\xff", 10);
+	json_put_double(&b, 0.1);
 	buf_addf(&b, " ");
-	jsontext_put_double(&b, 1e300 / 3);
-	jsontext_put_double(&b, NAN);
-	jsontext_put_double(&b, -INFINITY);
-	jsontext_put_base64(&b, "abcd", 4);
+	json_put_double(&b, 1e300 / 3);
+	json_put_double(&b, NAN);
+	json_put_double(&b, -INFINITY);
+	json_put_base64(&b, "abcd", 4);
 	buf_add(&b, "", 1);
 	STREQ(b.data, "\"a\\\"\\\\\\n\\t\\u0001\\u007f\xc3\xa9\xef\xbf\xbd\"0.1 3.3333333333333335e+299\"NaN\""
 		      "\"-Infinity\"\"YWJjZA==\"");
 	buf_done(&b);
 }
 
-TEST(jsontext_writes_lists_of_numbers_of_every_length)
+TEST(json_write_writes_lists_of_numbers_of_every_length)
 {
 	static const u32 list[] = { 0, 9, 10, 99, 100, 101, 999, 1000, 9999, 10000, 99999, 100000, 1234567, 9999999,
 				    10000000, 99999999, 100000000, 999999999, 4294967295 };
 	struct buf b, want;
-	struct jsontext j = { .b = &b, .comma = true };
+	struct json_write j = { .b = &b, .comma = true };
 
 	buf_init(&b, 4096);
 	buf_init(&want, 4096);
-	jsontext_u32_list(&j, list, 0);
+	json_write_u32_list(&j, list, 0);
 	for (u32 i = 0; i < sizeof(list) / sizeof(*list); i++)
-		jsontext_u32_list(&j, list, i);
+		json_write_u32_list(&j, list, i);
 	buf_add(&b, "", 1);
 	buf_addf(&want, ",[]");
 	for (u32 i = 0; i < sizeof(list) / sizeof(*list); i++) {

@@ -7,9 +7,9 @@
 
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/json_read.h"
 #include "base/saturate.h"
 #include "profile/any.h"
-#include "wire/json_pull.h"
 #include "wire/pb.h"
 
 #define TRAILER_BYTES_MAX (64u << 10)
@@ -100,25 +100,25 @@ int rpc_failure_parse(const void *at, size_t bytes, struct rpc_failure *ret_fail
 
 int rpc_failure_parse_json(const void *at, size_t bytes, struct rpc_failure *ret_failure)
 {
-	_cleanup_(json_pull_done) struct json_pull j;
+	_cleanup_(json_read_done) struct json_read j;
 	struct rpc_failure failure = { 0 };
 	struct str key, text;
 	int r;
 
-	json_pull_init(&j, at, bytes);
-	json_pull_object(&j);
-	while (json_pull_member(&j, &key)) {
+	json_read_init(&j, at, bytes);
+	json_read_object(&j);
+	while (json_read_member(&j, &key)) {
 		/* Connect has names for codes, such as "invalid_argument". */
 		if (str_equal(key, STR("code")) && j.at < j.end && *j.at != '"') {
-			failure.code = json_pull_s64(&j);
+			failure.code = json_read_s64(&j);
 		} else if (str_equal(key, STR("message"))) {
-			text = json_pull_string(&j);
+			text = json_read_string(&j);
 			rpc_failure_text(text.at, text.len, failure.message, sizeof(failure.message));
 		} else {
-			json_pull_skip(&j);
+			json_read_skip(&j);
 		}
 	}
-	r = json_pull_end(&j);
+	r = json_read_end(&j);
 	if (r == 0)
 		*ret_failure = failure;
 	return r;

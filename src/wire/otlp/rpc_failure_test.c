@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/json_write.h"
 #include "test.h"
-#include "wire/jsontext.h"
 #include "wire/pb.h"
 
 /* code 14, a message, a detail of another type, RetryInfo {seconds, nanos} */
@@ -73,7 +73,7 @@ TEST(rpc_failure_reads_the_trailer_with_and_without_padding)
 	buf_init(&b, 1024);
 	buf_init(&text, 1024);
 	put_status(&b, 1, 0);
-	jsontext_put_base64(&text, b.data, b.len);
+	json_put_base64(&text, b.data, b.len);
 	text.data[text.len - 1] = '\0';		/* the quote at its end */
 	EQ(rpc_failure_parse_trailer(text.data + 1, &failure), 0);
 	EQ(failure.retry_ns, 1000000000);

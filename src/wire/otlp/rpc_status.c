@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "wire/jsontext.h"
+#include "base/json_write.h"
 #include "wire/pb.h"
 
 int rpc_status_http(enum rpc_code code)
@@ -19,17 +19,17 @@ int rpc_status_http(enum rpc_code code)
 
 void rpc_status_encode(enum rpc_code code, const char *text, bool json, struct buf *out)
 {
-	struct jsontext j = { out, false };
+	struct json_write j = { out, false };
 
 	if (!json) {
 		pb_put_varint_nonzero(out, 1, code);
 		pb_put_string_nonempty(out, 2, text, strlen(text));
 		return;
 	}
-	jsontext_open(&j, '{');
-	jsontext_key(&j, "code");
-	jsontext_u32(&j, code);
-	jsontext_key(&j, "message");
-	jsontext_string(&j, text, strlen(text));
-	jsontext_close(&j, '}');
+	json_write_open(&j, '{');
+	json_write_key(&j, "code");
+	json_write_u32(&j, code);
+	json_write_key(&j, "message");
+	json_write_string(&j, text, strlen(text));
+	json_write_close(&j, '}');
 }

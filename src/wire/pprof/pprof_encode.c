@@ -14,7 +14,6 @@
 #include "base/interner.h"
 #include "profile/any.h"
 #include "profile/profile.h"
-#include "wire/jsontext.h"
 #include "wire/pb.h"
 #include "wire/pprof/pprof.h"
 
@@ -134,7 +133,7 @@ static u64 label_text(struct encoder *e, const struct any *value)
 	if (value->kind == ANY_INT)
 		buf_addf(&text, "%lld", (long long)value->integer);
 	else
-		jsontext_put_any(&text, value);
+		any_put_json(&text, value);
 	if (buf_err(&text))
 		fail(e, buf_err(&text));
 	return extra_string(e, text.data, text.len);

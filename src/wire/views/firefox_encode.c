@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_write.h"
 #include "profile/any.h"
 #include "wire/events.h"
-#include "wire/views/firefox.h"
 #include "wire/format.h"
-#include "wire/views/frames.h"
-#include "wire/jsontext.h"
 #include "wire/sample_types.h"
+#include "wire/views/firefox.h"
+#include "wire/views/frames.h"
 
 #define VERSION 60
 #define SCRATCH_BYTES_MAX ((size_t)4 << 30)
@@ -28,7 +28,7 @@ struct link {
 
 struct encoder {
 	const struct profile *p;
-	struct jsontext j;
+	struct json_write j;
 	struct frames frames;
 	struct events events;
 	struct arena arena;
@@ -82,99 +82,99 @@ static struct str text_of(const struct interner *interner, u32 number)
 
 /* ---- Pieces of JSON ------------------------------------------------------------------ */
 
-static void put_null(struct jsontext *j)
+static void put_null(struct json_write *j)
 {
-	jsontext_raw(j, "null", 4);
+	json_write_raw(j, "null", 4);
 }
 
-static void put_nulls(struct jsontext *j, const char *key, u32 count)
+static void put_nulls(struct json_write *j, const char *key, u32 count)
 {
-	jsontext_key(j, key);
-	jsontext_open(j, '[');
+	json_write_key(j, key);
+	json_write_open(j, '[');
 	for (u32 i = 0; i < count; i++)
 		put_null(j);
-	jsontext_close(j, ']');
+	json_write_close(j, ']');
 }
 
-static void put_numbers(struct jsontext *j, const char *key, s64 value, u32 count)
+static void put_numbers(struct json_write *j, const char *key, s64 value, u32 count)
 {
-	jsontext_key(j, key);
-	jsontext_open(j, '[');
+	json_write_key(j, key);
+	json_write_open(j, '[');
 	for (u32 i = 0; i < count; i++)
-		jsontext_integer(j, value);
-	jsontext_close(j, ']');
+		json_write_integer(j, value);
+	json_write_close(j, ']');
 }
 
-static void put_falses(struct jsontext *j, const char *key, u32 count)
+static void put_falses(struct json_write *j, const char *key, u32 count)
 {
-	jsontext_key(j, key);
-	jsontext_open(j, '[');
+	json_write_key(j, key);
+	json_write_open(j, '[');
 	for (u32 i = 0; i < count; i++)
-		jsontext_bool(j, false);
-	jsontext_close(j, ']');
+		json_write_bool(j, false);
+	json_write_close(j, ']');
 }
 
-static void put_number(struct jsontext *j, const char *key, s64 value)
+static void put_number(struct json_write *j, const char *key, s64 value)
 {
-	jsontext_key(j, key);
-	jsontext_integer(j, value);
+	json_write_key(j, key);
+	json_write_integer(j, value);
 }
 
-static void put_text(struct jsontext *j, const char *key, const char *text)
+static void put_text(struct json_write *j, const char *key, const char *text)
 {
-	jsontext_key(j, key);
-	jsontext_text(j, text);
+	json_write_key(j, key);
+	json_write_text(j, text);
 }
 
-static void put_str(struct jsontext *j, const char *key, struct str text)
+static void put_str(struct json_write *j, const char *key, struct str text)
 {
-	jsontext_key(j, key);
-	jsontext_string(j, text.at, text.len);
+	json_write_key(j, key);
+	json_write_string(j, text.at, text.len);
 }
 
 /* Nanoseconds as milliseconds, exactly. */
-static void put_milliseconds(struct jsontext *j, u64 ns)
+static void put_milliseconds(struct json_write *j, u64 ns)
 {
 	char text[32];
 
-	jsontext_raw(j, text, (size_t)snprintf(text, sizeof(text), "%llu.%06llu", ns / 1000000, ns % 1000000));
+	json_write_raw(j, text, (size_t)snprintf(text, sizeof(text), "%llu.%06llu", ns / 1000000, ns % 1000000));
 }
 
-static void open_table(struct jsontext *j, const char *key, u32 rows)
+static void open_table(struct json_write *j, const char *key, u32 rows)
 {
-	jsontext_key(j, key);
-	jsontext_open(j, '{');
+	json_write_key(j, key);
+	json_write_open(j, '{');
 	put_number(j, "length", rows);
 }
 
 /* A column of numbers, one for each row. */
 static void put_column(struct encoder *e, const char *key, u32 rows, void (*put)(struct encoder *e, u32 row))
 {
-	jsontext_key(&e->j, key);
-	jsontext_open(&e->j, '[');
+	json_write_key(&e->j, key);
+	json_write_open(&e->j, '[');
 	for (u32 i = 0; i < rows; i++)
 		put(e, i);
-	jsontext_close(&e->j, ']');
+	json_write_close(&e->j, ']');
 }
 
 /* ---- Functions ----------------------------------------------------------------------- */
 
 static void put_function_name(struct encoder *e, u32 i)
 {
-	jsontext_u32(&e->j, number_of(e, &e->strings, e->frames.at[i].name));
+	json_write_u32(&e->j, number_of(e, &e->strings, e->frames.at[i].name));
 }
 
 static void put_function_resource(struct encoder *e, u32 i)
 {
 	struct str module = e->frames.at[i].module;
 
-	jsontext_integer(&e->j, module.len ? (s64)number_of(e, &e->modules, module) : -1);
+	json_write_integer(&e->j, module.len ? (s64)number_of(e, &e->modules, module) : -1);
 }
 
 static void put_function_source(struct encoder *e, u32 i)
 {
 	if (e->frames.at[i].file.len)
-		jsontext_u32(&e->j, number_of(e, &e->sources, e->frames.at[i].file));
+		json_write_u32(&e->j, number_of(e, &e->sources, e->frames.at[i].file));
 	else
 		put_null(&e->j);
 }
@@ -182,7 +182,7 @@ static void put_function_source(struct encoder *e, u32 i)
 static void put_function_line(struct encoder *e, u32 i)
 {
 	if (e->frames.at[i].line > 0)
-		jsontext_integer(&e->j, e->frames.at[i].line);
+		json_write_integer(&e->j, e->frames.at[i].line);
 	else
 		put_null(&e->j);
 }
@@ -199,7 +199,7 @@ static void put_functions(struct encoder *e)
 	put_column(e, "source", count, put_function_source);
 	put_column(e, "lineNumber", count, put_function_line);
 	put_nulls(&e->j, "columnNumber", count);
-	jsontext_close(&e->j, '}');
+	json_write_close(&e->j, '}');
 }
 
 /* ---- Frames: the lines of locations, one after the other ------------------------------ */
@@ -217,7 +217,7 @@ static const struct {
 
 static void put_frame_function(struct encoder *e, u32 i)
 {
-	jsontext_u32(&e->j, e->frames.numbers[i]);
+	json_write_u32(&e->j, e->frames.numbers[i]);
 }
 
 static void put_frame_category(struct encoder *e, u32 i)
@@ -228,36 +228,36 @@ static void put_frame_category(struct encoder *e, u32 i)
 	for (u32 k = 1; k < CATEGORIES; k++)
 		if (str_equal(type, (struct str){ categories[k].type, (u32)strlen(categories[k].type) }))
 			category = k;
-	jsontext_u32(&e->j, category);
+	json_write_u32(&e->j, category);
 }
 
 /* Columns that need the location: written location by location. */
 static void put_frame_column(struct encoder *e, const char *key,
-			     void (*put)(struct jsontext *j, const struct profile_location *l, u32 line))
+			     void (*put)(struct json_write *j, const struct profile_location *l, u32 line))
 {
-	jsontext_key(&e->j, key);
-	jsontext_open(&e->j, '[');
+	json_write_key(&e->j, key);
+	json_write_open(&e->j, '[');
 	for (u32 i = 0; i < e->p->locations.count; i++)
 		for (u32 k = 0; k < frames_of(&e->frames, i).count; k++)
 			put(&e->j, &e->p->locations.at[i], k);
-	jsontext_close(&e->j, ']');
+	json_write_close(&e->j, ']');
 }
 
 /* Relative to the library. Those of the kernel are more than the viewer's 31 bits. */
-static void put_frame_address(struct jsontext *j, const struct profile_location *l, u32 line)
+static void put_frame_address(struct json_write *j, const struct profile_location *l, u32 line)
 {
-	jsontext_integer(j, l->address && l->address <= INT32_MAX ? (s64)l->address : -1);
+	json_write_integer(j, l->address && l->address <= INT32_MAX ? (s64)l->address : -1);
 }
 
-static void put_frame_depth(struct jsontext *j, const struct profile_location *l, u32 line)
+static void put_frame_depth(struct json_write *j, const struct profile_location *l, u32 line)
 {
-	jsontext_u32(j, l->line_count ? l->line_count - 1 - line : 0);
+	json_write_u32(j, l->line_count ? l->line_count - 1 - line : 0);
 }
 
-static void put_frame_line(struct jsontext *j, const struct profile_location *l, u32 line)
+static void put_frame_line(struct json_write *j, const struct profile_location *l, u32 line)
 {
 	if (line < l->line_count && l->lines[line].line > 0)
-		jsontext_integer(j, l->lines[line].line);
+		json_write_integer(j, l->lines[line].line);
 	else
 		put_null(j);
 }
@@ -276,7 +276,7 @@ static void put_frame_table(struct encoder *e)
 	put_nulls(&e->j, "innerWindowID", count);
 	put_frame_column(e, "line", put_frame_line);
 	put_nulls(&e->j, "column", count);
-	jsontext_close(&e->j, '}');
+	json_write_close(&e->j, '}');
 }
 
 /* ---- Stacks -------------------------------------------------------------------------- */
@@ -315,7 +315,7 @@ static int add_stacks(struct encoder *e)
 
 static void put_stack_frame(struct encoder *e, u32 i)
 {
-	jsontext_u32(&e->j, ((const struct link *)interner_get(&e->links, i)->at)->frame);
+	json_write_u32(&e->j, ((const struct link *)interner_get(&e->links, i)->at)->frame);
 }
 
 static void put_stack_prefix(struct encoder *e, u32 i)
@@ -323,7 +323,7 @@ static void put_stack_prefix(struct encoder *e, u32 i)
 	const struct link *link = interner_get(&e->links, i)->at;
 
 	if (link->above)
-		jsontext_u32(&e->j, link->above - 1);
+		json_write_u32(&e->j, link->above - 1);
 	else
 		put_null(&e->j);
 }
@@ -333,39 +333,39 @@ static void put_stack_table(struct encoder *e)
 	open_table(&e->j, "stackTable", e->links.count);
 	put_column(e, "frame", e->links.count, put_stack_frame);
 	put_column(e, "prefix", e->links.count, put_stack_prefix);
-	jsontext_close(&e->j, '}');
+	json_write_close(&e->j, '}');
 }
 
 /* ---- Other tables, filled on the way -------------------------------------------------- */
 
 static void put_source_name(struct encoder *e, u32 i)
 {
-	jsontext_u32(&e->j, number_of(e, &e->strings, text_of(&e->sources, i)));
+	json_write_u32(&e->j, number_of(e, &e->strings, text_of(&e->sources, i)));
 }
 
 static void put_row_number(struct encoder *e, u32 i)
 {
-	jsontext_u32(&e->j, i);
+	json_write_u32(&e->j, i);
 }
 
 static void put_module_name(struct encoder *e, u32 i)
 {
-	jsontext_u32(&e->j, number_of(e, &e->strings, str_base_name(text_of(&e->modules, i))));
+	json_write_u32(&e->j, number_of(e, &e->strings, str_base_name(text_of(&e->modules, i))));
 }
 
 static void put_string(struct encoder *e, u32 i)
 {
 	struct str text = text_of(&e->strings, i);
 
-	jsontext_string(&e->j, text.at, text.len);
+	json_write_string(&e->j, text.at, text.len);
 }
 
 static void put_shared(struct encoder *e)
 {
-	struct jsontext *j = &e->j;
+	struct json_write *j = &e->j;
 
-	jsontext_key(j, "shared");
-	jsontext_open(j, '{');
+	json_write_key(j, "shared");
+	json_write_open(j, '{');
 	put_stack_table(e);
 	put_frame_table(e);
 	put_functions(e);
@@ -374,17 +374,17 @@ static void put_shared(struct encoder *e)
 	put_column(e, "name", e->modules.count, put_module_name);
 	put_nulls(j, "host", e->modules.count);
 	put_numbers(j, "type", 1, e->modules.count);
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 	open_table(j, "nativeSymbols", 0);
 	for (int i = 0; i < 4; i++)
 		put_nulls(j, ((const char *[]){ "libIndex", "address", "name", "functionSize" })[i], 0);
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 	open_table(j, "sources", e->sources.count);
 	put_nulls(j, "uuid", e->sources.count);
 	put_column(e, "filename", e->sources.count, put_source_name);
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 	put_column(e, "stringArray", e->strings.count, put_string);
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 }
 
 static int find_build_ids(struct encoder *e)
@@ -408,9 +408,9 @@ static int find_build_ids(struct encoder *e)
 static void put_library(struct encoder *e, u32 i)
 {
 	struct str path = text_of(&e->modules, i), name = str_base_name(path);
-	struct jsontext *j = &e->j;
+	struct json_write *j = &e->j;
 
-	jsontext_open(j, '{');
+	json_write_open(j, '{');
 	put_text(j, "arch", "");
 	put_str(j, "name", name);
 	put_str(j, "path", path);
@@ -418,7 +418,7 @@ static void put_library(struct encoder *e, u32 i)
 	put_str(j, "debugPath", path);
 	put_text(j, "breakpadId", "");
 	put_str(j, "codeId", e->build_ids[i]);
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 }
 
 /* ---- Threads -------------------------------------------------------------------------- */
@@ -432,12 +432,12 @@ static enum weight weight_of(struct str unit)
 	return str_equal(unit, STR("bytes")) || str_equal(unit, STR("By")) ? WEIGHT_BYTES : WEIGHT_SAMPLES;
 }
 
-static void put_weight(struct jsontext *j, enum weight weight, s64 value)
+static void put_weight(struct json_write *j, enum weight weight, s64 value)
 {
 	if (weight == WEIGHT_TIME && value > 0)
 		put_milliseconds(j, (u64)value);
 	else
-		jsontext_integer(j, weight == WEIGHT_TIME ? value / 1000000 : value);
+		json_write_integer(j, weight == WEIGHT_TIME ? value / 1000000 : value);
 }
 
 static void put_samples(struct encoder *e, const struct events_thread *thread)
@@ -445,96 +445,96 @@ static void put_samples(struct encoder *e, const struct events_thread *thread)
 	static const char *const weights[] = { "samples", "tracing-ms", "bytes" };
 	enum weight weight = weight_of(e->events.unit);
 	const struct event *events = e->events.at + thread->first;
-	struct jsontext *j = &e->j;
+	struct json_write *j = &e->j;
 
 	open_table(j, "samples", thread->count);
 	put_text(j, "weightType", weights[weight]);
-	jsontext_key(j, "stack");
-	jsontext_open(j, '[');
+	json_write_key(j, "stack");
+	json_write_open(j, '[');
 	for (u32 i = 0; i < thread->count; i++) {
 		u32 stack = e->stacks[events[i].stack];
 
 		if (stack == NO_STACK)
 			put_null(j);
 		else
-			jsontext_u32(j, stack);
+			json_write_u32(j, stack);
 	}
-	jsontext_close(j, ']');
-	jsontext_key(j, "time");
-	jsontext_open(j, '[');
+	json_write_close(j, ']');
+	json_write_key(j, "time");
+	json_write_open(j, '[');
 	for (u32 i = 0; i < thread->count; i++)
 		put_milliseconds(j, events[i].time_ns);
-	jsontext_close(j, ']');
-	jsontext_key(j, "weight");
-	jsontext_open(j, '[');
+	json_write_close(j, ']');
+	json_write_key(j, "weight");
+	json_write_open(j, '[');
 	for (u32 i = 0; i < thread->count; i++)
 		put_weight(j, weight, events[i].value);
-	jsontext_close(j, ']');
-	jsontext_close(j, '}');
+	json_write_close(j, ']');
+	json_write_close(j, '}');
 }
 
-static void put_markers(struct jsontext *j)
+static void put_markers(struct json_write *j)
 {
 	static const char *const columns[] = { "data", "name", "startTime", "endTime", "phase", "category" };
 
 	open_table(j, "markers", 0);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		put_nulls(j, columns[i], 0);
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 }
 
 /* Ids must differ: threads that have none are told apart by their number. */
 static void put_thread(struct encoder *e, u32 i)
 {
 	const struct events_thread *thread = &e->events.threads[i];
-	struct jsontext *j = &e->j;
+	struct json_write *j = &e->j;
 	char id[32];
 
-	jsontext_open(j, '{');
+	json_write_open(j, '{');
 	put_text(j, "processType", "default");
 	put_str(j, "processName", thread->process);
 	put_number(j, "processStartupTime", 0);
-	jsontext_key(j, "processShutdownTime");
+	json_write_key(j, "processShutdownTime");
 	put_null(j);
 	put_number(j, "registerTime", 0);
-	jsontext_key(j, "unregisterTime");
+	json_write_key(j, "unregisterTime");
 	put_null(j);
 	put_nulls(j, "pausedRanges", 0);
 	put_str(j, "name", thread->name);
-	jsontext_key(j, "isMainThread");
-	jsontext_bool(j, thread->tid < 0 || thread->tid == thread->pid);
+	json_write_key(j, "isMainThread");
+	json_write_bool(j, thread->tid < 0 || thread->tid == thread->pid);
 	snprintf(id, sizeof(id), thread->pid < 0 ? "process %lld" : "%lld", thread->pid < 0 ? i : thread->pid);
 	put_text(j, "pid", id);
 	snprintf(id, sizeof(id), thread->tid < 0 ? "thread %lld" : "%lld", thread->tid < 0 ? i : thread->tid);
 	put_text(j, "tid", id);
 	put_samples(e, thread);
 	put_markers(j);
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 }
 
 /* ---- The file -------------------------------------------------------------------------- */
 
 static void put_category(struct encoder *e, u32 i)
 {
-	jsontext_open(&e->j, '{');
+	json_write_open(&e->j, '{');
 	put_text(&e->j, "name", categories[i].name);
 	put_text(&e->j, "color", categories[i].colour);
-	jsontext_key(&e->j, "subcategories");
-	jsontext_open(&e->j, '[');
-	jsontext_text(&e->j, "Other");
-	jsontext_close(&e->j, ']');
-	jsontext_close(&e->j, '}');
+	json_write_key(&e->j, "subcategories");
+	json_write_open(&e->j, '[');
+	json_write_text(&e->j, "Other");
+	json_write_close(&e->j, ']');
+	json_write_close(&e->j, '}');
 }
 
 static void put_meta(struct encoder *e)
 {
-	struct jsontext *j = &e->j;
+	struct json_write *j = &e->j;
 
-	jsontext_key(j, "meta");
-	jsontext_open(j, '{');
-	jsontext_key(j, "interval");
+	json_write_key(j, "meta");
+	json_write_open(j, '{');
+	json_write_key(j, "interval");
 	put_milliseconds(j, e->events.period_ns ? e->events.period_ns : 1000000);
-	jsontext_key(j, "startTime");
+	json_write_key(j, "startTime");
 	put_milliseconds(j, e->events.start_unix_ns);
 	put_number(j, "processType", 0);
 	put_text(j, "product", "wick");
@@ -542,15 +542,15 @@ static void put_meta(struct encoder *e)
 	put_number(j, "stackwalk", 1);
 	put_number(j, "version", 31);
 	put_number(j, "preprocessedProfileVersion", VERSION);
-	jsontext_key(j, "symbolicated");
-	jsontext_bool(j, true);
-	jsontext_key(j, "usesOnlyOneStackType");
-	jsontext_bool(j, true);
-	jsontext_key(j, "sourceCodeIsNotOnSearchfox");
-	jsontext_bool(j, true);
+	json_write_key(j, "symbolicated");
+	json_write_bool(j, true);
+	json_write_key(j, "usesOnlyOneStackType");
+	json_write_bool(j, true);
+	json_write_key(j, "sourceCodeIsNotOnSearchfox");
+	json_write_bool(j, true);
 	put_column(e, "categories", CATEGORIES, put_category);
 	put_nulls(j, "markerSchema", 0);
-	jsontext_close(j, '}');
+	json_write_close(j, '}');
 }
 
 static int encode(struct encoder *e)
@@ -559,7 +559,7 @@ static int encode(struct encoder *e)
 
 	if (r < 0)
 		return r;
-	jsontext_open(&e->j, '{');
+	json_write_open(&e->j, '{');
 	put_meta(e);
 	put_shared(e);
 	r = find_build_ids(e);
@@ -567,7 +567,7 @@ static int encode(struct encoder *e)
 		return r;
 	put_column(e, "libs", e->modules.count, put_library);
 	put_column(e, "threads", e->events.thread_count, put_thread);
-	jsontext_close(&e->j, '}');
+	json_write_close(&e->j, '}');
 	return e->err ? e->err : buf_err(e->j.b);
 }
 

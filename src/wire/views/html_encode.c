@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "wire/views/flametree.h"
+#include "base/json_write.h"
 #include "wire/format.h"
+#include "wire/views/flametree.h"
 #include "wire/views/html.h"
-#include "wire/jsontext.h"
 
 #define PLACE "@DATA@"		/* where the page has its data */
 
@@ -15,20 +15,20 @@ __asm__(".section .rodata\nhtml_page:\n.incbin \"src/wire/views/html.html\"\nhtm
 extern const char html_page[] __attribute__((visibility("hidden")));
 extern const char html_page_end[] __attribute__((visibility("hidden")));
 
-static void put_node(struct jsontext *j, const struct flametree_node *nodes, u32 number)
+static void put_node(struct json_write *j, const struct flametree_node *nodes, u32 number)
 {
 	u32 children = 0;
 
 	for (u32 child = nodes[number].child; child; child = nodes[child].next)
 		children++;
-	jsontext_u32(j, nodes[number].frame);
-	jsontext_integer(j, nodes[number].total);
-	jsontext_integer(j, nodes[number].self);
-	jsontext_u32(j, children);
+	json_write_u32(j, nodes[number].frame);
+	json_write_integer(j, nodes[number].total);
+	json_write_integer(j, nodes[number].self);
+	json_write_u32(j, children);
 }
 
 /* Each before its children. */
-static void put_nodes(struct jsontext *j, const struct flametree_node *nodes)
+static void put_nodes(struct json_write *j, const struct flametree_node *nodes)
 {
 	u32 node = 0;
 
@@ -46,38 +46,38 @@ static void put_nodes(struct jsontext *j, const struct flametree_node *nodes)
 	}
 }
 
-static void put_frame(struct jsontext *j, const struct frame *frame)
+static void put_frame(struct json_write *j, const struct frame *frame)
 {
-	jsontext_open(j, '[');
-	jsontext_string(j, frame->name.at, frame->name.len);
-	jsontext_string(j, frame->file.at, frame->file.len);
-	jsontext_string(j, frame->module.at, frame->module.len);
-	jsontext_string(j, frame->type.at, frame->type.len);
-	jsontext_integer(j, frame->line);
-	jsontext_close(j, ']');
+	json_write_open(j, '[');
+	json_write_string(j, frame->name.at, frame->name.len);
+	json_write_string(j, frame->file.at, frame->file.len);
+	json_write_string(j, frame->module.at, frame->module.len);
+	json_write_string(j, frame->type.at, frame->type.len);
+	json_write_integer(j, frame->line);
+	json_write_close(j, ']');
 }
 
 static void put_data(const struct flametree *tree, struct buf *out)
 {
 	static const char *const units[] = { [SUMMARY_COUNT] = "count", [SUMMARY_NANOSECONDS] = "nanoseconds",
 					     [SUMMARY_BYTES] = "bytes" };
-	struct jsontext j = { .b = out };
+	struct json_write j = { .b = out };
 
-	jsontext_open(&j, '{');
-	jsontext_key(&j, "type");
-	jsontext_string(&j, tree->summary->type.at, tree->summary->type.len);
-	jsontext_key(&j, "unit");
-	jsontext_text(&j, units[tree->summary->unit]);
-	jsontext_key(&j, "frames");
-	jsontext_open(&j, '[');
+	json_write_open(&j, '{');
+	json_write_key(&j, "type");
+	json_write_string(&j, tree->summary->type.at, tree->summary->type.len);
+	json_write_key(&j, "unit");
+	json_write_text(&j, units[tree->summary->unit]);
+	json_write_key(&j, "frames");
+	json_write_open(&j, '[');
 	for (u32 i = 0; i < tree->frames.count; i++)
 		put_frame(&j, &tree->frames.at[i]);
-	jsontext_close(&j, ']');
-	jsontext_key(&j, "nodes");
-	jsontext_open(&j, '[');
+	json_write_close(&j, ']');
+	json_write_key(&j, "nodes");
+	json_write_open(&j, '[');
 	put_nodes(&j, flametree_nodes(tree));
-	jsontext_close(&j, ']');
-	jsontext_close(&j, '}');
+	json_write_close(&j, ']');
+	json_write_close(&j, '}');
 }
 
 /* A name may hold "</script>". In JSON a < stands only inside of strings, which know another way to write it. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/json_pull.h"
+#include "base/json_read.h"
 
 /* What the two see differently: nesting beyond our limit, numbers beyond jansson's, NUL, which ends text for it. */
 static int is_special(const uint8_t *data, size_t size)
@@ -19,20 +19,20 @@ static int is_special(const uint8_t *data, size_t size)
 		    (data[i] == 'u' && i && data[i - 1] == '\\'))
 			return 1;
 	}
-	return open > JSON_PULL_DEPTH_MAX;
+	return open > JSON_READ_DEPTH_MAX;
 }
 
 /* What we skip as JSON is what jansson reads as JSON. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *root = json_loadb((const char *)data, size, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
-	struct json_pull j;
+	struct json_read j;
 
-	json_pull_init(&j, data, size);
-	json_pull_skip(&j);
-	if ((json_pull_end(&j) == 0) != (root != NULL) && !is_special(data, size))
+	json_read_init(&j, data, size);
+	json_read_skip(&j);
+	if ((json_read_end(&j) == 0) != (root != NULL) && !is_special(data, size))
 		abort();
-	json_pull_done(&j);
+	json_read_done(&j);
 	json_decref(root);
 	return 0;
 }

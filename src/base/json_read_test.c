@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/json_pull.h"
+#include "base/json_read.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "profile/any.h"
 #include "test.h"
 
-static struct json_pull pull(const char *text)
+static struct json_read pull(const char *text)
 {
-	struct json_pull j;
+	struct json_read j;
 
-	json_pull_init(&j, text, strlen(text));
+	json_read_init(&j, text, strlen(text));
 	return j;
 }
 
 static int skip(const char *text)
 {
-	_cleanup_(json_pull_done) struct json_pull j = pull(text);
+	_cleanup_(json_read_done) struct json_read j = pull(text);
 
-	json_pull_skip(&j);
-	return json_pull_end(&j);
+	json_read_skip(&j);
+	return json_read_end(&j);
 }
 
-TEST(json_pull_skips_every_value)
+TEST(json_read_skips_every_value)
 {
 	static const char *const texts[] = {
 		"{}", "[]", " [ ] ", "\"\"", "0", "-0", "1.5", "-1e+10", "2E-3", "true", "false", "null", "[1,2]",
@@ -37,7 +36,7 @@ TEST(json_pull_skips_every_value)
 		EQ(skip(texts[i]), 0);
 }
 
-TEST(json_pull_refuses_what_is_not_json)
+TEST(json_read_refuses_what_is_not_json)
 {
 	static const char *const texts[] = {
 		"", " ", "{", "[", "}", "]", "[1,]", "[,1]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}",
@@ -51,33 +50,33 @@ TEST(json_pull_refuses_what_is_not_json)
 		EQ(skip(texts[i]), -EBADMSG);
 }
 
-TEST(json_pull_goes_through_members_and_items_without_those_that_are_null)
+TEST(json_read_goes_through_members_and_items_without_those_that_are_null)
 {
-	_cleanup_(json_pull_done) struct json_pull j =
+	_cleanup_(json_read_done) struct json_read j =
 		pull("{\"a\": null, \"list\": [5, [6], \"7\"], \"b\": null, \"x\": {\"y\": []}, \"last\": \"end\"}");
 	struct str key;
 
-	json_pull_object(&j);
-	OK(json_pull_member(&j, &key));
+	json_read_object(&j);
+	OK(json_read_member(&j, &key));
 	OK(str_equal(key, STR("list")));
-	json_pull_list(&j);
-	OK(json_pull_item(&j));
-	EQ(json_pull_u32(&j), 5);
-	OK(json_pull_item(&j));
-	json_pull_skip(&j);
-	OK(json_pull_item(&j));
-	EQ(json_pull_s64(&j), 7);
-	OK(!json_pull_item(&j));
-	OK(json_pull_member(&j, &key));
+	json_read_list(&j);
+	OK(json_read_item(&j));
+	EQ(json_read_u32(&j), 5);
+	OK(json_read_item(&j));
+	json_read_skip(&j);
+	OK(json_read_item(&j));
+	EQ(json_read_s64(&j), 7);
+	OK(!json_read_item(&j));
+	OK(json_read_member(&j, &key));
 	OK(str_equal(key, STR("x")));
-	json_pull_skip(&j);
-	OK(json_pull_member(&j, &key));
-	OK(str_equal(json_pull_string(&j), STR("end")));
-	OK(!json_pull_member(&j, &key));
-	EQ(json_pull_end(&j), 0);
+	json_read_skip(&j);
+	OK(json_read_member(&j, &key));
+	OK(str_equal(json_read_string(&j), STR("end")));
+	OK(!json_read_member(&j, &key));
+	EQ(json_read_end(&j), 0);
 }
 
-TEST(json_pull_unescapes_strings)
+TEST(json_read_unescapes_strings)
 {
 	static const struct {
 		const char *text;
@@ -92,14 +91,14 @@ TEST(json_pull_unescapes_strings)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		_cleanup_(json_pull_done) struct json_pull j = pull(cases[i].text);
+		_cleanup_(json_read_done) struct json_read j = pull(cases[i].text);
 
-		OK(str_equal(json_pull_string(&j), cases[i].want));
-		EQ(json_pull_end(&j), 0);
+		OK(str_equal(json_read_string(&j), cases[i].want));
+		EQ(json_read_end(&j), 0);
 	}
 }
 
-TEST(json_pull_reads_whole_numbers_bare_and_in_quotes)
+TEST(json_read_reads_whole_numbers_bare_and_in_quotes)
 {
 	static const struct {
 		const char *text;
@@ -112,32 +111,32 @@ TEST(json_pull_reads_whole_numbers_bare_and_in_quotes)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		_cleanup_(json_pull_done) struct json_pull j = pull(cases[i].text);
+		_cleanup_(json_read_done) struct json_read j = pull(cases[i].text);
 
-		EQ(json_pull_s64(&j), cases[i].want);
-		EQ(json_pull_end(&j), 0);
+		EQ(json_read_s64(&j), cases[i].want);
+		EQ(json_read_end(&j), 0);
 	}
 }
 
-TEST(json_pull_refuses_numbers_that_do_not_fit)
+TEST(json_read_refuses_numbers_that_do_not_fit)
 {
 	static const char *const texts[] = {
 		"18446744073709551616", "\"18446744073709551616\"", "99999999999999999999999", "-1", "\"-1\"", "1.5",
 		"\"1.5\"", "\"\"", "\"-\"", "\"1 \"", "\" 1\"", "\"1e3\"", "1e300", "01", "true", "{}", "9e999",
 	};
-	_cleanup_(json_pull_done) struct json_pull largest = pull("18446744073709551615");
+	_cleanup_(json_read_done) struct json_read largest = pull("18446744073709551615");
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		_cleanup_(json_pull_done) struct json_pull j = pull(texts[i]);
+		_cleanup_(json_read_done) struct json_read j = pull(texts[i]);
 
-		EQ(json_pull_u64(&j), 0);
-		EQ(json_pull_end(&j), -EBADMSG);
+		EQ(json_read_u64(&j), 0);
+		EQ(json_read_end(&j), -EBADMSG);
 	}
-	EQ(json_pull_u64(&largest), UINT64_MAX);
-	EQ(json_pull_end(&largest), 0);
+	EQ(json_read_u64(&largest), UINT64_MAX);
+	EQ(json_read_end(&largest), 0);
 }
 
-TEST(json_pull_reads_reals)
+TEST(json_read_reads_reals)
 {
 	static const struct {
 		const char *text;
@@ -146,45 +145,45 @@ TEST(json_pull_reads_reals)
 		{ "0.1", 0.1 }, { "-2", -2 }, { "1e-3", 0.001 }, { "\"1.5\"", 1.5 }, { "\"\\u0031.25\"", 1.25 },
 		{ "\"Infinity\"", INFINITY }, { "\"-Infinity\"", -INFINITY },
 	};
-	_cleanup_(json_pull_done) struct json_pull nan = pull("\"NaN\""), none = pull("\"1x\"");
+	_cleanup_(json_read_done) struct json_read nan = pull("\"NaN\""), none = pull("\"1x\"");
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		_cleanup_(json_pull_done) struct json_pull j = pull(cases[i].text);
+		_cleanup_(json_read_done) struct json_read j = pull(cases[i].text);
 
-		OK(json_pull_double(&j) == cases[i].want);
-		EQ(json_pull_end(&j), 0);
+		OK(json_read_double(&j) == cases[i].want);
+		EQ(json_read_end(&j), 0);
 	}
-	OK(isnan(json_pull_double(&nan)));
-	OK(json_pull_double(&none) == 0);
-	EQ(json_pull_end(&none), -EBADMSG);
+	OK(isnan(json_read_double(&nan)));
+	OK(json_read_double(&none) == 0);
+	EQ(json_read_end(&none), -EBADMSG);
 }
 
 /* Compact and spaced, short and long numbers, and enough of them to grow. */
-TEST(json_pull_reads_lists_of_numbers_of_every_shape)
+TEST(json_read_reads_lists_of_numbers_of_every_shape)
 {
 	u32 *array = NULL, cap = 0;
 	struct buf b;
 
 	for (int spaced = 0; spaced < 2; spaced++) {
-		struct json_pull j;
+		struct json_read j;
 
 		buf_init(&b, 1 << 20);
 		buf_addf(&b, "[");
 		for (u32 i = 0; i < 1000; i++)
 			buf_addf(&b, "%s%u", i ? spaced ? " , " : "," : "", i % 5 ? i * i : UINT32_MAX - i);
 		buf_addf(&b, "]");
-		json_pull_init(&j, b.data, b.len);
-		EQ(json_pull_u32_list(&j, &array, &cap), 1000);
-		EQ(json_pull_end(&j), 0);
+		json_read_init(&j, b.data, b.len);
+		EQ(json_read_u32_list(&j, &array, &cap), 1000);
+		EQ(json_read_end(&j), 0);
 		for (u32 i = 0; i < 1000; i++)
 			EQ(array[i], i % 5 ? i * i : UINT32_MAX - i);
-		json_pull_done(&j);
+		json_read_done(&j);
 		buf_done(&b);
 	}
 	free(array);
 }
 
-TEST(json_pull_refuses_lists_with_anything_but_numbers)
+TEST(json_read_refuses_lists_with_anything_but_numbers)
 {
 	/* With room behind, for short numbers are read eight bytes at a time. */
 	static const char *const texts[] = {
@@ -195,35 +194,35 @@ TEST(json_pull_refuses_lists_with_anything_but_numbers)
 	u32 *array = NULL, cap = 0;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		_cleanup_(json_pull_done) struct json_pull j = pull(texts[i]);
+		_cleanup_(json_read_done) struct json_read j = pull(texts[i]);
 
-		EQ(json_pull_u32_list(&j, &array, &cap), 0);
-		EQ(json_pull_end(&j), -EBADMSG);
+		EQ(json_read_u32_list(&j, &array, &cap), 0);
+		EQ(json_read_end(&j), -EBADMSG);
 	}
 	free(array);
 }
 
-TEST(json_pull_says_where_the_text_is_wrong)
+TEST(json_read_says_where_the_text_is_wrong)
 {
-	_cleanup_(json_pull_done) struct json_pull j = pull("{\"a\": [1, x]}");
+	_cleanup_(json_read_done) struct json_read j = pull("{\"a\": [1, x]}");
 
-	json_pull_skip(&j);
-	EQ(json_pull_end(&j), -EBADMSG);
-	EQ(json_pull_offset(&j), 10);
+	json_read_skip(&j);
+	EQ(json_read_end(&j), -EBADMSG);
+	EQ(json_read_offset(&j), 10);
 }
 
-TEST(json_pull_bounds_how_deep_it_goes)
+TEST(json_read_bounds_how_deep_it_goes)
 {
-	char text[2 * (JSON_PULL_DEPTH_MAX + 1)];
+	char text[2 * (JSON_READ_DEPTH_MAX + 1)];
 
-	for (u32 depth = JSON_PULL_DEPTH_MAX; depth <= JSON_PULL_DEPTH_MAX + 1; depth++) {
-		struct json_pull j;
+	for (u32 depth = JSON_READ_DEPTH_MAX; depth <= JSON_READ_DEPTH_MAX + 1; depth++) {
+		struct json_read j;
 
 		memset(text, '[', depth);
 		memset(text + depth, ']', depth);
-		json_pull_init(&j, text, 2 * depth);
-		json_pull_skip(&j);
-		EQ(json_pull_end(&j), depth > JSON_PULL_DEPTH_MAX ? -EBADMSG : 0);
-		json_pull_done(&j);
+		json_read_init(&j, text, 2 * depth);
+		json_read_skip(&j);
+		EQ(json_read_end(&j), depth > JSON_READ_DEPTH_MAX ? -EBADMSG : 0);
+		json_read_done(&j);
 	}
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/jsontext.h"
+#include "base/json_write.h"
 
 #include <endian.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
-#include "profile/profile.h"
 
 static void put_text(struct buf *b, const char *text)
 {
@@ -40,7 +40,7 @@ static void put_escape(struct buf *b, unsigned char c)
 	}
 }
 
-void jsontext_put_string(struct buf *b, const char *at, size_t len)
+void json_put_string(struct buf *b, const char *at, size_t len)
 {
 	size_t i = 0;
 
@@ -66,7 +66,7 @@ void jsontext_put_string(struct buf *b, const char *at, size_t len)
 	put_text(b, "\"");
 }
 
-void jsontext_put_base64(struct buf *b, const void *at, size_t len)
+void json_put_base64(struct buf *b, const void *at, size_t len)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const unsigned char *in = at;
@@ -84,7 +84,7 @@ void jsontext_put_base64(struct buf *b, const void *at, size_t len)
 	put_text(b, "\"");
 }
 
-void jsontext_put_hex(struct buf *b, const void *at, size_t len)
+void json_put_hex(struct buf *b, const void *at, size_t len)
 {
 	static const char digits[] = "0123456789abcdef";
 	const unsigned char *in = at;
@@ -95,7 +95,7 @@ void jsontext_put_hex(struct buf *b, const void *at, size_t len)
 	put_text(b, "\"");
 }
 
-void jsontext_put_double(struct buf *b, double value)
+void json_put_double(struct buf *b, double value)
 {
 	char text[32];
 
@@ -115,74 +115,29 @@ void jsontext_put_double(struct buf *b, double value)
 	put_text(b, text);
 }
 
-static void put_list(struct buf *b, const struct any *value)
-{
-	bool map = value->kind == ANY_MAP;
-
-	put_text(b, map ? "{" : "[");
-	for (u32 i = 0; i < value->count; i++) {
-		if (i)
-			put_text(b, ",");
-		if (map) {
-			jsontext_put_string(b, value->map[i].key.at, value->map[i].key.len);
-			put_text(b, ":");
-		}
-		jsontext_put_any(b, map ? &value->map[i].value : &value->array[i]);
-	}
-	put_text(b, map ? "}" : "]");
-}
-
-void jsontext_put_any(struct buf *b, const struct any *value)
-{
-	switch (value->kind) {
-	case ANY_NONE:
-		put_text(b, "null");
-		break;
-	case ANY_STRING:
-		jsontext_put_string(b, value->string.at, value->string.len);
-		break;
-	case ANY_BOOL:
-		put_text(b, value->boolean ? "true" : "false");
-		break;
-	case ANY_INT:
-		buf_addf(b, "%lld", value->integer);
-		break;
-	case ANY_DOUBLE:
-		jsontext_put_double(b, value->real);
-		break;
-	case ANY_BYTES:
-		jsontext_put_base64(b, value->string.at, value->string.len);
-		break;
-	case ANY_ARRAY:
-	case ANY_MAP:
-		put_list(b, value);
-		break;
-	}
-}
-
 /* ---- With commas ----------------------------------------------------------- */
 
-static void jsontext_next(struct jsontext *j)
+static void json_write_next(struct json_write *j)
 {
 	if (j->comma)
 		buf_add(j->b, ",", 1);
 	j->comma = true;
 }
 
-void jsontext_open(struct jsontext *j, char bracket)
+void json_write_open(struct json_write *j, char bracket)
 {
-	jsontext_next(j);
+	json_write_next(j);
 	buf_add(j->b, &bracket, 1);
 	j->comma = false;
 }
 
-void jsontext_close(struct jsontext *j, char bracket)
+void json_write_close(struct json_write *j, char bracket)
 {
 	buf_add(j->b, &bracket, 1);
 	j->comma = true;
 }
 
-void jsontext_key(struct jsontext *j, const char *key)
+void json_write_key(struct json_write *j, const char *key)
 {
 	size_t len = strlen(key);
 	char *at;
@@ -199,44 +154,44 @@ void jsontext_key(struct jsontext *j, const char *key)
 	j->comma = false;
 }
 
-void jsontext_string(struct jsontext *j, const char *at, size_t len)
+void json_write_string(struct json_write *j, const char *at, size_t len)
 {
-	jsontext_next(j);
-	jsontext_put_string(j->b, at, len);
+	json_write_next(j);
+	json_put_string(j->b, at, len);
 }
 
-void jsontext_text(struct jsontext *j, const char *text)
+void json_write_text(struct json_write *j, const char *text)
 {
-	jsontext_string(j, text, strlen(text));
+	json_write_string(j, text, strlen(text));
 }
 
-void jsontext_raw(struct jsontext *j, const char *at, size_t len)
+void json_write_raw(struct json_write *j, const char *at, size_t len)
 {
-	jsontext_next(j);
+	json_write_next(j);
 	buf_add(j->b, at, len);
 }
 
-void jsontext_base64(struct jsontext *j, const void *at, size_t len)
+void json_write_base64(struct json_write *j, const void *at, size_t len)
 {
-	jsontext_next(j);
-	jsontext_put_base64(j->b, at, len);
+	json_write_next(j);
+	json_put_base64(j->b, at, len);
 }
 
-void jsontext_hex(struct jsontext *j, const void *at, size_t len)
+void json_write_hex(struct json_write *j, const void *at, size_t len)
 {
-	jsontext_next(j);
-	jsontext_put_hex(j->b, at, len);
+	json_write_next(j);
+	json_put_hex(j->b, at, len);
 }
 
-void jsontext_double(struct jsontext *j, double value)
+void json_write_double(struct json_write *j, double value)
 {
-	jsontext_next(j);
-	jsontext_put_double(j->b, value);
+	json_write_next(j);
+	json_put_double(j->b, value);
 }
 
-void jsontext_bool(struct jsontext *j, bool value)
+void json_write_bool(struct json_write *j, bool value)
 {
-	jsontext_next(j);
+	json_write_next(j);
 	put_text(j->b, value ? "true" : "false");
 }
 
@@ -256,7 +211,7 @@ static char *digits_before(char *end, u64 value)
 }
 
 /* In place, and in one step with the comma: tables of indices are most of a file. */
-void jsontext_u32(struct jsontext *j, u32 value)
+void json_write_u32(struct json_write *j, u32 value)
 {
 	char text[11], *end = text + sizeof(text), *at = digits_before(end, value);
 
@@ -287,11 +242,11 @@ static char *put_eight_digits(char *at, u32 value)
 	return at + 8 - zeros;
 }
 
-void jsontext_u32_list(struct jsontext *j, const u32 *list, u32 count)
+void json_write_u32_list(struct json_write *j, const u32 *list, u32 count)
 {
 	char *at;
 
-	jsontext_open(j, '[');
+	json_write_open(j, '[');
 	if (buf_reserve(j->b, count * sizeof(",4294967295")) == 0) {
 		at = j->b->data + j->b->len;
 		for (u32 i = 0; i < count; i++) {
@@ -307,20 +262,20 @@ void jsontext_u32_list(struct jsontext *j, const u32 *list, u32 count)
 		}
 		j->b->len = (size_t)(at - j->b->data);
 	}
-	jsontext_close(j, ']');
+	json_write_close(j, ']');
 }
 
-void jsontext_integer(struct jsontext *j, s64 value)
+void json_write_integer(struct json_write *j, s64 value)
 {
 	char text[24], *end = text + sizeof(text), *at = digits_before(end, value < 0 ? -(u64)value : (u64)value);
 
 	if (value < 0)
 		*--at = '-';
-	jsontext_next(j);
+	json_write_next(j);
 	buf_add(j->b, at, (size_t)(end - at));
 }
 
-static void put_quoted(struct jsontext *j, u64 value, bool minus)
+static void put_quoted(struct json_write *j, u64 value, bool minus)
 {
 	char text[32], *end = text + sizeof(text), *at;
 
@@ -329,16 +284,16 @@ static void put_quoted(struct jsontext *j, u64 value, bool minus)
 	if (minus)
 		*--at = '-';
 	*--at = '"';
-	jsontext_next(j);
+	json_write_next(j);
 	buf_add(j->b, at, (size_t)(end + 1 - at));
 }
 
-void jsontext_u64(struct jsontext *j, u64 value)
+void json_write_u64(struct json_write *j, u64 value)
 {
 	put_quoted(j, value, false);
 }
 
-void jsontext_s64(struct jsontext *j, s64 value)
+void json_write_s64(struct json_write *j, s64 value)
 {
 	put_quoted(j, value < 0 ? -(u64)value : (u64)value, value < 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/json_pull.h"
+#include "base/json_read.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -12,35 +12,35 @@
 #include "base/hex.h"
 #include "base/utf8.h"
 
-void json_pull_init(struct json_pull *j, const void *at, size_t bytes)
+void json_read_init(struct json_read *j, const void *at, size_t bytes)
 {
 	const char *text = bytes ? at : "";
 
-	*j = (struct json_pull){ .start = text, .at = text, .end = text + bytes };
+	*j = (struct json_read){ .start = text, .at = text, .end = text + bytes };
 	/* Unescaped text is never longer than what it came from; a number gets a NUL. */
 	buf_init(&j->text, bytes + 1);
 }
 
-void json_pull_done(struct json_pull *j)
+void json_read_done(struct json_read *j)
 {
 	buf_done(&j->text);
 }
 
 /* Nothing is left to read after it, so that readers need not ask. */
-void json_pull_fail(struct json_pull *j, int err)
+void json_read_fail(struct json_read *j, int err)
 {
 	if (!j->err)
 		j->err = err;
 	j->end = j->at;
 }
 
-size_t json_pull_offset(const struct json_pull *j)
+size_t json_read_offset(const struct json_read *j)
 {
 	return (size_t)(j->at - j->start);
 }
 
 /* The character that the next value, or what stands between values, begins with; NUL at the end. */
-static char peek_behind_space(struct json_pull *j)
+static char peek_behind_space(struct json_read *j)
 {
 	const char *at = j->at;
 
@@ -50,33 +50,33 @@ static char peek_behind_space(struct json_pull *j)
 	return at < j->end ? *at : '\0';
 }
 
-static inline char peek(struct json_pull *j)
+static inline char peek(struct json_read *j)
 {
 	return j->at < j->end && (u8)*j->at > ' ' ? *j->at : peek_behind_space(j);
 }
 
-static bool take(struct json_pull *j, char c)
+static bool take(struct json_read *j, char c)
 {
 	if (peek(j) != c) {
-		json_pull_fail(j, -EBADMSG);
+		json_read_fail(j, -EBADMSG);
 		return false;
 	}
 	j->at++;
 	return true;
 }
 
-int json_pull_end(struct json_pull *j)
+int json_read_end(struct json_read *j)
 {
 	(void)peek(j);
 	if (j->at < j->end)
-		json_pull_fail(j, -EBADMSG);
+		json_read_fail(j, -EBADMSG);
 	return j->err;
 }
 
-static bool take_word(struct json_pull *j, const char *word, size_t len)
+static bool take_word(struct json_read *j, const char *word, size_t len)
 {
 	if ((size_t)(j->end - j->at) < len || memcmp(j->at, word, len)) {
-		json_pull_fail(j, -EBADMSG);
+		json_read_fail(j, -EBADMSG);
 		return false;
 	}
 	j->at += len;
@@ -85,10 +85,10 @@ static bool take_word(struct json_pull *j, const char *word, size_t len)
 
 /* ---- Objects and lists ------------------------------------------------------ */
 
-static void open(struct json_pull *j, char bracket)
+static void open(struct json_read *j, char bracket)
 {
-	if (j->depth >= JSON_PULL_DEPTH_MAX)
-		json_pull_fail(j, -EBADMSG);
+	if (j->depth >= JSON_READ_DEPTH_MAX)
+		json_read_fail(j, -EBADMSG);
 	if (!take(j, bracket))
 		return;
 	j->depth++;
@@ -96,7 +96,7 @@ static void open(struct json_pull *j, char bracket)
 }
 
 /* Goes on to the next entry, past the comma. False, and out of the object or list, at its end. */
-static inline bool next(struct json_pull *j, char bracket)
+static inline bool next(struct json_read *j, char bracket)
 {
 	char c = peek(j);
 
@@ -111,19 +111,19 @@ static inline bool next(struct json_pull *j, char bracket)
 	j->first = false;
 	if (j->at < j->end)
 		return true;
-	json_pull_fail(j, -EBADMSG);
+	json_read_fail(j, -EBADMSG);
 	return false;
 }
 
-void json_pull_object(struct json_pull *j)
+void json_read_object(struct json_read *j)
 {
 	open(j, '{');
 }
 
-bool json_pull_member(struct json_pull *j, struct str *ret_key)
+bool json_read_member(struct json_read *j, struct str *ret_key)
 {
 	while (next(j, '}')) {
-		*ret_key = json_pull_string(j);
+		*ret_key = json_read_string(j);
 		if (!take(j, ':'))
 			return false;
 		if (peek(j) != 'n')
@@ -134,12 +134,12 @@ bool json_pull_member(struct json_pull *j, struct str *ret_key)
 	return false;
 }
 
-void json_pull_list(struct json_pull *j)
+void json_read_list(struct json_read *j)
 {
 	open(j, '[');
 }
 
-bool json_pull_item(struct json_pull *j)
+bool json_read_item(struct json_read *j)
 {
 	return next(j, ']');
 }
@@ -166,7 +166,7 @@ static inline const char *skip_plain(const char *at, const char *end)
 }
 
 /* The number behind \u; -1 if there is none. */
-static int read_unit(struct json_pull *j)
+static int read_unit(struct json_read *j)
 {
 	int unit = 0;
 
@@ -191,7 +191,7 @@ static void add_character(struct buf *b, u32 c)
 }
 
 /* Characters beyond 16 bits are two units, high and low; neither stands alone. */
-static bool read_escaped_unit(struct json_pull *j)
+static bool read_escaped_unit(struct json_read *j)
 {
 	int high = read_unit(j), low;
 
@@ -211,7 +211,7 @@ static bool read_escaped_unit(struct json_pull *j)
 	return true;
 }
 
-static bool read_escape(struct json_pull *j)
+static bool read_escape(struct json_read *j)
 {
 	static const char names[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
 	const char *name;
@@ -230,7 +230,7 @@ static bool read_escape(struct json_pull *j)
 }
 
 /* From the first byte on that does not stand for itself; start is that of the string. */
-static struct str read_rest(struct json_pull *j, const char *start)
+static struct str read_rest(struct json_read *j, const char *start)
 {
 	j->text.len = 0;
 	buf_add(&j->text, start, (size_t)(j->at - start));
@@ -249,17 +249,17 @@ static struct str read_rest(struct json_pull *j, const char *start)
 		else if (len <= 1)
 			fits = at < j->end && *at == '"';
 		if (!fits)
-			json_pull_fail(j, -EBADMSG);
+			json_read_fail(j, -EBADMSG);
 	}
 	if (buf_err(&j->text))
-		json_pull_fail(j, buf_err(&j->text));
+		json_read_fail(j, buf_err(&j->text));
 	else if (take(j, '"') && j->text.len <= UINT32_MAX)
 		return (struct str){ j->text.data, (u32)j->text.len };
-	json_pull_fail(j, -EBADMSG);
+	json_read_fail(j, -EBADMSG);
 	return (struct str){ 0 };
 }
 
-struct str json_pull_string(struct json_pull *j)
+struct str json_read_string(struct json_read *j)
 {
 	const char *start, *at;
 
@@ -311,7 +311,7 @@ static const char *number_end(const char *at, const char *end)
 }
 
 /* The number that stands here without quotes, as text. */
-static struct str take_number(struct json_pull *j)
+static struct str take_number(struct json_read *j)
 {
 	const char *start, *end;
 
@@ -319,14 +319,14 @@ static struct str take_number(struct json_pull *j)
 	start = j->at;
 	end = number_end(start, j->end);
 	if (!end || end - start > UINT32_MAX) {
-		json_pull_fail(j, -EBADMSG);
+		json_read_fail(j, -EBADMSG);
 		return (struct str){ 0 };
 	}
 	j->at = end;
 	return (struct str){ start, (u32)(end - start) };
 }
 
-static double parse_real(struct json_pull *j, struct str number)
+static double parse_real(struct json_read *j, struct str number)
 {
 	struct buf *b = &j->text;
 	/* It may be there already: a string that had escapes. */
@@ -339,7 +339,7 @@ static double parse_real(struct json_pull *j, struct str number)
 	buf_add(b, "", 1);
 	if (!buf_err(b))
 		return strtod(b->data, NULL);
-	json_pull_fail(j, buf_err(b));
+	json_read_fail(j, buf_err(b));
 	return 0;
 }
 
@@ -366,10 +366,10 @@ static bool parse_whole(struct str text, struct whole *ret_whole)
 /* Reals count where they are whole and exact: 1e3. */
 #define EXACT_MAX 9007199254740992.0
 
-static struct whole read_odd(struct json_pull *j)
+static struct whole read_odd(struct json_read *j)
 {
 	bool quoted = peek(j) == '"';
-	struct str text = quoted ? json_pull_string(j) : take_number(j);
+	struct str text = quoted ? json_read_string(j) : take_number(j);
 	struct whole whole = { 0 };
 	double real;
 
@@ -378,7 +378,7 @@ static struct whole read_odd(struct json_pull *j)
 	real = quoted ? NAN : parse_real(j, text);
 	if (real == floor(real) && fabs(real) <= EXACT_MAX)
 		return (struct whole){ (u64)fabs(real), real < 0 };
-	json_pull_fail(j, -EBADMSG);
+	json_read_fail(j, -EBADMSG);
 	return whole;
 }
 
@@ -430,7 +430,7 @@ static inline const char *read_digits(const char *at, const char *end, u64 *ret_
 	return at;
 }
 
-static inline struct whole read_whole(struct json_pull *j)
+static inline struct whole read_whole(struct json_read *j)
 {
 	bool quoted = peek(j) == '"';
 	const char *at = j->at + quoted, *digits;
@@ -446,38 +446,38 @@ static inline struct whole read_whole(struct json_pull *j)
 	return whole;
 }
 
-s64 json_pull_s64(struct json_pull *j)
+s64 json_read_s64(struct json_read *j)
 {
 	struct whole whole = read_whole(j);
 
 	if (whole.value <= (u64)INT64_MAX + whole.minus)
 		return (s64)(whole.minus ? -whole.value : whole.value);
-	json_pull_fail(j, -EBADMSG);
+	json_read_fail(j, -EBADMSG);
 	return 0;
 }
 
-static inline u64 read_unsigned(struct json_pull *j, u64 limit)
+static inline u64 read_unsigned(struct json_read *j, u64 limit)
 {
 	struct whole whole = read_whole(j);
 
 	if (whole.value <= limit && (!whole.minus || !whole.value))
 		return whole.value;
-	json_pull_fail(j, -EBADMSG);
+	json_read_fail(j, -EBADMSG);
 	return 0;
 }
 
-u64 json_pull_u64(struct json_pull *j)
+u64 json_read_u64(struct json_read *j)
 {
 	return read_unsigned(j, UINT64_MAX);
 }
 
-u32 json_pull_u32(struct json_pull *j)
+u32 json_read_u32(struct json_read *j)
 {
 	return (u32)read_unsigned(j, UINT32_MAX);
 }
 
 /* Numbers of up to seven digits that stand one behind the other, which nearly all in lists of indices do. */
-static u32 read_short(struct json_pull *j, u32 *out, u32 room)
+static u32 read_short(struct json_read *j, u32 *out, u32 room)
 {
 	const char *at = j->at + !j->first;
 	u32 n = 0, count;
@@ -500,34 +500,34 @@ static u32 read_short(struct json_pull *j, u32 *out, u32 room)
 	return n;
 }
 
-u32 json_pull_u32_list(struct json_pull *j, u32 **array, u32 *cap)
+u32 json_read_u32_list(struct json_read *j, u32 **array, u32 *cap)
 {
 	u32 count = 0;
 
-	json_pull_list(j);
+	json_read_list(j);
 	for (;;) {
-		int r = count < JSON_PULL_LIST_MAX ? array_reserve(array, cap, count + 1, sizeof(**array)) : -E2BIG;
+		int r = count < JSON_READ_LIST_MAX ? array_reserve(array, cap, count + 1, sizeof(**array)) : -E2BIG;
 
 		if (r < 0) {
-			json_pull_fail(j, r);
+			json_read_fail(j, r);
 			return 0;
 		}
 		count += read_short(j, *array + count, *cap - count);
 		if (count == *cap)
 			continue;
-		if (!json_pull_item(j))
+		if (!json_read_item(j))
 			return j->err ? 0 : count;
-		(*array)[count++] = json_pull_u32(j);
+		(*array)[count++] = json_read_u32(j);
 	}
 }
 
-double json_pull_double(struct json_pull *j)
+double json_read_double(struct json_read *j)
 {
 	struct str text;
 
 	if (peek(j) != '"')
 		return parse_real(j, take_number(j));
-	text = json_pull_string(j);
+	text = json_read_string(j);
 	if (text.len == 3 && !memcmp(text.at, "NaN", 3))
 		return NAN;
 	if (text.len == 8 && !memcmp(text.at, "Infinity", 8))
@@ -536,13 +536,13 @@ double json_pull_double(struct json_pull *j)
 		return -INFINITY;
 	if (text.len && number_end(text.at, text.at + text.len) == text.at + text.len)
 		return parse_real(j, text);
-	json_pull_fail(j, -EBADMSG);
+	json_read_fail(j, -EBADMSG);
 	return 0;
 }
 
 /* ---- Others ----------------------------------------------------------------- */
 
-bool json_pull_bool(struct json_pull *j)
+bool json_read_bool(struct json_read *j)
 {
 	bool is_true = peek(j) == 't';
 
@@ -550,24 +550,24 @@ bool json_pull_bool(struct json_pull *j)
 }
 
 /* Enters an object or a list, or reads over what has nothing inside; true if it is an object. */
-static bool skip_head(struct json_pull *j)
+static bool skip_head(struct json_read *j)
 {
 	switch (peek(j)) {
 	case '{':
-		json_pull_object(j);
+		json_read_object(j);
 		return true;
 	case '[':
-		json_pull_list(j);
+		json_read_list(j);
 		break;
 	case '"':
-		(void)json_pull_string(j);
+		(void)json_read_string(j);
 		break;
 	case 'n':
 		take_word(j, "null", 4);
 		break;
 	case 't':
 	case 'f':
-		(void)json_pull_bool(j);
+		(void)json_read_bool(j);
 		break;
 	default:
 		(void)take_number(j);
@@ -575,9 +575,9 @@ static bool skip_head(struct json_pull *j)
 	return false;
 }
 
-void json_pull_skip(struct json_pull *j)
+void json_read_skip(struct json_read *j)
 {
-	bool objects[JSON_PULL_DEPTH_MAX + 1];
+	bool objects[JSON_READ_DEPTH_MAX + 1];
 	u32 outside = j->depth;
 	struct str key;
 
@@ -588,7 +588,7 @@ void json_pull_skip(struct json_pull *j)
 		if (j->depth > depth)
 			objects[j->depth] = is_object;
 		while (!j->err && j->depth > outside &&
-		       !(objects[j->depth] ? json_pull_member(j, &key) : json_pull_item(j)))
+		       !(objects[j->depth] ? json_read_member(j, &key) : json_read_item(j)))
 			;
 	} while (!j->err && j->depth > outside);
 }
