@@ -78,12 +78,17 @@ $(O)/%.o: %.c | $(SKELS)
 $(O)/test/%.o $(O)/%_test.o: CPPFLAGS += -Itest
 $(O)/test/%.o $(O)/%_test.o: CFLAGS += -Wno-missing-prototypes
 
-# The page: files that are compressed and linked in.
-UI := $(sort $(wildcard ui/*.html ui/*.css ui/*.js ui/*.svg))
+# The page: all its files are compressed and linked in; the list of them changes when one comes or goes.
+UI := $(sort $(shell find ui -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.svg'))
 $(O)/ui/%.gz: ui/%
 	$(Q)mkdir -p $(@D)
 	$(Q)gzip -9nc $< > $@
-$(O)/src/web/assets.o: $(UI:ui/%=$(O)/ui/%.gz)
+$(O)/ui/list.h: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' $(UI:ui/%=%) | awk '{ printf "X(%d, \"%s\")\n", NR, $$0 }' >$@.new
+	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+FORCE:
+$(O)/src/web/assets.o: $(O)/ui/list.h $(UI:ui/%=$(O)/ui/%.gz)
 $(O)/src/web/assets.o: CPPFLAGS += -DUI_DIR='"$(abspath $(O))/ui"'
 
 # Flame graphs in files bring their script along.

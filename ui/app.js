@@ -1,47 +1,76 @@
-import { absolute, ask, change, chosen, lists, onChange, readURL, selection, state } from "./state.js";
-import { Chart, Heat } from "./chart.js";
-import { copy, flame, functionItems, hide, isLoaded, legend, loadFlame, lookAt, makeFlame, narrowTo, narrowWithout, nextMatch, search,
-         showPath } from "./flameview.js";
-import { exactly } from "./match.js";
-import { closeMenu, hideTip, openMenu } from "./menu.js";
+// The page: what stands above the tabs, and the tabs themselves, of which it knows only what index.html and tabs/NAME.js say.
+// A tab is what tabs/NAME.js exports as its default; all but load() may be left out:
+//   address   its keys of the address, and what they are when they are not there
+//   html, css what its panel holds; a control whose name is a key of the address shows that and sets it
+//   start(root, page)  once, before all others. page.chooseType(): lets one be chosen of values that do not add up
+//   load()    shows what the state says; gives a sentence to be said above it, or nothing
+//   changed(changes)   shows that without new data and gives true or what to wait for, or gives false: load() is called
+//   restyle() light has become dark
+//   picture() a canvas that can be saved
+//   keys, help  by key: what it does; [keys, text] for the help
+import { ask, change, chosen, chooseRange, addFilter, declare, lists, onChange, readURL, replaceFilters, selection, state, tabs, views } from "./state.js";
+import { Chart } from "./chart.js";
+import { element } from "./element.js";
 import { follow } from "./live.js";
-import { FunctionTable } from "./table.js";
-import { Tree, percent } from "./tree.js";
-import { element, emptyHelp, firstHelp, statusView } from "./views.js";
+import { closeMenu, hideTip } from "./menu.js";
 
 const $ = id => document.getElementById(id);
-const views = [...$("tabs").children].map(tab => tab.dataset.view);
+const CONTROLS = "input[name], select[name]";
 
 function say(text) {
-  $("message").textContent = text;
+  if ($("message").textContent !== text)
+    $("message").textContent = text;
 }
 
-// ---- The views
+// ---- Tabs
 
-async function showFlame() {
-  const tree = await loadFlame();
-  const isEmpty = !tree.total;
-  $("empty").hidden = !isEmpty;
-  $("flame-box").hidden = isEmpty;
-  say(tree.coarse ? "Only coarser roll-ups are left of a part of this range; it is shown a little wider." : "");
-  if (isEmpty)
-    $("empty").replaceChildren(await whyEmpty());
-  else if (!tree.unit)
-    await chooseType();
+const shown = {}, coming = {};
+
+// Read when they are first looked at.
+function read(view) {
+  return coming[view] ??= import(`./tabs/${view}.js`).catch(error => {
+    delete coming[view];
+    throw error;
+  });
 }
 
-// Nothing at all, or nothing of what was asked for.
-async function whyEmpty() {
-  const status = await ask("status", "");
-  if (!status.levels.some(level => level.blocks))
-    return firstHelp(location.origin);
-  const last = Math.max(...status.levels.map(level => level.last)), actions = [];
-  if (lists.some(key => state[key].length))
-    actions.push(["Remove all filters", () => change(Object.fromEntries(lists.map(key => [key, []])))]);
-  if (last && last < absolute(state.from))
-    actions.push([`Look at the last data, from ${new Date(last * 1000).toLocaleString()}`, () => chooseRange(last - 60, last + 60)]);
-  actions.push(["Last hour", () => change({ from: "now-1h", to: "now" })], ["Last 7 days", () => change({ from: "now-7d", to: "now" })]);
-  return emptyHelp("Nothing was sampled in this range with these filters", actions);
+async function open(view) {
+  const { default: tab } = await read(view);
+  if (!shown[view]) {
+    const root = $(view + "-view"), sheet = new CSSStyleSheet();
+    declare(tab.address ?? {});
+    root.innerHTML = tab.html ?? "";
+    root.querySelectorAll(CONTROLS).forEach(bind);
+    sheet.replaceSync(tab.css ?? "");
+    document.adoptedStyleSheets.push(sheet);
+    tab.start?.(root, { chooseType });
+    shown[view] = tab;
+    showControls();
+  }
+  return tab;
+}
+
+for (const [i, tab] of tabs.entries()) {
+  const view = views[i];
+  tab.id = view + "-tab";
+  tab.setAttribute("aria-controls", view + "-view");
+  tab.addEventListener("click", () => change({ view }));
+  document.querySelector("main").append(element("section", { id: view + "-view", role: "tabpanel", "aria-labelledby": tab.id, hidden: true }));
+}
+$("tabs").addEventListener("keydown", event => {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step)
+    return;
+  change({ view: views[(views.indexOf(state.view) + step + views.length) % views.length] });
+  $(state.view + "-tab").focus();
+});
+
+// ---- Controls
+
+// A control with the name of a key of the address sets it; what is typed is no step to go back to.
+function bind(control) {
+  const isTyped = control.type === "search", value = () => control.type === "checkbox" ? (control.checked ? "1" : "") : control.value;
+  control.addEventListener(isTyped ? "input" : "change", () => change({ [control.name]: value() }, isTyped));
 }
 
 // Values of two units do not add up: one kind is shown at a time.
@@ -51,123 +80,6 @@ async function chooseType() {
   $("type-label").hidden = types.length < 2;
   if (types.length > 1 && !state.where.some(filter => filter.startsWith("type=")))
     change({ where: [...state.where, "type=" + (types.find(type => /sample|cpu/.test(type)) ?? types[0])] }, true);
-}
-
-const sides = Object.fromEntries(["callers", "callees"].map(name => [name, makeFlame($(name + "-box"), $("sandwich-share"))]));
-const diff = makeFlame($("diff-box"), $("diff-details"));
-const baseRange = { before: (from, to) => [2 * from - to, from], hour: (from, to) => [from - 3600, to - 3600],
-                    day: (from, to) => [from - 86400, to - 86400] };
-
-async function loadDiff() {
-  const [from, to] = baseRange[state.base](absolute(state.from), absolute(state.to));
-  const tree = new Tree(await ask("diff", selection({ group: state.group, base_from: from.toFixed(3), base_to: to.toFixed(3) })));
-  diff.show(tree, state.path);
-  $("diff-note").textContent = !tree.base[0] ? "Nothing was sampled then: choose another time, or a shorter range." :
-    `${tree.amount(tree.value[0])} now, ${tree.amount(tree.base[0])} then; each is half of the width`;
-}
-
-const table = new FunctionTable($("top-rows"), {
-  order: order => change({ order }),
-  choose: ([name]) => lookAt(name),
-  menu: ([name, executable], x, y) => openMenu(name, functionItems(name, executable), x, y),
-});
-
-async function loadTop() {
-  await table.load();
-  $("top-count").textContent = `${table.count.toLocaleString()} functions`;
-}
-
-async function loadSandwich() {
-  const { rows } = await ask("top", selection({ rows: 200 }), "names");
-  $("functions").replaceChildren(...rows.map(row => element("option", { value: row[0] })));
-  if (!state.function)
-    return rows.length && change({ function: rows[0][0] }, true);
-  const trees = await Promise.all(["callers", "callees"].map(async name => new Tree(await ask(name, selection({ function: state.function })))));
-  sides.callers.show(trees[0]);
-  sides.callees.show(trees[1]);
-  const total = rows.find(([name]) => name === state.function);
-  $("sandwich-share").textContent = trees[1].value[0] ? trees[1].amount(trees[1].value[0]) : "not in this range";
-  return total;
-}
-
-async function loadExecutables() {
-  const [answer, processes, { executablesTable, uploadBox }] = await Promise.all([ask("executables", selection()),
-    ask("values", chosen({ label: "executable" })), import("./executables.js")]);
-  if (!$("upload").firstChild)
-    $("upload").append(uploadBox(loadExecutables));
-  $("executable-rows").replaceChildren(executablesTable(answer, new Set(processes.map(([path]) => path)), path => addFilter("executable=" + path)));
-}
-
-// From a spike, a trace or a line of the log to its flame graph.
-function lookAtMoment(from, to, ...filters) {
-  const label = filter => filter.split("=")[0], added = filters.flat().filter(Boolean), replaced = new Set(added.map(label));
-  const where = [...state.where.filter(filter => !replaced.has(label(filter))), ...added];
-  change({ view: "flame", from: from.toFixed(3), to: to.toFixed(3), live: "", path: "", where });
-}
-
-// Made when they are first looked at.
-const parts = {}, coming = {};
-
-function part(name, file, root) {
-  return coming[name] ??= import(file).then(module => parts[name] = new module[name]($(root), lookAtMoment)).catch(error => {
-    delete coming[name];
-    throw error;
-  });
-}
-
-async function loadMetrics() {
-  const from = absolute(state.from), to = absolute(state.to);
-  const [metrics, series, hosts] = await Promise.all([part("Metrics", "./metrics.js", "metrics"), ask("series", chosen({ rows: 300 })),
-    ask("values", new URLSearchParams({ from: state.from, to: state.to, label: "host", max: 100 }), "metric-hosts")]);
-  metrics.show(series, from, to, hosts.map(([name]) => name), host =>
-    change({ where: [...state.where.filter(filter => !filter.startsWith("host=")), "host=" + host] }));
-}
-
-async function loadTraces() {
-  const [traces, answer] = await Promise.all([part("Traces", "./traces.js", "traces-view"), ask("traces", chosen())]);
-  traces.show(answer);
-}
-
-async function loadLogs() {
-  await (await part("Logs", "./logs.js", "logs-view")).load();
-}
-
-const heat = new Heat($("heat"), (from, to) => chooseRange(from, to));
-
-async function loadHeat() {
-  const to = absolute(state.to), start = Math.max(absolute(state.from), to - 900), query = chosen({ rows: 100 });
-  query.set("from", start.toFixed(3));
-  const [answer] = await Promise.all([ask("heat", query), loadMetrics()]);
-  heat.show(answer);
-  $("heat-note").textContent = answer.max ? `${new Date(answer.from * 1000).toLocaleTimeString()} to ` +
-    `${new Date((answer.from + answer.seconds) * 1000).toLocaleTimeString()}, at most ${answer.max} samples in ${1000 / answer.rows} ms` +
-    (to - absolute(state.from) > 901 ? "; the last 15 minutes of the range" : "") : "Nothing with times of its own was sampled in this range.";
-}
-
-async function loadStatus() {
-  const [status, hosts] = await Promise.all([ask("status", ""), ask("values", chosen({ label: "host" }), "hosts")]);
-  $("status-view").replaceChildren(statusView(status, hosts));
-}
-
-const loaders = { flame: showFlame, top: loadTop, sandwich: loadSandwich, executables: loadExecutables, heat: loadHeat, diff: loadDiff,
-                  traces: loadTraces, logs: loadLogs, status: loadStatus };
-
-const chart = new Chart($("chart"), $("chart-note"), (from, to) => chooseRange(from, to));
-
-async function loadChart() {
-  const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3)));
-  chart.show(await ask("chart", chosen({ by: state.group || "process", buckets, lines: 12 })));
-}
-
-// ---- Everything together
-
-function chooseRange(from, to) {
-  change({ from: from.toFixed(3), to: to.toFixed(3), live: "" });
-}
-
-function addFilter(text) {
-  if (text && !state.where.includes(text))
-    change({ where: [...state.where, text], path: "" });
 }
 
 const chipTitles = { where: "", focus: "only", ignore: "without", hide: "hidden" };
@@ -180,20 +92,30 @@ function showChips() {
 }
 
 function showControls() {
-  for (const view of views)
-    $(view + "-view").hidden = state.view !== view;
-  for (const tab of $("tabs").children) {
-    tab.setAttribute("aria-selected", String(tab.dataset.view === state.view));
-    tab.tabIndex = tab.dataset.view === state.view ? 0 : -1;
+  for (const tab of tabs) {
+    const isShown = tab.dataset.view === state.view;
+    $(tab.getAttribute("aria-controls")).hidden = !isShown;
+    tab.setAttribute("aria-selected", String(isShown));
+    tab.tabIndex = isShown ? 0 : -1;
   }
   $("range").value = state.to === "now" && [...$("range").options].some(option => option.value === state.from) ? state.from : "";
-  for (const id of ["live", "icicle", "collapse"])
-    $(id).checked = Boolean(state[id]);
-  for (const id of ["group", "colour", "base", "search", "part", "function"])
-    if ($(id) !== document.activeElement)
-      $(id).value = state[id];
+  for (const control of document.querySelectorAll(CONTROLS)) {
+    if (control.type === "checkbox")
+      control.checked = Boolean(state[control.name]);
+    else if (control !== document.activeElement)
+      control.value = state[control.name] ?? "";
+  }
   $("type").value = state.where.find(filter => filter.startsWith("type="))?.slice(5) ?? "";
   showChips();
+}
+
+// ---- Everything together
+
+const chart = new Chart($("chart"), $("chart-note"), chooseRange);
+
+async function loadChart() {
+  const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3)));
+  chart.show(await ask("chart", chosen({ by: state.group || "process", buckets, lines: 12 })));
 }
 
 let running = 0;
@@ -210,58 +132,32 @@ async function busy(work) {
   document.querySelector("main").setAttribute("aria-busy", String(--running > 0));
 }
 
-function load() {
-  hideTip();
-  return busy(Promise.all([loaders[state.view](), loadChart()]));
+async function loadAll() {
+  const [text] = await Promise.all([open(state.view).then(tab => tab.load()), loadChart()]);
+  say(text || "");
 }
 
-// What was asked for again needs no new data.
-const drawOnly = { search, colour: () => { flame.recolour(state.colour); legend(); },
-                   icicle: () => { flame.icicle = Boolean(state.icicle); flame.draw(); }, live: () => {} };
-const drawLists = () => [parts.Traces, parts.Logs].forEach(list => list?.draw());
+function load() {
+  hideTip();
+  return busy(loadAll());
+}
 
 onChange(changes => {
-  const keys = Object.keys(changes);
   showControls();
   adjustLive();
-  if (keys.every(key => key === "find" || key === "show"))
-    drawLists();
-  else if (keys.every(key => key in drawOnly) && flame.tree)
-    keys.forEach(key => drawOnly[key]());
-  else if (state.view === "flame" && "path" in changes && isLoaded())
-    busy(showPath().then(search));
+  const done = Object.keys(changes).every(key => key === "live") || shown[state.view]?.changed?.(changes);
+  if (done)
+    busy(done);
   else
     load();
 });
 
 const adjustLive = follow(() => Boolean(state.live) && state.to === "now", load);
 
-// What was refused is in the log, not in the store: no event tells of it.
-setInterval(() => state.view === "logs" && state.live && !document.hidden && loadLogs().catch(() => {}), 1000);
-
-function listen(id, event, changes) {
-  $(id).addEventListener(event, () => change(changes($(id))));
-}
-
-listen("range", "change", input => ({ from: input.value, to: "now", live: "1" }));
-listen("group", "change", input => ({ group: input.value, path: "" }));
-listen("colour", "change", input => ({ colour: input.value }));
-for (const id of ["live", "icicle", "collapse"])
-  listen(id, "change", input => ({ [id]: input.checked ? "1" : "" }));
-listen("base", "change", input => ({ base: input.value }));
-listen("function", "change", input => ({ function: input.value }));
-listen("type", "change", input => ({ where: [...state.where.filter(filter => !filter.startsWith("type=")), "type=" + input.value], path: "" }));
-$("search").addEventListener("input", () => change({ search: $("search").value }, true));
-$("search").addEventListener("keydown", event => {
-  if (event.key === "Enter")
-    nextMatch(event.shiftKey ? -1 : 1);
-  else if (event.key === "Escape")
-    $("flame").focus();
-});
-$("part").addEventListener("input", () => change({ part: $("part").value }, true));
-$("keep").addEventListener("click", () => narrowTo(state.search));
-$("next").addEventListener("click", () => nextMatch(1));
-$("previous").addEventListener("click", () => nextMatch(-1));
+bind($("live"));
+$("group").addEventListener("change", () => change({ group: $("group").value, path: "" }));
+$("range").addEventListener("change", () => change({ from: $("range").value, to: "now", live: "1" }));
+$("type").addEventListener("change", () => change({ where: replaceFilters("type=" + $("type").value), path: "" }));
 $("filter").addEventListener("keydown", event => {
   if (event.key === "Enter") {
     addFilter($("filter").value.trim());
@@ -277,34 +173,29 @@ $("export").addEventListener("change", () => {
   const format = $("export").value;
   $("export").value = "";
   if (format === "png")
-    $("flame").toBlob(picture => {
-      const link = element("a", { href: URL.createObjectURL(picture), download: "wick.png" });
-      link.click();
-      URL.revokeObjectURL(link.href);
-    });
+    savePicture(shown[state.view]?.picture?.());
   else if (format)
     location.href = "/api/v1/export?" + selection({ format, group: state.group });
 });
-for (const tab of $("tabs").children)
-  tab.addEventListener("click", () => change({ view: tab.dataset.view }));
-$("tabs").addEventListener("keydown", event => {
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  if (!step)
-    return;
-  change({ view: views[(views.indexOf(state.view) + step + views.length) % views.length] });
-  $(state.view + "-tab").focus();
-});
+
+function savePicture(canvas) {
+  if (!canvas)
+    return say("This tab has no picture to save: the flame graph has one.");
+  canvas.toBlob(picture => {
+    const link = element("a", { href: URL.createObjectURL(picture), download: "wick.png" });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+}
 
 // ---- Light and dark
 
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
 function redraw() {
-  for (const picture of [flame, diff, ...Object.values(sides)])
-    picture.restyle();
+  for (const tab of Object.values(shown))
+    tab.restyle?.();
   chart.draw();
-  heat.draw();
-  parts.Metrics?.draw();
 }
 
 function toggleTheme() {
@@ -316,29 +207,38 @@ function toggleTheme() {
 
 prefersDark.addEventListener("change", redraw);
 $("theme").addEventListener("click", toggleTheme);
-$("help").addEventListener("click", () => $("keys").showModal());
 
 // ---- Keys
 
-// Who is there already keeps the frame that was chosen: an answer to a question that is not new would begin anew.
-const toFlame = () => state.view === "flame" || change({ view: "flame" });
+function help() {
+  $("keys").showModal();
+  busy(Promise.all(views.map(read)).then(modules => $("tab-keys").replaceChildren(...modules.flatMap(({ default: tab }) => tab.help ?? [])
+    .flatMap(([keys, text]) => [element("dt", {}, keys), element("dd", {}, text)]))));
+}
+$("help").addEventListener("click", help);
 
-const framed = action => () => {
-  const node = flame.hovered > 0 ? flame.hovered : flame.chosen;
-  if (state.view === "flame" && node > 0)
-    action(flame.tree.name(node));
-};
 const keys = {
-  "/": () => (toFlame(), $("search").focus()), "?": () => $("keys").showModal(), t: toggleTheme, g: () => (toFlame(), $("flame").focus()),
-  l: () => change({ live: state.live ? "" : "1" }), r: () => change({ collapse: state.collapse ? "" : "1" }),
-  m: () => state.view === "flame" && flame.tree && flame.menuHere(), n: () => nextMatch(1), N: () => nextMatch(-1), c: framed(copy), s: framed(lookAt), f: framed(name => narrowTo(exactly(name))),
-  h: framed(name => hide(exactly(name))), i: framed(name => narrowWithout(exactly(name))),
-  Escape: () => closeMenu() || (state.view === "flame" && flame.root && flame.zoom(flame.tree.parent[flame.root])),
+  "?": help, t: toggleTheme, l: () => change({ live: state.live ? "" : "1" }), r: () => change({ collapse: state.collapse ? "" : "1" }),
+  Escape: () => closeMenu() || shown[state.view]?.keys?.Escape?.(),
 };
+
+// A key of the page, of the tab that is shown, one that leads to a tab and does something there, or the number of a tab.
+function meant(key) {
+  const there = tabs.find(tab => tab.dataset.keys?.split(" ").includes(key))?.dataset.view;
+  if (keys[key] ?? shown[state.view]?.keys?.[key])
+    return keys[key] ?? shown[state.view].keys[key];
+  if (there)
+    return () => {
+      change({ view: there });
+      return shown[there] ? shown[there].keys[key]() : busy(open(there).then(tab => tab.keys[key]()));
+    };
+  return views[key - 1] && (() => change({ view: views[key - 1] }));
+}
+
 addEventListener("keydown", event => {
   if (event.target.matches("input:not([type=checkbox]), select, textarea") || event.ctrlKey || event.metaKey || event.altKey || $("keys").open)
     return;
-  const action = keys[event.key] ?? (views[event.key - 1] && (() => change({ view: views[event.key - 1] })));
+  const action = meant(event.key);
   if (action) {
     event.preventDefault();
     action();

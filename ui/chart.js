@@ -1,4 +1,4 @@
-// The chart of CPUs over time, and the heat map. Both let a range be chosen by dragging.
+// The chart of CPUs over time, and what charts share: a range is chosen by dragging.
 export const colours = ["#e8590c", "#f2b84b", "#22b8cf", "#69c36d", "#6d9eeb", "#b487c9", "#e5738a", "#7bbfb5", "#b4d455", "#c6a5e0",
                  "#8d99ae", "#b0b5bd"];
 
@@ -96,46 +96,6 @@ export class Chart {
       context.textAlign = i === 0 ? "left" : i === steps ? "right" : "center";
       context.fillText(long ? time.toLocaleString([], { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" })
         : time.toLocaleTimeString(), i / steps * width, height - 3);
-    }
-  }
-}
-
-export class Heat {
-  constructor(canvas, choose) {
-    this.canvas = canvas;
-    brush(canvas, chosen => this.draw(chosen), (from, to) => {
-      const at = share => this.data.from + share * this.data.seconds;
-      choose(at(from), at(to));
-    });
-    new ResizeObserver(() => this.draw()).observe(canvas);
-  }
-
-  show(data) {
-    this.data = data;
-    const image = this.image = new OffscreenCanvas(data.seconds, data.rows), context = image.getContext("2d");
-    const pixels = context.createImageData(data.seconds, data.rows);
-    for (let second = 0; second < data.seconds; second++) {
-      for (let row = 0; row < data.rows; row++) {
-        const value = data.cells[second * data.rows + row], at = ((data.rows - 1 - row) * data.seconds + second) * 4;
-        const strength = data.max ? Math.sqrt(value / data.max) : 0;
-        pixels.data.set([232, 89, 12, 255 * strength], at);
-      }
-    }
-    context.putImageData(pixels, 0, 0);
-    this.draw();
-  }
-
-  draw(chosen = null) {
-    if (!this.image || !this.canvas.clientWidth)
-      return;
-    const { context, width, height } = prepare(this.canvas), style = getComputedStyle(document.documentElement);
-    context.fillStyle = style.getPropertyValue("--empty");
-    context.fillRect(0, 0, width, height);
-    context.imageSmoothingEnabled = false;
-    context.drawImage(this.image, 0, 0, width, height);
-    if (chosen) {
-      context.fillStyle = "#8886";
-      context.fillRect(chosen[0] * width, 0, (chosen[1] - chosen[0]) * width, height);
     }
   }
 }

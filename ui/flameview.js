@@ -1,14 +1,9 @@
-// The flame graph's tab: the picture, what is said of it, and what can be done with it.
-import { ask, change, selection, state } from "./state.js";
-import { Flame, SmallMap } from "./flame.js";
-import { kindColour, textColour } from "./colours.js";
+// A flame graph with all that belongs to it: what is said of a frame, and what can be done with one.
+import { change, hide, narrowTo, narrowWithout, tabs } from "./state.js";
+import { Flame } from "./flame.js";
 import { baseName, exactly } from "./match.js";
-import { hideTip, openMenu, showTip } from "./menu.js";
-import { Tree, percent } from "./tree.js";
-import { element } from "./views.js";
-
-const $ = id => document.getElementById(id);
-const LEGEND_MAX = 12, EXACT_AFTER_MS = 150;
+import { hideTip, isMenuOpen, openMenu, showTip } from "./menu.js";
+import { percent } from "./tree.js";
 
 // ---- What is said of a frame
 
@@ -36,12 +31,6 @@ export function describe(tree, node) {
 
 // ---- What can be done with one
 
-const add = (key, text) => state[key].includes(text) || change({ [key]: [...state[key], text], path: "" });
-export const narrowTo = text => add("focus", text);
-export const narrowWithout = text => add("ignore", text);
-export const hide = text => add("hide", text);
-export const lookAt = name => change({ view: "sandwich", function: name });
-
 export async function copy(text) {
   await navigator.clipboard?.writeText(text).catch(() => {});
 }
@@ -49,7 +38,8 @@ export async function copy(text) {
 export function functionItems(name, file) {
   const only = exactly(name), base = baseName(file);
   return [["Only stacks with it", () => narrowTo(only)], ["Without stacks that have it", () => narrowWithout(only)],
-          ["Hide it", () => hide(only)], ["Callers and callees", () => lookAt(name)], ["Search for it", () => change({ view: "flame", search: only })],
+          ["Hide it", () => hide(only)], ...tabs.filter(tab => tab.dataset.of).map(tab =>
+            [tab.textContent, () => change({ view: tab.dataset.view, [tab.dataset.of]: name })]), ["Search for it", () => change({ view: "flame", search: only })],
           ...(base ? [null, [`Only stacks with ${base}`, () => narrowTo("file=" + base)], [`Hide ${base}`, () => hide("file=" + base)]] : []),
           null, ["Copy name", () => copy(name)]];
 }
@@ -73,7 +63,7 @@ export function makeFlame(box, details, zoom, view) {
     zoom, view,
     hover: (node, x, y) => {
       details.textContent = describe(flame.tree, node);
-      if (node < 0 || x === undefined || !$("menu").hidden)
+      if (node < 0 || x === undefined || isMenuOpen())
         hideTip();
       else
         showTip(flame.tree.name(node), facts(flame.tree, node), x, y);
@@ -81,133 +71,4 @@ export function makeFlame(box, details, zoom, view) {
     menu: (node, x, y) => frameMenu(flame, node, x, y),
   });
   return flame;
-}
-
-export const flame = makeFlame($("flame-box"), $("details"), node => change({ path: flame.tree.path(node) }), () => map.draw());
-const map = new SmallMap($("map"), flame);
-
-// ---- Search
-
-let exact = 0;
-
-function say(text) {
-  $("matched").textContent = text;
-}
-
-export function search() {
-  const { tree } = flame, text = state.search;
-  clearTimeout(exact);
-  $("keep").hidden = !text;
-  if (!tree || !text) {
-    say("");
-    flame.search(null);
-    return;
-  }
-  let found;
-  try {
-    found = tree.match(text);
-  } catch (error) {
-    say(error.message);
-    flame.search(null);
-    return;
-  }
-  flame.search(found);
-  const report = (share, count) => `${percent(share)} matched, ${count.toLocaleString()} frame${count === 1 ? "" : "s"}`;
-  say((tree.pruned ? "≥ " : "") + report(found.share, found.found.length));
-  // What was left out of the picture counts as well: the server knows.
-  if (tree.pruned)
-    exact = setTimeout(async () => {
-      const answer = await ask("search", selection({ group: state.group, text })).catch(() => null);
-      if (answer && state.search === text)
-        say(report(answer.matched / (answer.total || 1), answer.nodes));
-    }, EXACT_AFTER_MS);
-}
-
-export function nextMatch(step) {
-  const at = flame.next(step);
-  if (at !== undefined)
-    say(`${at + 1} of ${flame.found.found.length.toLocaleString()}`);
-}
-
-// ---- Colours and crumbs
-
-export function legend() {
-  const { tree } = flame, sums = new Map(), byFile = state.colour === "file";
-  if (!tree || state.colour === "name")
-    return $("legend").replaceChildren();
-  for (let i = 1; i < tree.count; i++) {
-    const key = byFile ? baseName(tree.executable(i)) : tree.kind(i);
-    sums.set(key, (sums.get(key) ?? 0) + tree.self[i]);
-  }
-  const largest = [...sums].filter(([key]) => key).sort((a, b) => b[1] - a[1]).slice(0, LEGEND_MAX);
-  $("legend").replaceChildren(...largest.map(([key]) => {
-    const swatch = element("i", { class: "swatch" }), text = (byFile ? "file=" : "kind=") + key;
-    swatch.style.background = byFile ? textColour(key) : kindColour(key);
-    return element("button", { type: "button", title: `show only stacks with it; with Shift: hide it`,
-                               onclick: event => key !== "label" && (event.shiftKey ? hide : narrowTo)(text) }, swatch, " " + key);
-  }));
-}
-
-function crumbs() {
-  const { tree } = flame, way = [];
-  for (let node = flame.root; node >= 0; node = tree.parent[node])
-    way.unshift(node);
-  const shown = way.length > 6 ? [way[0], ...way.slice(-4)] : way;
-  $("crumbs").replaceChildren(...(flame.root ? shown : []).map(node => element("li", {},
-    element("button", { type: "button", title: tree.name(node), onclick: () => flame.zoom(node) }, tree.name(node)))));
-}
-
-// ---- Loading
-
-let asked = "";
-
-// The whole first; where it was pruned, the part that is zoomed into is asked for in full.
-export async function loadFlame() {
-  const query = selection({ group: state.group });
-  const tree = new Tree(await ask("flame", query));
-  asked = String(query);
-  flame.icicle = Boolean(state.icicle);
-  flame.colour = state.colour;
-  flame.show(tree, state.path);
-  performance.mark("flame");
-  afterShow();
-  await refine();
-  return tree;
-}
-
-async function refine() {
-  const node = flame.tree.find(state.path);
-  if (!state.path || (node >= 0 && !flame.tree.isPruned(node)))
-    return;
-  const path = state.path, part = await ask("flame", selection({ group: state.group, path }), "part").catch(() => null);
-  if (!part || path !== state.path)
-    return;
-  const whole = flame.tree, at = whole.find(path);
-  flame.show(at < 0 ? new Tree(part) : whole.graft(at, new Tree(part)), at < 0 ? "" : path);
-  afterShow();
-}
-
-function afterShow() {
-  const { tree } = flame;
-  (window.requestIdleCallback ?? setTimeout)(() => tree.prepareSearch());
-  legend();
-  crumbs();
-  search();
-  map.draw();
-}
-
-// Another path in the same tree: drawn at once, refined if there is more to see.
-export async function showPath() {
-  const node = flame.tree.find(state.path);
-  if (node >= 0 && node !== flame.root)
-    flame.look(node);
-  crumbs();
-  map.draw();
-  // First what is there is to be seen.
-  await new Promise(resolve => setTimeout(resolve));
-  await refine();
-}
-
-export function isLoaded() {
-  return flame.tree && asked === String(selection({ group: state.group }));
 }

@@ -1,5 +1,5 @@
 // What floats: the menu of a frame, and what is said of the frame under the mouse.
-import { element } from "./views.js";
+import { element } from "./element.js";
 
 const $ = id => document.getElementById(id);
 let returnTo = null;
@@ -24,8 +24,10 @@ export function openMenu(title, items, x, y) {
   menu.querySelector("button").focus();
 }
 
+export const isMenuOpen = () => !$("menu").hidden;
+
 export function closeMenu() {
-  if ($("menu").hidden)
+  if (!isMenuOpen())
     return false;
   $("menu").hidden = true;
   returnTo?.focus?.();

@@ -1,7 +1,7 @@
 // What the machine did: charts of CPU, memory, load and the largest processes. A spike leads to its flame graph: a click
 // to that moment, a drag to a range, in the charts of processes to that process.
 import { brush, colours, prepare } from "./chart.js";
-import { element } from "./views.js";
+import { element } from "./element.js";
 
 const number = value => value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 const cpus = value => number(value) + " CPUs";

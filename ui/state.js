@@ -1,13 +1,23 @@
 // What is shown, as it stands in the URL: whoever opens the link sees the same.
-const defaults = { view: "flame", from: "now-5m", to: "now", group: "", search: "", path: "", function: "", part: "", order: "self",
-                   colour: "kind", icicle: "1", collapse: "", base: "before", find: "", show: "", live: "1" };
+// The tabs: index.html has the list.
+export const tabs = [...document.querySelectorAll("#tabs > *")];
+export const views = tabs.map(tab => tab.dataset.view);
+
+// What is not in the URL. Tabs add keys of their own as they are read; until then these stay in the URL as they are.
+const defaults = { view: views[0], from: "now-5m", to: "now", group: "", search: "", path: "", collapse: "", live: "1" };
 
 // What may be given more than once: labels that must hold, functions that stacks must have or not, and that are taken out.
 export const lists = ["where", "focus", "ignore", "hide"];
 const narrowing = ["focus", "ignore", "hide"];
 
-export const state = { ...defaults, ...Object.fromEntries(lists.map(key => [key, []])) };
+export const state = {};
 const listeners = [];
+
+export function declare(keys) {
+  Object.assign(defaults, keys);
+  for (const key in keys)
+    state[key] ??= keys[key];
+}
 
 export function onChange(listener) {
   listeners.push(listener);
@@ -19,28 +29,33 @@ const labels = ["host", "service", "namespace", "pod", "container", "process", "
 
 export function readURL() {
   const query = new URLSearchParams(location.search);
-  for (const key of Object.keys(defaults))
-    state[key] = query.get(key) ?? defaults[key];
-  for (const key of lists)
-    state[key] = query.getAll(key);
-  for (const label of labels)
-    for (const value of query.getAll(label))
-      state.where.push(label + "=" + value);
-  for (const label of ["trace", "span"])
-    for (const value of query.getAll(label + "_id"))
-      state.where.push(label + "=" + value.toLowerCase());
+  for (const key in state)
+    delete state[key];
+  Object.assign(state, defaults, Object.fromEntries(lists.map(key => [key, []])));
+  for (const [key, value] of query) {
+    if (lists.includes(key))
+      state[key].push(value);
+    else if (labels.includes(key))
+      state.where.push(key + "=" + value);
+    else if (key === "trace_id" || key === "span_id")
+      state.where.push(key.slice(0, -3) + "=" + value.toLowerCase());
+    else
+      state[key] = query.get(key);
+  }
+  if (!views.includes(state.view))
+    state.view = views[0];
   if (query.has("from") && !state.from.startsWith("now"))
     state.live = query.get("live") ?? "";
 }
 
 function url() {
   const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(defaults))
-    if (state[key] !== value)
-      query.set(key, state[key]);
-  for (const key of lists)
-    for (const text of state[key])
-      query.append(key, text);
+  for (const [key, value] of Object.entries(state)) {
+    if (lists.includes(key))
+      value.forEach(text => query.append(key, text));
+    else if (value !== defaults[key])
+      query.set(key, value);
+  }
   return "/" + (query.size ? "?" + query : "");
 }
 
@@ -58,6 +73,37 @@ addEventListener("popstate", () => {
   for (const listener of listeners)
     listener({ ...state });
 });
+
+// ---- Steps that more than one tab takes
+
+export function chooseRange(from, to) {
+  change({ from: from.toFixed(3), to: to.toFixed(3), live: "" });
+}
+
+export function addFilter(text) {
+  if (text && !state.where.includes(text))
+    change({ where: [...state.where, text], path: "" });
+}
+
+// In place of those of the same labels.
+export function replaceFilters(...filters) {
+  const label = filter => filter.split("=")[0], replaced = new Set(filters.map(label));
+  return [...state.where.filter(filter => !replaced.has(label(filter))), ...filters];
+}
+
+const add = (key, text) => state[key].includes(text) || change({ [key]: [...state[key], text], path: "" });
+export const narrowTo = text => add("focus", text);
+export const narrowWithout = text => add("ignore", text);
+export const hide = text => add("hide", text);
+export const lookAt = name => change({ view: "sandwich", function: name });
+
+// From a spike, a trace or a line of the log to its flame graph.
+export function lookAtMoment(from, to, ...filters) {
+  const where = replaceFilters(...filters.flat().filter(Boolean));
+  change({ view: "flame", from: from.toFixed(3), to: to.toFixed(3), live: "", path: "", where });
+}
+
+// ---- Questions
 
 // The range and the labels.
 export function chosen(extra = {}) {
@@ -87,8 +133,9 @@ export function absolute(text) {
 // The first picture is asked for as soon as this file is read, while the others are on their way.
 let early = null;
 readURL();
-if (state.view === "flame") {
-  const address = "/api/v1/flame?" + selection({ group: state.group });
+const { first } = tabs[views.indexOf(state.view)].dataset;
+if (first) {
+  const address = `/api/v1/${first}?` + selection({ group: state.group });
   early = { address, answer: fetch(address) };
   early.answer.catch(() => {});
 }

@@ -95,7 +95,7 @@ export async function measure(peers, wick) {
   found.memory = browser.use().pss;
   for (const what of ["zoom", "key"])
     found[what] = await handling(tab, what);
-  await tab.waitForFunction(() => /^[\d.]+ % matched/.test(document.getElementById("matched").textContent), null, { timeout: 20000 });
+  await tab.waitForFunction(() => /^[\d.]+ % matched/.test(document.getElementById("matched")?.textContent), null, { timeout: 20000 });
   const shown = parseFloat(await tab.textContent("#matched")), exact = 100 * wick.about.encode / wick.about.samples;
   found.matched = Math.abs(shown - exact) < 0.06;
   await settled(tab);
@@ -128,10 +128,12 @@ export async function measure(peers, wick) {
     await tab.waitForSelector("#top-rows tr[data-place]");
   });
   found.rows = Number((await tab.textContent("#top-count")).replace(/\D/g, ""));
+  await tab.click("#heat-tab");
+  await tab.waitForSelector("#heat");
+  await settled(tab);
   found.heat = median(await tab.evaluate(async began => {
-    const { Heat } = await import("/chart.js"), times = [];
+    const { Heat } = await import("/ui/tabs/heat.js"), times = [];
     const answer = await (await fetch(`/api/v1/heat?rows=100&from=${began - 800}&to=${began + 100}`)).json();
-    document.getElementById("heat-view").hidden = false;
     const heat = new Heat(document.getElementById("heat"), () => {});
     for (let i = 0; i < 5; i++) {
       const from = performance.now();
@@ -158,6 +160,6 @@ export async function answer(wick, times) {
 }
 
 export async function assets(wick) {
-  const names = fs.readdirSync(new URL("../../ui", import.meta.url)).map(name => name === "index.html" ? "" : name);
-  return names.reduce((sum, name) => sum + execFileSync("curl", ["-s", "-H", "accept-encoding: gzip", `${wick.url}/${name}`]).length, 0);
+  const names = fs.readdirSync(new URL("../../ui", import.meta.url), { recursive: true }).filter(name => /\.(html|css|js|svg)$/.test(name));
+  return names.reduce((sum, name) => sum + execFileSync("curl", ["-s", "-H", "accept-encoding: gzip", `${wick.url}/ui/${name}`]).length, 0);
 }

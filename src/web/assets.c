@@ -7,36 +7,25 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define SCRIPT(X, name) X(name, "/" #name ".js", #name ".js", "text/javascript; charset=utf-8")
-
-/* X(symbol, path, file, content type); UI_DIR comes from the Makefile. */
-#define ASSETS(X)									\
-	X(page, "/", "index.html", "text/html; charset=utf-8")				\
-	X(style, "/style.css", "style.css", "text/css; charset=utf-8")			\
-	SCRIPT(X, app) SCRIPT(X, chart) SCRIPT(X, colours) SCRIPT(X, executables)	\
-	SCRIPT(X, flame) SCRIPT(X, flameview) SCRIPT(X, live) SCRIPT(X, logs)		\
-	SCRIPT(X, match) SCRIPT(X, menu) SCRIPT(X, metrics) SCRIPT(X, state)		\
-	SCRIPT(X, table) SCRIPT(X, traces) SCRIPT(X, tree) SCRIPT(X, views)		\
-	X(icon, "/icon.svg", "icon.svg", "image/svg+xml")
-
-#define X(symbol, path, file, type)							\
+/* X(number, file) for each file below ui/: the Makefile writes this list, and says what UI_DIR is. */
+#define X(number, file)									\
 	__asm__(".section .rodata\n"							\
-		".global asset_" #symbol "_start\nasset_" #symbol "_start:\n"		\
+		".global asset_" #number "_start\nasset_" #number "_start:\n"		\
 		".incbin \"" UI_DIR "/" file ".gz\"\n"					\
-		".global asset_" #symbol "_end\nasset_" #symbol "_end:\n.byte 0\n.text\n");	\
-	extern const char asset_##symbol##_start[], asset_##symbol##_end[];
-ASSETS(X)
+		".global asset_" #number "_end\nasset_" #number "_end:\n.byte 0\n.text\n");	\
+	extern const char asset_##number##_start[], asset_##number##_end[];
+#include "ui/list.h"
 #undef X
 
 static struct asset assets[] = {
-#define X(symbol, path, file, type) { path, type, asset_##symbol##_start, 0, "" },
-	ASSETS(X)
+#define X(number, file) { file, asset_##number##_start, 0, "" },
+#include "ui/list.h"
 #undef X
 };
 
 static const char *const ends[] = {
-#define X(symbol, path, file, type) asset_##symbol##_end,
-	ASSETS(X)
+#define X(number, file) asset_##number##_end,
+#include "ui/list.h"
 #undef X
 };
 
@@ -46,9 +35,29 @@ static void measure(void)
 {
 	for (size_t i = 0; i < COUNT; i++) {
 		assets[i].bytes = (size_t)(ends[i] - (const char *)assets[i].at);
-		snprintf(assets[i].tag, sizeof(assets[i].tag), "\"%016llx\"",
-			 (unsigned long long)XXH3_64bits(assets[i].at, assets[i].bytes));
+		asset_tag(assets[i].at, assets[i].bytes, assets[i].tag);
 	}
+}
+
+void asset_tag(const void *at, size_t bytes, char ret_tag[ASSET_TAG_BYTES])
+{
+	snprintf(ret_tag, ASSET_TAG_BYTES, "\"%016llx\"", (unsigned long long)XXH3_64bits(at, bytes));
+}
+
+const char *asset_content_type(const char *file)
+{
+	static const char *const types[][2] = {
+		{ ".html", "text/html; charset=utf-8" },
+		{ ".css", "text/css; charset=utf-8" },
+		{ ".js", "text/javascript; charset=utf-8" },
+		{ ".svg", "image/svg+xml" },
+	};
+	const char *ending = strrchr(file, '.');
+
+	for (size_t i = 0; ending && i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(ending, types[i][0]))
+			return types[i][1];
+	return NULL;
 }
 
 const struct asset *asset_at(size_t i)
@@ -59,12 +68,12 @@ const struct asset *asset_at(size_t i)
 	return i < COUNT ? &assets[i] : NULL;
 }
 
-const struct asset *asset_find(const char *path)
+const struct asset *asset_find(const char *file)
 {
 	const struct asset *asset;
 
 	for (size_t i = 0; (asset = asset_at(i)); i++)
-		if (!strcmp(asset->path, path))
+		if (!strcmp(asset->file, file))
 			return asset;
 	return NULL;
 }

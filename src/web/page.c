@@ -22,6 +22,7 @@
 
 #define ANSWER_BYTES_MAX ((size_t)256 << 20)
 #define API "/api/v1/"
+#define FILES "/ui/"
 #define PACK_FROM 1024	/* shorter answers are not worth packing */
 
 struct options {
@@ -134,7 +135,7 @@ static void serve_asset(struct exchange *exchange, const struct asset *asset)
 	} else if (!unchanged) {
 		r = compression_unpack(COMPRESSION_GZIP, asset->at, asset->bytes, &body);
 	}
-	reply_send(&reply, exchange, r < 0 ? 500 : unchanged ? 304 : 200, asset->content_type, &body);
+	reply_send(&reply, exchange, r < 0 ? 500 : unchanged ? 304 : 200, asset_content_type(asset->file), &body);
 }
 
 /* The token goes into a cookie, and out of the address. */
@@ -160,11 +161,13 @@ static bool serve_token(struct page *page, struct exchange *exchange)
 static void serve_file(void *arg, struct exchange *exchange)
 {
 	struct page *page = arg;
-	const struct asset *asset = asset_find(exchange_path(exchange));
+	const char *path = exchange_path(exchange);
+	bool is_start = !strcmp(path, "/");
+	const struct asset *asset = asset_find(is_start ? "index.html" : path + strlen(FILES));
 	const char *why;
 	int status;
 
-	if (!strcmp(exchange_path(exchange), "/") && serve_token(page, exchange))
+	if (is_start && serve_token(page, exchange))
 		return;
 	why = guard_refuses(&page->guard, exchange, &status);
 	if (why)
@@ -394,7 +397,6 @@ static bool is_loopback(const char *endpoint)
 static int add_routes(struct page *page, struct buf *why)
 {
 	int r = http_endpoint_route(&page->endpoint, "GET", API, serve_api, why);
-	const struct asset *asset;
 
 	if (r == 0)
 		r = http_endpoint_route(&page->endpoint, "GET", API "events", serve_events, why);
@@ -407,8 +409,10 @@ static int add_routes(struct page *page, struct buf *why)
 		r = http_endpoint_route(&page->endpoint, "GET", LIVE_PROFILE_PATH, serve_profiles, why);
 	if (r == 0)
 		r = http_endpoint_route(&page->endpoint, "GET", "/debug/pprof", serve_profiles, why);
-	for (size_t i = 0; r == 0 && (asset = asset_at(i)); i++)
-		r = http_endpoint_route(&page->endpoint, "GET", asset->path, serve_file, why);
+	if (r == 0)
+		r = http_endpoint_route(&page->endpoint, "GET", "/", serve_file, why);
+	if (r == 0)
+		r = http_endpoint_route(&page->endpoint, "GET", FILES, serve_file, why);
 	return r;
 }
 

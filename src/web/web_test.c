@@ -140,12 +140,25 @@ TEST(guard_compares_whole_tokens)
 
 TEST(assets_are_linked_in)
 {
-	const struct asset *page = asset_find("/");
+	const struct asset *page = asset_find("index.html"), *tab = asset_find("tabs/flame.js");
 
 	OK(page && page->bytes > 100);
-	STREQ(page->content_type, "text/html; charset=utf-8");
+	OK(tab && tab->bytes > 100);
 	EQ(strlen(page->tag), 18);
-	OK(!asset_find("/nothing"));
+	OK(strcmp(page->tag, tab->tag));
+	OK(!asset_find("nothing"));
+	OK(!asset_find(""));
+}
+
+TEST(assets_types_follow_from_the_ending)
+{
+	STREQ(asset_content_type("index.html"), "text/html; charset=utf-8");
+	STREQ(asset_content_type("style.css"), "text/css; charset=utf-8");
+	STREQ(asset_content_type("tabs/flame.js"), "text/javascript; charset=utf-8");
+	STREQ(asset_content_type("icon.svg"), "image/svg+xml");
+	OK(!asset_content_type("package.json"));
+	OK(!asset_content_type("js"));
+	OK(!asset_content_type(""));
 }
 
 /* ---- Trees ------------------------------------------------------------------------------------ */
@@ -459,8 +472,10 @@ TEST(assets_are_small)
 	const struct asset *asset;
 	size_t bytes = 0;
 
-	for (size_t i = 0; (asset = asset_at(i)); i++)
+	for (size_t i = 0; (asset = asset_at(i)); i++) {
+		OK(asset_content_type(asset->file));
 		bytes += asset->bytes;
+	}
 	OK(bytes < 100 << 10);
 }
 

@@ -3,7 +3,7 @@
 
 // Runs in the page: pairs of [what, text colour, background] of a theme, as the browser computes them.
 export async function palette(theme) {
-  const { INK, kindColour, textColour, differenceColour } = await import("/colours.js");
+  const { INK, kindColour, textColour, differenceColour } = await import("/ui/colours.js");
   document.documentElement.className = theme;
   const style = getComputedStyle(document.documentElement), probe = document.body.appendChild(document.createElement("i"));
   const computed = colour => {

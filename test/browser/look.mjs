@@ -24,7 +24,7 @@ export async function look(url, options = {}) {
   const page = await open();
   return { browser, page, open, errors, elsewhere, query: () => new URL(page.url()).searchParams,
            text: selector => page.locator(selector).textContent(),
-           drawn: () => page.waitForFunction(() => document.getElementById("legend").textContent.includes("native")) };
+           drawn: () => page.waitForFunction(() => document.getElementById("legend")?.textContent?.includes("native")) };
 }
 
 // After the last check.

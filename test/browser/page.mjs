@@ -13,7 +13,7 @@ const settled = () => until(() => document.querySelector("main").getAttribute("a
 // The share that a search finds, when the exact number is there.
 async function matched() {
   await settled();
-  await until(() => /^[\d.]+ % matched/.test(document.getElementById("matched").textContent));
+  await until(() => /^[\d.]+ % matched/.test(document.getElementById("matched")?.textContent));
   return parseFloat(await text("#matched"));
 }
 async function search(words) {
@@ -29,14 +29,15 @@ const chips = async () => (await page.locator("#chips .chip").allTextContents())
 
 await page.goto(url + "/?live=");
 await drawn();
-check("shows a flame graph", (await page.evaluate(() => document.getElementById("flame").height)) > 100);
+check("shows a flame graph", (await page.evaluate(() => document.getElementById("flame")?.height)) > 100);
+check("says nothing where nothing is wrong", (await text("#message")) === "", await text("#message"));
 await shoot("flame");
 
 const share = await search(hot);
 check("finds the hot function", share > 1, share);
 check("keeps the search in the address", query().get("search") === hot, page.url());
 await page.keyboard.press("Enter");
-await until(() => / of /.test(document.getElementById("matched").textContent));
+await until(() => / of /.test(document.getElementById("matched")?.textContent));
 check("goes to the next match", /^1 of \d/.test(await text("#matched")), await text("#matched"));
 check("says all of a frame", /total.*self.*kind.*native.*file/s.test(await text("#tip")) && (await text("#tip")).includes(hot), await text("#tip"));
 await shoot("search");
@@ -48,7 +49,7 @@ check("goes back to the one before", /^1 of \d/.test(await text("#matched")), aw
 await page.fill("#search", "");
 const box = await page.locator("#flame").boundingBox();
 await page.mouse.move(box.x + 200, box.y + 30);
-await until(() => / % total, .* % self/.test(document.getElementById("details").textContent));
+await until(() => / % total, .* % self/.test(document.getElementById("details")?.textContent));
 check("says what is under the mouse", true);
 await page.mouse.click(box.x + 200, box.y + 30);
 await until(() => location.search.includes("path="));
@@ -83,6 +84,7 @@ await until(() => !location.search.includes("path="));
 check("zooms in and out by keys", true);
 await page.keyboard.press("?");
 check("helps", await page.locator("#keys").isVisible());
+await until(() => /next, previous match/.test(document.getElementById("tab-keys").textContent));
 await page.keyboard.press("Escape");
 
 // ---- Less of it
@@ -90,11 +92,11 @@ await page.keyboard.press("Escape");
 await search(hot);
 const total = await page.evaluate(async name => (await (await fetch("/api/v1/search?text=" + name)).json()).total, hot);
 await page.click("#keep");
-await until(() => /only/.test(document.getElementById("chips").textContent));
+await until(() => /only/.test(document.getElementById("chips")?.textContent));
 const focused = await matched();
 check("shows only stacks with a function", focused === 100 && query().getAll("focus")[0] === hot, focused);
 await page.click("#chips button");
-await until(() => !/only/.test(document.getElementById("chips").textContent));
+await until(() => !/only/.test(document.getElementById("chips")?.textContent));
 const back = await matched();       // of what runs by now, beside the browser itself
 check("takes that back", back > 0 && back < 95 && total > 0, [await text("#matched"), share]);
 
@@ -104,16 +106,16 @@ await page.keyboard.press("m");
 check("has a menu for a frame", (await text("#menu")).includes("Callers and callees"), await text("#menu"));
 await shoot("menu");
 await page.click("#menu button:has-text('Without stacks')");
-await until(() => /without/.test(document.getElementById("chips").textContent));
+await until(() => /without/.test(document.getElementById("chips")?.textContent));
 const without = await matched();
 check("shows stacks without a function", without < share / 2, [without, share]);
 await page.goBack();
-await until(() => !/without/.test(document.getElementById("chips").textContent));
+await until(() => !/without/.test(document.getElementById("chips")?.textContent));
 await matched();
 await page.keyboard.press("g");
 await page.keyboard.press("n");
 await page.keyboard.press("h");
-await until(() => /hidden/.test(document.getElementById("chips").textContent));
+await until(() => /hidden/.test(document.getElementById("chips")?.textContent));
 check("hides a function", await matched() < share / 2, await text("#matched"));
 await shoot("chips");
 await page.click("#chips button");
@@ -131,10 +133,12 @@ for (const by of ["file", "name", "kind"])
   await page.selectOption("#colour", by);
 await page.uncheck("#icicle");
 check("stands on its feet", query().get("icicle") === "", page.url());
-await page.check("#icicle");
+await page.goBack();
+await until(() => document.getElementById("icicle").checked);
+check("goes back to how it was drawn", !query().has("icicle"), page.url());
 
 await page.selectOption("#group", "process");
-await until(() => document.getElementById("legend").textContent.includes("label"));
+await until(() => document.getElementById("legend")?.textContent?.includes("label"));
 check("groups by process", query().get("group") === "process", page.url());
 await page.selectOption("#group", "");
 
@@ -157,16 +161,16 @@ await until(name => {
   return cells.length && cells.every(cell => cell.textContent.includes(name));
 }, hot);
 await page.locator("#top-rows td.name button", { hasText: hot }).first().click();
-await until(() => document.getElementById("callers").height > 30 && document.getElementById("callees").height > 30);
+await until(() => document.getElementById("callers")?.height > 30 && document.getElementById("callees")?.height > 30);
 check("shows callers and callees", query().get("function") === hot, page.url());
 await shoot("sandwich");
 
 await page.click("[data-view=diff]");
-await until(() => document.getElementById("diff").height > 40 && document.getElementById("diff-note").textContent);
+await until(() => document.getElementById("diff")?.height > 40 && document.getElementById("diff-note")?.textContent);
 check("compares two ranges", true);
 await shoot("diff");
 await page.click("[data-view=heat]");
-await until(() => document.getElementById("heat").width > 300 && /at most/.test(document.getElementById("heat-note").textContent));
+await until(() => document.getElementById("heat")?.width > 300 && /at most/.test(document.getElementById("heat-note")?.textContent));
 check("draws a heat map", true);
 await shoot("heat");
 await page.click("[data-view=executables]");
@@ -175,6 +179,18 @@ check("lists executables", true);
 await page.click("[data-view=status]");
 await page.waitForSelector("#status-view .card");
 check("tells how the store is", /Reaches back/.test(await text("#status-view")));
+await page.keyboard.press("/");
+check("searches from any tab", !query().has("view") && (await page.evaluate(() => document.activeElement.id)) === "search", page.url());
+const fresh = await looking.open();
+await fresh.goto(url + "/?view=top&live=&part=" + hot);
+await fresh.waitForSelector("#top-rows tbody tr[data-place]");
+await fresh.keyboard.press("/");
+await fresh.waitForFunction(() => document.activeElement.id === "search");
+check("keeps what another tab was told", new URL(fresh.url()).searchParams.get("part") === hot, fresh.url());
+await fresh.goto(url + "/?view=nothing&live=");
+await fresh.waitForFunction(() => document.getElementById("legend")?.textContent.includes("native"));
+check("shows the first tab for one that it does not know", true);
+await fresh.close();
 
 // ---- A range, its address, a file of it
 
@@ -190,7 +206,7 @@ await matched();
 
 const shared = await looking.open();
 await shared.goto(page.url());
-await shared.waitForFunction(() => /^[\d.]+ % matched/.test(document.getElementById("matched").textContent));
+await shared.waitForFunction(() => /^[\d.]+ % matched/.test(document.getElementById("matched")?.textContent));
 check("shows the same to whoever has the address", (await shared.textContent("#matched")) === await text("#matched"),
       [await shared.textContent("#matched"), await text("#matched")]);
 await shared.close();
@@ -204,7 +220,7 @@ await page.waitForSelector("#empty button");
 check("says that a range is empty, and what to do", /Last hour/.test(await text("#empty")), await text("#empty"));
 await page.fill("#filter", "hots=1");
 await page.press("#filter", "Enter");
-await until(() => /no such label/.test(document.getElementById("message").textContent));
+await until(() => /no such label/.test(document.getElementById("message")?.textContent));
 check("says what is wrong with a filter", true);
 errors.splice(0, errors.length, ...errors.filter(error => !/400/.test(error)));
 
@@ -245,7 +261,7 @@ for (const view of ["flame", "top", "sandwich", "heat", "diff", "status"]) {
   await small.screenshot({ path: `${pictures}/page-phone-${view}.png` });
 }
 await small.goto(url + "/?live=");
-await small.waitForFunction(() => document.getElementById("legend").textContent.includes("native"));
+await small.waitForFunction(() => document.getElementById("legend")?.textContent?.includes("native"));
 const canvas = await small.locator("#flame").boundingBox();
 await small.touchscreen.tap(canvas.x + 100, canvas.y + 30);
 await small.waitForFunction(() => location.search.includes("path="));

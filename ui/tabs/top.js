@@ -1,14 +1,16 @@
 // All functions as a table of which only the rows in sight exist; they are asked for as they come.
-import { ask, selection, state } from "./state.js";
-import { baseName } from "./match.js";
-import { percent } from "./tree.js";
-import { element } from "./views.js";
+import { ask, change, lookAt, selection, state } from "../state.js";
+import { functionItems } from "../flameview.js";
+import { baseName } from "../match.js";
+import { openMenu } from "../menu.js";
+import { percent } from "../tree.js";
+import { element } from "../element.js";
 
 const ROW = 27, PAGE = 500, FIRST = 100, SPARE = 10;
 const columns = [["self", "self", "number"], ["total", "total", "number"], ["name", "function", "name"], ["file", "file", ""],
                  ["kind", "kind", ""], ["", "source", ""]];
 
-export class FunctionTable {
+class FunctionTable {
   // events: order(name), menu(row, x, y), choose(row)
   constructor(box, events) {
     Object.assign(this, { box, events, rows: [], count: 0, total: 1, asked: new Set(), turn: 0 });
@@ -98,3 +100,30 @@ export class FunctionTable {
     return made;
   }
 }
+
+let table;
+
+async function load() {
+  await table.load();
+  document.getElementById("top-count").textContent = `${table.count.toLocaleString()} functions`;
+}
+
+export default {
+  address: { part: "", order: "self" },
+  start(root) {
+    table = new FunctionTable(root.querySelector("#top-rows"), {
+      order: order => change({ order }),
+      choose: ([name]) => lookAt(name),
+      menu: ([name, executable], x, y) => openMenu(name, functionItems(name, executable), x, y),
+    });
+  },
+  load,
+  html: `
+    <div class="tools"><label><span>Functions with</span> <input id="part" name="part" type="search" placeholder="name or /expression/" spellcheck="false" autocapitalize="off"></label> <output id="top-count"></output></div>
+    <div class="scroll" id="top-rows" tabindex="0" role="region" aria-label="functions, most of their own first"></div>`,
+  css: `
+.functions { table-layout: fixed; } .functions tr:not(.space) { height: 27px; } .functions td, .functions th { overflow: hidden; text-overflow: ellipsis; }
+.functions th.number { width: 9.5rem; } .functions th:nth-child(4), .functions th:nth-child(6) { width: 14%; } .functions th:nth-child(5) { width: 6.5rem; }
+.space td { padding: 0; border: 0; }
+@media (max-width: 700px) { .functions th:nth-child(n+4), .functions td:nth-child(n+4):not([colspan]) { display: none; } .functions th.number { width: 4.5rem; } .functions .bar { display: none; } }`,
+};

@@ -1,6 +1,6 @@
 // Traces and spans that samples were taken in: each leads to its flame graph.
-import { ask, change, chosen, state } from "./state.js";
-import { element } from "./views.js";
+import { ask, chosen, lookAtMoment, state } from "../state.js";
+import { element } from "../element.js";
 
 const ROWS_MAX = 1000, SPANS_MAX = 200;
 
@@ -15,15 +15,9 @@ function cells(row, share) {
           element("td", { class: "number" }, clock(row.first)), element("td", { class: "number" }, lasting(row))];
 }
 
-// choose(from, to, filters): the flame graph of that trace, in the time that it was seen in.
-export class Traces {
-  constructor(root, choose) {
-    Object.assign(this, { root, choose, answer: null, spans: new Map() });
-    this.count = element("output");
-    this.input = element("input", { type: "search", spellcheck: "false", placeholder: "id, service, process or host",
-                                    oninput: () => change({ find: this.input.value }, true) });
-    this.body = element("div", { class: "scroll" });
-    root.replaceChildren(element("div", { class: "tools" }, element("label", {}, "Traces with ", this.input), this.count), this.body);
+class Traces {
+  constructor(root) {
+    Object.assign(this, { count: root.querySelector("output"), body: root.querySelector(".scroll"), answer: null, spans: new Map() });
   }
 
   show(answer) {
@@ -34,8 +28,6 @@ export class Traces {
   draw() {
     if (!this.answer)
       return;
-    if (this.input !== document.activeElement)
-      this.input.value = state.find;
     const { rows, left_out } = this.answer, most = rows[0]?.value || 1, part = state.find.trim().toLowerCase();
     const shown = rows.filter(row => [row.trace, row.service, row.process, row.host].some(text => text.toLowerCase().includes(part)));
     this.count.textContent = rows.length ? `${shown.length.toLocaleString()} of ${rows.length.toLocaleString()} traces` +
@@ -53,7 +45,7 @@ export class Traces {
   // A button with the id, which leads to the flame graph.
   id(text, { first, last }, ...filters) {
     return element("td", { class: "id" }, element("button", { type: "button", title: "its flame graph",
-      onclick: () => this.choose(first - 0.001, last + 0.001, filters) }, text));
+      onclick: () => lookAtMoment(first - 0.001, last + 0.001, filters) }, text));
   }
 
   row(row, share) {
@@ -76,3 +68,16 @@ export class Traces {
     this.draw();
   }
 }
+
+let traces;
+
+export default {
+  address: { find: "" },
+  start: root => traces = new Traces(root),
+  load: async () => traces.show(await ask("traces", chosen())),
+  changed: changes => "find" in changes && Object.keys(changes).length === 1 && (traces.draw(), true),
+  html: `
+    <div class="tools"><label>Traces with <input name="find" type="search" spellcheck="false" placeholder="id, service, process or host"></label> <output></output></div>
+    <div class="scroll"></div>`,
+  css: `tr.span td:first-child { padding-left: 2rem; }`,
+};

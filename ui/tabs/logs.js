@@ -1,12 +1,9 @@
 // What arrived, from whom, and what went wrong: the last requests, windows and warnings, as they come.
-import { ask, change, state } from "./state.js";
-import { element } from "./views.js";
+import { ask, lookAtMoment, state } from "../state.js";
+import { element } from "../element.js";
+import { bytes } from "../tree.js";
 
 const ROWS_MAX = 512;
-
-function size(bytes) {
-  return bytes >= 1 << 20 ? (bytes / (1 << 20)).toFixed(1) + " MiB" : bytes >= 1024 ? (bytes / 1024).toFixed(1) + " KiB" : bytes + " B";
-}
 
 function what(row) {
   if (row.text)
@@ -15,18 +12,9 @@ function what(row) {
   return (row.kind === "window" ? ["this machine", ...parts] : parts).join(": ");
 }
 
-export class Logs {
-  // choose(from, to): the flame graph of what arrived then.
-  constructor(root, choose) {
-    Object.assign(this, { root, choose, rows: [], last: 0 });
-    this.kind = element("select", { onchange: () => change({ show: this.kind.value }, true) }, element("option", { value: "" }, "everything"),
-      element("option", { value: "request" }, "requests"), element("option", { value: "bad" }, "warnings and errors"));
-    this.input = element("input", { type: "search", spellcheck: "false", placeholder: "sender, receiver or text",
-                                    oninput: () => change({ find: this.input.value }, true) });
-    this.count = element("output", { "aria-live": "polite" });
-    this.body = element("div", { class: "scroll" });
-    root.replaceChildren(element("div", { class: "tools" }, element("label", {}, "Show ", this.kind), element("label", {}, "with ", this.input),
-      this.count), this.body);
+class Logs {
+  constructor(root) {
+    Object.assign(this, { count: root.querySelector("output"), body: root.querySelector(".scroll"), rows: [], last: 0 });
   }
 
   async load() {
@@ -45,11 +33,8 @@ export class Logs {
   }
 
   draw() {
-    this.kind.value = state.show;
-    if (this.input !== document.activeElement)
-      this.input.value = state.find;
     const part = state.find.trim().toLowerCase(), bad = row => row.level === "warn" || row.level === "error";
-    const shown = this.rows.filter(row => (this.kind.value === "bad" ? bad(row) : !this.kind.value || row.kind === this.kind.value) &&
+    const shown = this.rows.filter(row => (state.show === "bad" ? bad(row) : !state.show || row.kind === state.show) &&
       [row.component, row.protocol, row.peer, row.agent, row.text].some(text => text.toLowerCase().includes(part))).reverse();
     const wrong = this.rows.filter(bad).length;
     this.count.textContent = this.rows.length ? `${shown.length} of the last ${this.rows.length}` + (wrong ? `, ${wrong} with something wrong` : "") : "";
@@ -63,10 +48,33 @@ export class Logs {
   row(row) {
     const time = new Date(row.time * 1000);
     return element("tr", { class: row.level },
-      element("td", {}, element("button", { type: "button", title: "the flame graph of that moment", onclick: () => this.choose(row.time - 10, row.time + 1) },
+      element("td", {}, element("button", { type: "button", title: "the flame graph of that moment", onclick: () => lookAtMoment(row.time - 10, row.time + 1) },
         time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 }))),
       element("td", { class: "level" }, row.level), element("td", {}, row.component),
       element("td", {}, [row.protocol, row.peer].filter(Boolean).join(" ")), element("td", { class: "name", title: row.agent }, row.agent),
-      element("td", { class: "number" }, row.bytes ? size(row.bytes) : ""), element("td", { class: "what" }, what(row)));
+      element("td", { class: "number" }, row.bytes ? bytes(row.bytes) : ""), element("td", { class: "what" }, what(row)));
   }
 }
+
+let logs;
+
+export default {
+  address: { find: "", show: "" },
+  start(root) {
+    logs = new Logs(root);
+    // What was refused is in the log, not in the store: no event tells of it.
+    setInterval(() => !root.hidden && state.live && !document.hidden && logs.load().catch(() => {}), 1000);
+  },
+  load: () => logs.load(),
+  changed: changes => Object.keys(changes).every(key => key === "find" || key === "show") && (logs.draw(), true),
+  html: `
+    <div class="tools">
+      <label>Show <select name="show"><option value="">everything</option><option value="request">requests</option><option value="bad">warnings and errors</option></select></label>
+      <label>with <input name="find" type="search" spellcheck="false" placeholder="sender, receiver or text"></label> <output aria-live="polite"></output>
+    </div>
+    <div class="scroll"></div>`,
+  css: `
+td.what { white-space: normal; min-width: 14rem; }
+tr.error td { background: color-mix(in srgb, #c92a2a 14%, transparent); } tr.warn td { background: color-mix(in srgb, #f2b84b 18%, transparent); }
+tr.error .level, tr.warn .level { font-weight: 700; }`,
+};

@@ -1,11 +1,12 @@
 // The files that frames are of, and how many of their functions have names.
-import { element } from "./views.js";
+import { addFilter, ask, chosen, selection } from "../state.js";
+import { element } from "../element.js";
 
 const percent = share => (100 * share).toFixed(1) + " %";
 const states = { named: "symbolized", partly: "partly", none: "no names" };
 
 // processes: paths that are executables of processes, by which can be filtered.
-export function executablesTable({ total, rows }, processes, choose) {
+function executablesTable({ total, rows }, processes, choose) {
   if (!rows.length)
     return element("p", { class: "empty" }, "Nothing was sampled in this range. Choose a longer range, or remove filters.");
   const count = state => rows.filter(row => row.state === state).length;
@@ -31,7 +32,7 @@ function told({ has_symbols, executables }) {
 }
 
 // A program or its debug file, chosen or dropped, names what came without names.
-export function uploadBox(done) {
+function uploadBox(done) {
   const note = element("span", { role: "status" });
   const send = async file => {
     if (!file)
@@ -48,3 +49,18 @@ export function uploadBox(done) {
     element("label", {}, "Symbols for files without names (a program or its debug file): ", input), " ", note,
     element("p", { class: "note" }, "Names that come late apply to old samples too; inlined functions only to new ones."));
 }
+
+async function load() {
+  const [answer, processes] = await Promise.all([ask("executables", selection()), ask("values", chosen({ label: "executable" }))]);
+  document.getElementById("executable-rows").replaceChildren(
+    executablesTable(answer, new Set(processes.map(([path]) => path)), path => addFilter("executable=" + path)));
+}
+
+export default {
+  start: root => root.querySelector("#upload").append(uploadBox(load)),
+  load,
+  html: `<div id="upload"></div><div class="scroll" id="executable-rows" tabindex="0" role="region" aria-label="executables"></div>`,
+  css: `
+.upload { padding: .2rem 0; min-width: 0; } .upload label { display: block; } .upload input { box-sizing: border-box; width: 100%; max-width: 30rem; } .upload .note { white-space: normal; }
+.badge { border: 1px solid var(--line); border-radius: 999px; padding: 0 .5rem; } .badge.named { border-color: #2b8a3e; } .badge.none { border-color: #c92a2a; }`,
+};

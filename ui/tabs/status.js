@@ -1,0 +1,48 @@
+// How the store is.
+import { ask, chosen } from "../state.js";
+import { element } from "../element.js";
+import { bytes } from "../tree.js";
+
+const moment = seconds => seconds ? new Date(seconds * 1000).toLocaleString() : "nothing yet";
+
+const card = (title, value, ...more) => element("div", { class: "card" }, title, element("b", {}, value), ...more);
+
+const localCards = status => [
+  card("Store", bytes(status.bytes), `of at most ${bytes(status.bytes_max)}`),
+  card("Distinct stacks (trie nodes)", status.nodes.toLocaleString(), `${status.frames.toLocaleString()} functions, ` +
+    `${status.series.toLocaleString()} series, ${status.epochs} dictionaries`),
+  card("Blocks that could not be read", String(status.blocks_broken)),
+  card("Samples with an impossible time", String(status.times_wrong), "kept under that of their arrival"),
+  ...status.levels.map(level => card(`Reaches back: ${level.name}`, moment(level.first),
+    `${level.blocks.toLocaleString()} blocks, ${bytes(level.bytes)}`))];
+
+// A server has no roll-ups, no late names, and keeps what it keeps for as long as its tables say.
+const clickhouseCards = ({ bytes: size, nodes, levels: [samples] }) => [
+  card("ClickHouse", size ? bytes(size) : "of unknown size", size ? `in ${samples.blocks.toLocaleString()} parts of samples` :
+    "this user may not look at system.parts"),
+  card("Samples", samples.rows.toLocaleString(), nodes ? `${nodes.toLocaleString()} rows of stacks, each stack once a day` : ""),
+  card("Reaches back", moment(samples.first), "every sample, without roll-ups"),
+  card("Names that come late", "none", "profiles bring theirs along; uploads are for a store of this machine")];
+
+function statusView(status, hosts) {
+  const [first, ...rest] = status.backend === "clickhouse" ? clickhouseCards(status) : localCards(status);
+  return element("div", { class: "status" }, card("wick", status.version), first,
+    card("Hosts", String(hosts.length), hosts.slice(0, 20).map(([name]) => name).join(", ")), ...rest);
+}
+
+let panel;
+
+async function load() {
+  const [status, hosts] = await Promise.all([ask("status", ""), ask("values", chosen({ label: "host" }), "hosts")]);
+  panel.replaceChildren(statusView(status, hosts));
+}
+
+export default {
+  start: root => panel = root,
+  load,
+  css: `
+#status-view { overflow: auto; }
+.status { display: grid; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr)); gap: .8rem; padding-top: .8rem; overflow: auto; }
+.card { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: .6rem .9rem; }
+.card b { display: block; font-size: 1.3rem; }`,
+};
