@@ -3,19 +3,18 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "agent/build.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/deadline.h"
+#include "base/lock.h"
+#include "base/thread.h"
 #include "exe/reader.h"
 #include "trace/window.h"
 
@@ -38,8 +37,7 @@ struct agent {
 	/* The tracer's thread. */
 	struct tracer *tracer;
 	u64 taken_ns;		/* when the last window ended */
-	pthread_t thread;
-	bool has_thread;
+	struct thread thread;
 	atomic_bool stop;
 
 	/* Between the two. */
@@ -57,9 +55,8 @@ static bool agent_has_room(struct agent *a)
 {
 	bool has_room;
 
-	pthread_mutex_lock(&a->lock);
+	LOCKED(&a->lock);
 	has_room = a->queue_count < QUEUE_MAX - 1;	/* the last place is for the last window */
-	pthread_mutex_unlock(&a->lock);
 	return has_room;
 }
 
@@ -67,11 +64,10 @@ static void agent_push(struct agent *a, struct window *window)
 {
 	if (!window)
 		return;
-	pthread_mutex_lock(&a->lock);
+	LOCKED(&a->lock);
 	assert(a->queue_count < QUEUE_MAX);
 	a->queue[a->queue_count++] = window;
 	pthread_cond_signal(&a->changed);
-	pthread_mutex_unlock(&a->lock);
 }
 
 static void agent_publish(struct agent *a)
@@ -79,12 +75,11 @@ static void agent_publish(struct agent *a)
 	struct counter_value values[COUNTER_VALUES_MAX];
 	size_t count = tracer_counters(a->tracer, values, COUNTER_VALUES_MAX);
 
-	pthread_mutex_lock(&a->lock);
+	LOCKED(&a->lock);
 	a->status.samples = tracer_sample_count(a->tracer);
 	a->status.first_sample_ns = tracer_first_sample_ns(a->tracer);
 	a->status.counter_count = count;
 	memcpy(a->status.counters, values, count * sizeof(*values));
-	pthread_mutex_unlock(&a->lock);
 }
 
 /* From 0 to just below 1. */
@@ -144,7 +139,6 @@ static void *agent_run(void *arg)
 	bool is_first = true, late;
 	int r = 0;
 
-	(void)prctl(PR_SET_NAME, "wick: tracer");
 	/* On a busy machine the buffers would fill while it waits for its turn. Without the privilege it waits. */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), TRACER_NICE);
 	while (r == 0 && !atomic_load(&a->stop)) {
@@ -176,26 +170,11 @@ static void *agent_run(void *arg)
 		r = tracer_poll(a->tracer, 0);
 	agent_push(a, tracer_take_window(a->tracer));
 	agent_publish(a);
-	pthread_mutex_lock(&a->lock);
+	LOCKED(&a->lock);
 	a->ended = true;
 	a->error = r;
 	pthread_cond_signal(&a->changed);
-	pthread_mutex_unlock(&a->lock);
 	return NULL;
-}
-
-/* Signals are for the thread that owns us. */
-static int agent_start_thread(struct agent *a)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&a->thread, NULL, agent_run, a);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	a->has_thread = r == 0;
-	return -r;
 }
 
 /* Each executable and library stays open as long as its names are needed: more than the usual 1024 on a large host. */
@@ -235,22 +214,18 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 	a->build.self_pids[0] = getpid();
 	a->build.self_pids[1] = reader_pid(a->reader);
 	a->status.event = tracer_event_name(a->tracer);
-	return agent_start_thread(a);
+	return thread_start(&a->thread, "wick: tracer", agent_run, a);
 }
 
 int agent_start(const struct agent_options *options, struct agent **ret_agent, struct buf *why)
 {
 	_cleanup_(agent_freep) struct agent *a = calloc(1, sizeof(*a));
-	pthread_condattr_t attributes;
 	int r;
 
 	if (!a)
 		return -ENOMEM;
 	pthread_mutex_init(&a->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&a->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	cond_init(&a->changed);
 	r = agent_init(a, options, why);
 	if (r < 0) {
 		if (!why->len)
@@ -271,9 +246,9 @@ void agent_free(struct agent *a)
 {
 	if (!a)
 		return;
-	if (a->has_thread) {
+	if (a->thread.is_started) {
 		agent_stop(a);
-		pthread_join(a->thread, NULL);
+		thread_join(&a->thread);
 	}
 	for (u32 i = 0; i < a->queue_count; i++)
 		window_free(a->queue[i]);
@@ -288,13 +263,12 @@ void agent_free(struct agent *a)
 /* The next window, NULL after the timeout; -ENODATA, or what ended the tracer. */
 static int agent_pop(struct agent *a, int timeout_ms, struct window **ret_window)
 {
-	u64 until = monotonic_ns() + (u64)timeout_ms * 1000000ull;
-	struct timespec deadline = { (time_t)(until / 1000000000ull), (long)(until % 1000000000ull) };
+	u64 deadline_ns = deadline_after((u64)timeout_ms * 1000000);
 	int r = 0;
 
-	pthread_mutex_lock(&a->lock);
+	LOCKED(&a->lock);
 	while (!a->queue_count && !a->ended && r == 0)
-		r = pthread_cond_timedwait(&a->changed, &a->lock, &deadline);
+		r = cond_wait_until(&a->changed, &a->lock, deadline_ns);
 	r = 0;
 	if (a->queue_count) {
 		*ret_window = a->queue[0];
@@ -303,7 +277,6 @@ static int agent_pop(struct agent *a, int timeout_ms, struct window **ret_window
 	} else if (a->ended) {
 		r = a->error ? a->error : -ENODATA;
 	}
-	pthread_mutex_unlock(&a->lock);
 	return r;
 }
 
@@ -328,10 +301,9 @@ size_t agent_counters(struct agent *a, struct counter_value *ret_values, size_t 
 {
 	size_t count;
 
-	pthread_mutex_lock(&a->lock);
+	LOCKED(&a->lock);
 	count = a->status.counter_count < count_max ? a->status.counter_count : count_max;
 	memcpy(ret_values, a->status.counters, count * sizeof(*ret_values));
-	pthread_mutex_unlock(&a->lock);
 	return count;
 }
 

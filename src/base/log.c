@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/utf8.h"
 
 /* Places that log are told apart by their hash; two that share a slot share its allowance. */
@@ -310,7 +311,7 @@ static void set_fields(const struct log_field *at, size_t count)
 
 void log_setup(const struct log_options *options)
 {
-	pthread_mutex_lock(&lock);
+	LOCKED(&lock);
 	json = options->json;
 	fd = options->fd;
 	sampling = options->sampling;
@@ -319,15 +320,13 @@ void log_setup(const struct log_options *options)
 	thereafter = options->thereafter;
 	set_fields(options->fields, options->field_count);
 	atomic_store_explicit(&least, options->level, memory_order_relaxed);
-	pthread_mutex_unlock(&lock);
 }
 
 void log_watch(log_watch_fn *fn, void *arg)
 {
-	pthread_mutex_lock(&lock);
+	LOCKED(&lock);
 	watch = fn;
 	watch_arg = arg;
-	pthread_mutex_unlock(&lock);
 }
 
 uint64_t log_dropped_count(void)

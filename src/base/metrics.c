@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/lock.h"
 
 #define SOURCES_MAX 64
 #define LABELS_BYTES_MAX 1024
@@ -188,18 +189,17 @@ int metrics_add_source(struct metrics *metrics, metrics_source_fn *source, void 
 {
 	int r = -E2BIG;
 
-	pthread_mutex_lock(&metrics->source_lock);
+	LOCKED(&metrics->source_lock);
 	if (metrics->source_count < SOURCES_MAX) {
 		metrics->sources[metrics->source_count++] = (struct source){ source, arg };
 		r = 0;
 	}
-	pthread_mutex_unlock(&metrics->source_lock);
 	return r;
 }
 
 void metrics_forget_source(struct metrics *metrics, metrics_source_fn *source, void *arg)
 {
-	pthread_mutex_lock(&metrics->source_lock);
+	LOCKED(&metrics->source_lock);
 	for (uint32_t i = 0; i < metrics->source_count; i++) {
 		if (metrics->sources[i].render != source || metrics->sources[i].arg != arg)
 			continue;
@@ -207,7 +207,6 @@ void metrics_forget_source(struct metrics *metrics, metrics_source_fn *source, v
 			(--metrics->source_count - i) * sizeof(metrics->sources[0]));
 		break;
 	}
-	pthread_mutex_unlock(&metrics->source_lock);
 }
 
 /* ---- A scrape ----------------------------------------------------------------- */

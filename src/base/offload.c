@@ -2,13 +2,13 @@
 #include "base/offload.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
+#include "base/thread.h"
 
 #define TARGETS_MAX 64		/* that are remembered for having been late */
 #define QUARANTINE_NS (60 * SECOND_NS)
@@ -94,27 +94,6 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Threads are never joined: one that is out may not come back before the process ends. */
-static int start_thread(struct worker *worker)
-{
-	sigset_t all, before;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int r;
-
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attr, work, worker);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	if (r == 0)
-		pthread_setname_np(thread, "wick: offload");
-	return -r;
-}
-
 static int start_worker(struct offload *offload)
 {
 	struct worker *worker = calloc(1, sizeof(*worker));
@@ -126,7 +105,8 @@ static int start_worker(struct offload *offload)
 	atomic_fetch_add(&offload->stuck->refs, 1);
 	sem_init(&worker->asked, 0, 0);
 	sem_init(&worker->back, 0, 0);
-	r = start_thread(worker);
+	/* Never joined: one that is out may not come back before the process ends. */
+	r = thread_start_detached("wick: offload", STACK_BYTES, work, worker);
 	if (r < 0)
 		worker_free(worker);
 	else
@@ -208,24 +188,17 @@ static bool is_quarantined(const struct offload *offload, uint64_t target, uint3
 	return is_crowded(offload, pid);
 }
 
-static struct timespec after(uint64_t wait_ns)
-{
-	uint64_t ns = monotonic_ns() + wait_ns;
-
-	return (struct timespec){ .tv_sec = (time_t)(ns / SECOND_NS), .tv_nsec = (long)(ns % SECOND_NS) };
-}
-
 /* True if the call came back in time. */
 static bool wait_for(struct worker *worker, uint64_t limit_ns)
 {
-	struct timespec until = after(limit_ns / PAUSES);
+	struct timespec until = deadline_timespec(deadline_after(limit_ns / PAUSES));
 	int pauses = PAUSES;
 
 	while (sem_clockwait(&worker->back, CLOCK_MONOTONIC, &until) < 0) {
 		if (errno == EINTR)
 			continue;
 		if (--pauses > 0) {
-			until = after(limit_ns / PAUSES);
+			until = deadline_timespec(deadline_after(limit_ns / PAUSES));
 			continue;
 		}
 		if (atomic_exchange(&worker->state, WORKER_ABANDONED) == WORKER_BUSY)

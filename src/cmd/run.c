@@ -13,11 +13,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "cmd/command.h"
 #include "cmd/components.h"
 #include "cmd/config_options.h"
@@ -48,8 +48,8 @@ struct retired {
 	struct service *service;
 	struct config *config;
 	u64 deadline_ns;
-	pthread_t thread, owner;
-	bool has_thread;
+	struct thread thread;
+	pthread_t owner;
 	_Atomic bool is_drained;
 };
 
@@ -152,7 +152,6 @@ static void *drain(void *arg)
 {
 	struct retired *retired = arg;
 
-	prctl(PR_SET_NAME, "wick: drain");
 	service_stop(retired->service, retired->deadline_ns);
 	atomic_store(&retired->is_drained, true);
 	pthread_kill(retired->owner, SIGDRAINED);
@@ -162,8 +161,7 @@ static void *drain(void *arg)
 /* Waits for what was retired, and frees it. */
 static void bury(struct retired *retired)
 {
-	if (retired->has_thread)
-		pthread_join(retired->thread, NULL);
+	thread_join(&retired->thread);
 	service_free(retired->service);
 	config_free(retired->config);
 	*retired = (struct retired){ 0 };
@@ -177,8 +175,7 @@ static void retire(struct runner *r, struct service *service, struct config *con
 	retired->config = config;
 	retired->deadline_ns = drain_deadline(r);
 	retired->owner = pthread_self();
-	retired->has_thread = pthread_create(&retired->thread, NULL, drain, retired) == 0;
-	if (retired->has_thread)
+	if (thread_start(&retired->thread, "wick: drain", drain, retired) == 0)
 		return;
 	service_stop(service, retired->deadline_ns);
 	bury(retired);

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "exe/lang_file.h"
 #include "exe/reader_protocol.h"
 #include "exe/rows.h"
@@ -158,36 +159,29 @@ void reader_free(struct reader *reader)
 
 void reader_set_timeout(struct reader *reader, unsigned ms)
 {
-	pthread_mutex_lock(&reader->lock);
+	LOCKED(&reader->lock);
 	reader->timeout_ms = ms;
-	pthread_mutex_unlock(&reader->lock);
 }
 
 int reader_pid(struct reader *reader)
 {
 	int pid;
 
-	pthread_mutex_lock(&reader->lock);
+	LOCKED(&reader->lock);
 	pid = reader->pid;
-	pthread_mutex_unlock(&reader->lock);
 	return pid;
 }
 
 struct reader_stats reader_stats(struct reader *reader)
 {
-	struct reader_stats stats;
-
-	pthread_mutex_lock(&reader->shown_lock);
-	stats = reader->shown;
-	pthread_mutex_unlock(&reader->shown_lock);
-	return stats;
+	LOCKED(&reader->shown_lock);
+	return reader->shown;
 }
 
 static void reader_show_stats(struct reader *reader)
 {
-	pthread_mutex_lock(&reader->shown_lock);
+	LOCKED(&reader->shown_lock);
 	reader->shown = reader->stats;
-	pthread_mutex_unlock(&reader->shown_lock);
 }
 
 /* Waits for the reader's next message. Its length, 0 if the reader died, -ETIMEDOUT, or -errno. */

@@ -4,10 +4,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/deadline.h"
+#include "base/thread.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 
@@ -19,8 +20,7 @@ struct interval {
 	u64 samples, due_ns;
 	bool ends;
 
-	pthread_t thread;
-	bool has_thread;
+	struct thread thread;
 };
 
 /* What was taken out under the lock. */
@@ -88,15 +88,11 @@ int interval_add(struct interval *interval, const struct profile *profile, u64 s
 static void wait_until_due(struct interval *interval)
 {
 	while (!interval->ends) {
-		struct timespec until = { (time_t)(interval->due_ns / SECOND_NS),
-					  (long)(interval->due_ns % SECOND_NS) };
+		u64 due_ns = interval->merger ? interval->due_ns : DEADLINE_NEVER;
 
-		if (!interval->merger)
-			pthread_cond_wait(&interval->changed, &interval->lock);
-		else if (monotonic_ns() >= interval->due_ns)
+		if (monotonic_ns() >= due_ns)
 			return;
-		else
-			pthread_cond_timedwait(&interval->changed, &interval->lock, &until);
+		(void)cond_wait_until(&interval->changed, &interval->lock, due_ns);
 	}
 }
 
@@ -105,7 +101,6 @@ static void *watch_time(void *arg)
 	struct interval *interval = arg;
 	bool ends = false;
 
-	prctl(PR_SET_NAME, "wick: interval");
 	while (!ends) {
 		struct taken taken;
 
@@ -122,27 +117,22 @@ static void *watch_time(void *arg)
 int interval_new(const struct interval_options *options, struct interval **ret_interval)
 {
 	struct interval *interval = calloc(1, sizeof(*interval));
-	pthread_condattr_t monotonic;
 
 	if (!interval)
 		return -ENOMEM;
 	interval->options = *options;
 	pthread_mutex_init(&interval->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&interval->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cond_init(&interval->changed);
 	*ret_interval = interval;
 	return 0;
 }
 
 int interval_start(struct interval *interval, struct buf *why)
 {
-	int r = -pthread_create(&interval->thread, NULL, watch_time, interval);
+	int r = thread_start(&interval->thread, "wick: interval", watch_time, interval);
 
 	if (r < 0)
 		buf_addf(why, "cannot start a thread: %s", strerror(-r));
-	interval->has_thread = r == 0;
 	return r;
 }
 
@@ -152,9 +142,7 @@ void interval_stop(struct interval *interval)
 	interval->ends = true;
 	pthread_cond_signal(&interval->changed);
 	pthread_mutex_unlock(&interval->lock);
-	if (interval->has_thread)
-		(void)pthread_join(interval->thread, NULL);
-	interval->has_thread = false;
+	thread_join(&interval->thread);
 }
 
 void interval_free(struct interval *interval)

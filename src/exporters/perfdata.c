@@ -16,14 +16,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/deadline.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "exporters/perfdir.h"
 #include "pipeline/batch.h"
 #include "pipeline/sender.h"
@@ -72,8 +74,7 @@ struct exporter {
 	u64 retry_ns;			/* not before: the last file could not be written */
 	int last_error;			/* of writing that; 0: it was */
 	bool ends;
-	pthread_t thread;
-	bool has_thread;
+	struct thread thread;
 };
 
 static const struct options defaults = {
@@ -279,13 +280,12 @@ static int take_batch(struct exporter *exporter, struct batch *batch)
 		return r;
 	need.held = batch_weight(batch);
 	need.estimate = perfdata_estimate(profile, &need.times);
-	pthread_mutex_lock(&exporter->lock);
+	LOCKED(&exporter->lock);
 	if (!has_room(exporter, &need))
 		r = close_span(exporter);
 	/* The span that was closed may wait for room on the disk: the open one is empty then. */
 	if (has_room(exporter, &need))
 		r = add_to_span(exporter, profile, batch_samples(batch), &need);
-	pthread_mutex_unlock(&exporter->lock);
 	return r;
 }
 
@@ -318,22 +318,17 @@ static void *watch_time(void *arg)
 {
 	struct exporter *exporter = arg;
 
-	prctl(PR_SET_NAME, "wick: perfdata");
-	pthread_mutex_lock(&exporter->lock);
+	LOCKED(&exporter->lock);
 	while (!exporter->ends) {
 		u64 next = next_ns(exporter), now = monotonic_ns();
-		struct timespec until = { (time_t)(next / SECOND_NS), (long)(next % SECOND_NS) };
 
-		if (next == UINT64_MAX)
-			pthread_cond_wait(&exporter->changed, &exporter->lock);
-		else if (now < next)
-			pthread_cond_timedwait(&exporter->changed, &exporter->lock, &until);
+		if (now < next)
+			(void)cond_wait_until(&exporter->changed, &exporter->lock, next);
 		else if (!span_is_empty(&exporter->open) && now >= exporter->open.due_ns)
 			(void)close_span(exporter);	/* reported; tried again */
 		else
 			(void)write_closed(exporter);
 	}
-	pthread_mutex_unlock(&exporter->lock);
 	return NULL;
 }
 
@@ -345,9 +340,7 @@ static void end_thread(struct exporter *exporter)
 	exporter->ends = true;
 	pthread_cond_signal(&exporter->changed);
 	pthread_mutex_unlock(&exporter->lock);
-	if (exporter->has_thread)
-		pthread_join(exporter->thread, NULL);
-	exporter->has_thread = false;
+	thread_join(&exporter->thread);
 }
 
 /* One that could not start was not stopped, but may have its thread. */
@@ -401,7 +394,6 @@ static int exporter_create(const struct component_setup *setup, const void *opti
 {
 	struct exporter *e = calloc(1, sizeof(*e));
 	const struct options *o = options;
-	pthread_condattr_t monotonic;
 	int r;
 
 	if (!e)
@@ -415,10 +407,7 @@ static int exporter_create(const struct component_setup *setup, const void *opti
 	make_counters(e);
 	describe_host(e);
 	pthread_mutex_init(&e->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&e->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cond_init(&e->changed);
 	r = sender_new(setup, &o->sender, &sending, e, &e->sender, why);
 	if (r < 0) {
 		exporter_free(e);
@@ -435,8 +424,7 @@ static int exporter_start(void *self, struct buf *why)
 
 	if (r < 0)
 		return r;
-	r = -pthread_create(&exporter->thread, NULL, watch_time, exporter);
-	exporter->has_thread = r == 0;
+	r = thread_start(&exporter->thread, "wick: perfdata", watch_time, exporter);
 	if (r < 0) {
 		buf_addf(why, "cannot start a thread: %s", strerror(-r));
 		return r;

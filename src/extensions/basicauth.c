@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_write.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "extensions/htpasswd.h"
 #include "extensions/secret.h"
@@ -196,14 +197,13 @@ static bool basic_accept(void *self, const char *authorization)
 	if (!authorization || strlen(authorization) >= HEADER_MAX || !b->options->has_htpasswd)
 		return false;
 	digest = secret_digest(authorization, strlen(authorization));
-	pthread_mutex_lock(&b->lock);
+	LOCKED(&b->lock);
 	refresh_users(b);
 	ok = is_known(b, &digest);
 	if (!ok && check_users(b, authorization)) {
 		remember(b, &digest);
 		ok = true;
 	}
-	pthread_mutex_unlock(&b->lock);
 	return ok;
 }
 

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "extensions/secret.h"
 #include "pipeline/component.h"
@@ -202,11 +203,10 @@ static bool bearer_accept(void *self, const char *authorization)
 	if (!authorization || strlen(authorization) > HEADER_MAX)
 		return false;
 	got = secret_digest(authorization, strlen(authorization));
-	pthread_mutex_lock(&b->lock);
+	LOCKED(&b->lock);
 	refresh(b);
 	for (u32 i = 0; i < b->count; i++)
 		ok |= secret_equal(&got, &b->digests[i]);
-	pthread_mutex_unlock(&b->lock);
 	return ok;
 }
 
@@ -214,10 +214,9 @@ static int bearer_header(void *self, struct buf *out)
 {
 	struct bearer *b = self;
 
-	pthread_mutex_lock(&b->lock);
+	LOCKED(&b->lock);
 	refresh(b);
 	buf_addf(out, "%s", b->first ? b->first : "");
-	pthread_mutex_unlock(&b->lock);
 	return buf_err(out);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/lock.h"
 
 #define HASH_MAX 512
 #define SHA1_BYTES 20
@@ -35,7 +36,7 @@ static char *(*load_crypt(void))(const char *, const char *, void **, int *)
 	static char *(*function)(const char *, const char *, void **, int *);
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-	pthread_mutex_lock(&lock);
+	LOCKED(&lock);
 	if (!function) {
 		void *library = dlopen("libcrypt.so.1", RTLD_NOW);
 
@@ -43,7 +44,6 @@ static char *(*load_crypt(void))(const char *, const char *, void **, int *)
 		if (library)
 			*(void **)&function = dlsym(library, "crypt_ra");
 	}
-	pthread_mutex_unlock(&lock);
 	return function;
 }
 

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "extensions/http_endpoint.h"
 #include "extensions/self_profile.h"
 #include "pipeline/component.h"
@@ -36,8 +36,7 @@ struct taking {
 	struct pprof *self;
 	struct exchange *exchange;	/* NULL: for save_to_file */
 	u64 duration_ns;
-	pthread_t thread;
-	bool has_thread;
+	struct thread thread;
 	atomic_bool is_busy;		/* until it has answered */
 };
 
@@ -92,7 +91,6 @@ static void *answer(void *arg)
 	struct buf body;
 	int r;
 
-	prctl(PR_SET_NAME, "wick: pprof");
 	buf_init(&why, WHY_MAX);
 	buf_init(&body, PROFILE_MAX);
 	r = take(taking, &profile, &why);
@@ -118,7 +116,6 @@ static void *save(void *arg)
 	_cleanup_(buf_done) struct buf why;
 	int r;
 
-	prctl(PR_SET_NAME, "wick: pprof");
 	buf_init(&why, WHY_MAX);
 	r = take(taking, &profile, &why);
 	if (r < 0)
@@ -126,21 +123,6 @@ static void *save(void *arg)
 	else if ((r = format_write_file(path, format_by_name("pprof"), profile)) < 0)
 		log_error(taking->self->id, "cannot write %s: %s", path, strerror(-r));
 	return NULL;
-}
-
-static void taking_join(struct taking *taking)
-{
-	if (taking->has_thread)
-		pthread_join(taking->thread, NULL);
-	taking->has_thread = false;
-}
-
-static int taking_start(struct taking *taking, void *(*run)(void *arg))
-{
-	int r = pthread_create(&taking->thread, NULL, run, taking);
-
-	taking->has_thread = r == 0;
-	return -r;
 }
 
 /* ---- Requests ------------------------------------------------------------------------------- */
@@ -178,10 +160,10 @@ static void serve_profile(void *arg, struct exchange *exchange)
 	if (atomic_exchange(&self->asked.is_busy, true)) {
 		r = -EBUSY;
 	} else {
-		taking_join(&self->asked);
+		thread_join(&self->asked.thread);
 		self->asked.exchange = exchange;
 		self->asked.duration_ns = (u64)seconds * 1000000000;
-		r = taking_start(&self->asked, answer);
+		r = thread_start(&self->asked.thread, "wick: pprof", answer, &self->asked);
 		if (r < 0)
 			atomic_store(&self->asked.is_busy, false);
 	}
@@ -267,8 +249,8 @@ static void pprof_stop(void *arg, u64 deadline_ns)
 
 	atomic_store(&self->stop, true);
 	http_endpoint_close(&self->endpoint, deadline_ns);
-	taking_join(&self->asked);
-	taking_join(&self->saved);
+	thread_join(&self->asked.thread);
+	thread_join(&self->saved.thread);
 }
 
 static int pprof_start(void *arg, struct buf *why)
@@ -284,7 +266,7 @@ static int pprof_start(void *arg, struct buf *why)
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]) && r == 0; i++)
 		r = http_endpoint_route(&self->endpoint, "GET", routes[i].path, routes[i].handle, why);
 	if (r == 0 && *self->options->save_to_file)
-		r = taking_start(&self->saved, save);
+		r = thread_start(&self->saved.thread, "wick: pprof", save, &self->saved);
 	if (r < 0)
 		pprof_stop(self, 0);
 	return r;

@@ -3,6 +3,7 @@
 #include <nghttp2/nghttp2.h>
 #include <pthread.h>
 
+#include "base/lock.h"
 #include "net/server_test.h"
 
 #define STREAMS 64
@@ -211,18 +212,16 @@ static struct {
 
 static void keep(void *arg, struct exchange *exchange)
 {
-	pthread_mutex_lock(&kept.lock);
+	LOCKED(&kept.lock);
 	kept.at[kept.count++] = exchange;
 	pthread_cond_signal(&kept.came);
-	pthread_mutex_unlock(&kept.lock);
 }
 
 static void wait_kept(u32 count)
 {
-	pthread_mutex_lock(&kept.lock);
+	LOCKED(&kept.lock);
 	while (kept.count < count)
 		pthread_cond_wait(&kept.came, &kept.lock);
-	pthread_mutex_unlock(&kept.lock);
 }
 
 static void add_grpc(struct listener *listener, const char *path, size_t body_max,

@@ -4,13 +4,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/lock.h"
+#include "base/thread.h"
 
 #define ROUND_EVENTS 64
 
@@ -27,7 +28,7 @@ struct loop {
 	/* Posts, by any thread. */
 	pthread_mutex_t lock;
 	struct loop_post *first, **last;
-	pthread_t thread;
+	struct thread thread;
 	bool running;
 	atomic_bool stopping;
 };
@@ -180,10 +181,9 @@ static void run_call(struct loop_post *post)
 	struct call *call = (struct call *)post;
 
 	call->run(call->arg);
-	pthread_mutex_lock(&call->lock);
+	LOCKED(&call->lock);
 	call->done = true;
 	pthread_cond_signal(&call->done_cond);
-	pthread_mutex_unlock(&call->lock);
 }
 
 void loop_call(struct loop *loop, void (*run)(void *arg), void *arg)
@@ -191,7 +191,7 @@ void loop_call(struct loop *loop, void (*run)(void *arg), void *arg)
 	struct call call = { .post.run = run_call, .run = run, .arg = arg, .lock = PTHREAD_MUTEX_INITIALIZER,
 			     .done_cond = PTHREAD_COND_INITIALIZER };
 
-	if (!loop->running || pthread_equal(loop->thread, pthread_self())) {
+	if (!loop->running || pthread_equal(loop->thread.id, pthread_self())) {
 		run(arg);
 		return;
 	}
@@ -302,22 +302,15 @@ void loop_free(struct loop *loop)
 	free(loop);
 }
 
-/* Signals are main's: a thread of ours that took one would not know what to do. */
 int loop_start(struct loop *loop, const char *name)
 {
-	sigset_t all, before;
 	int r;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	loop->running = true;
-	r = pthread_create(&loop->thread, NULL, run_loop, loop);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r)
+	r = thread_start(&loop->thread, name, run_loop, loop);
+	if (r < 0)
 		loop->running = false;
-	else
-		pthread_setname_np(loop->thread, name);
-	return -r;
+	return r;
 }
 
 struct stop {
@@ -339,6 +332,6 @@ void loop_stop(struct loop *loop)
 	if (!loop->running)
 		return;
 	loop_post(loop, &stop.post);
-	pthread_join(loop->thread, NULL);
+	thread_join(&loop->thread);
 	loop->running = false;
 }

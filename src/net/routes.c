@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/deadline.h"
+#include "base/lock.h"
 
 static bool same_method(const char *a, const char *b)
 {
@@ -86,26 +88,23 @@ void routes_take(struct route_entry **routes, const struct listener *listener, c
 
 int routes_wait_open(struct server *server, const struct route_entry *routes, u64 deadline_ns)
 {
-	struct timespec until = { (time_t)(deadline_ns / SECOND_NS), (long)(deadline_ns % SECOND_NS) };
 	int r = 0;
 
-	pthread_mutex_lock(&server->route_lock);
+	LOCKED(&server->route_lock);
 	for (const struct route_entry *entry = routes; entry && r == 0; entry = entry->next)
 		while (entry->open && r == 0)
-			r = -pthread_cond_timedwait(&server->route_quiet, &server->route_lock, &until);
-	pthread_mutex_unlock(&server->route_lock);
+			r = cond_wait_until(&server->route_quiet, &server->route_lock, deadline_ns);
 	return r;
 }
 
 void routes_close(struct server *server, struct route_entry *routes)
 {
-	pthread_mutex_lock(&server->route_lock);
+	LOCKED(&server->route_lock);
 	for (struct route_entry *entry = routes; entry; entry = entry->next) {
 		entry->closed = true;
 		while (entry->running)
 			pthread_cond_wait(&server->route_quiet, &server->route_lock);
 	}
-	pthread_mutex_unlock(&server->route_lock);
 }
 
 void route_unref(struct server *server, struct route_entry *entry)
@@ -131,18 +130,16 @@ void routes_drop(struct server *server, struct route_entry *routes)
 
 void route_enter(struct server *server, struct route_entry *entry)
 {
-	pthread_mutex_lock(&server->route_lock);
+	LOCKED(&server->route_lock);
 	entry->refs++;
 	entry->open++;
-	pthread_mutex_unlock(&server->route_lock);
 }
 
 void route_leave(struct server *server, struct route_entry *entry)
 {
-	pthread_mutex_lock(&server->route_lock);
+	LOCKED(&server->route_lock);
 	if (!--entry->open)
 		pthread_cond_broadcast(&server->route_quiet);
-	pthread_mutex_unlock(&server->route_lock);
 }
 
 bool route_handle(struct server *server, struct route_entry *entry, struct exchange *exchange)

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "net/core.h"
 #include "net/listener.h"
 
@@ -71,17 +72,6 @@ static void find_counters(struct server *server, struct metrics *metrics)
 					       "Bytes of request bodies that are held", NULL, 0);
 }
 
-static void init_lock(struct server *server)
-{
-	pthread_condattr_t attr;
-
-	pthread_mutex_init(&server->route_lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&server->route_quiet, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
 /* Half of the descriptors that there may be: others need some too. */
 static u32 connections_max(void)
 {
@@ -102,7 +92,8 @@ int server_make(struct metrics *metrics, bool threads, struct server **ret_serve
 	server->connections_max = connections_max();
 	server->bodies_soft_max = BODIES_SOFT_MAX;
 	server->bodies_hard_max = BODIES_HARD_MAX;
-	init_lock(server);
+	pthread_mutex_init(&server->route_lock, NULL);
+	cond_init(&server->route_quiet);
 	find_counters(server, metrics);
 	server->read_buffer = malloc(READ_BYTES);
 	if (!server->read_buffer)

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "base/lock.h"
+
 /* Replies with "METHOD path query message". */
 static void tell(void *arg, struct exchange *exchange)
 {
@@ -39,18 +41,16 @@ static void keep(void *arg, struct exchange *exchange)
 {
 	struct kept *kept = arg;
 
-	pthread_mutex_lock(&kept->lock);
+	LOCKED(&kept->lock);
 	kept->exchange = exchange;
 	pthread_cond_signal(&kept->came);
-	pthread_mutex_unlock(&kept->lock);
 }
 
 static struct exchange *wait_kept(struct kept *kept)
 {
-	pthread_mutex_lock(&kept->lock);
+	LOCKED(&kept->lock);
 	while (!kept->exchange)
 		pthread_cond_wait(&kept->came, &kept->lock);
-	pthread_mutex_unlock(&kept->lock);
 	return kept->exchange;
 }
 

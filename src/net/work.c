@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "base/lock.h"
+#include "base/thread.h"
 
 #define WORK_NICE 5
 #define THREADS_MAX 4
@@ -18,7 +20,7 @@ struct work {
 	struct work_item *first, **last;
 	bool stopping;
 	u32 thread_count;
-	pthread_t threads[THREADS_MAX];
+	struct thread threads[THREADS_MAX];
 };
 
 u32 work_thread_count(void)
@@ -34,7 +36,7 @@ static struct work_item *next_item(struct work *work)
 {
 	struct work_item *item;
 
-	pthread_mutex_lock(&work->lock);
+	LOCKED(&work->lock);
 	while (!work->first && !work->stopping)
 		pthread_cond_wait(&work->added, &work->lock);
 	item = work->first;
@@ -43,7 +45,6 @@ static struct work_item *next_item(struct work *work)
 		if (!work->first)
 			work->last = &work->first;
 	}
-	pthread_mutex_unlock(&work->lock);
 	return item;
 }
 
@@ -65,27 +66,21 @@ void work_add(struct work *work, struct work_item *item)
 		return;
 	}
 	item->next = NULL;
-	pthread_mutex_lock(&work->lock);
+	LOCKED(&work->lock);
 	*work->last = item;
 	work->last = &item->next;
 	pthread_cond_signal(&work->added);
-	pthread_mutex_unlock(&work->lock);
 }
 
 static int start_threads(struct work *work, u32 count)
 {
-	sigset_t all, before;
 	int r = 0;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (r == 0 && work->thread_count < count && work->thread_count < THREADS_MAX) {
-		r = pthread_create(&work->threads[work->thread_count], NULL, run_work, work);
-		if (r == 0)
-			pthread_setname_np(work->threads[work->thread_count++], "wick: work");
+		r = thread_start(&work->threads[work->thread_count], "wick: work", run_work, work);
+		work->thread_count += r == 0;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -r;
+	return r;
 }
 
 int work_new(u32 thread_count, struct work **ret_work)
@@ -114,7 +109,7 @@ void work_free(struct work *work)
 	pthread_cond_broadcast(&work->added);
 	pthread_mutex_unlock(&work->lock);
 	for (u32 i = 0; i < work->thread_count; i++)
-		pthread_join(work->threads[i], NULL);
+		thread_join(&work->threads[i]);
 	pthread_mutex_destroy(&work->lock);
 	pthread_cond_destroy(&work->added);
 	free(work);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "net/server.h"
 
 struct ring {
@@ -51,11 +52,10 @@ void arrivals_add(struct arrivals *arrivals, const struct arrival *arrival)
 	if (!arrivals)
 		return;
 	ring = arrival->level >= LOG_LEVEL_WARN ? &arrivals->bad : &arrivals->good;
-	pthread_mutex_lock(&arrivals->lock);
+	LOCKED(&arrivals->lock);
 	slot = &ring->at[ring->count++ % ARRIVALS_EACH];
 	*slot = *arrival;
 	slot->number = ++arrivals->count;
-	pthread_mutex_unlock(&arrivals->lock);
 }
 
 void arrival_of_exchange(struct exchange *exchange, struct arrival *ret_arrival)
@@ -123,24 +123,16 @@ static u32 merge(const struct arrivals *arrivals, u64 after, u32 max, struct arr
 
 u32 arrivals_read(struct arrivals *arrivals, u64 after, u32 max, struct arrival *ret_at)
 {
-	u32 count;
-
 	if (!arrivals)
 		return 0;
-	pthread_mutex_lock(&arrivals->lock);
-	count = merge(arrivals, after, max < ARRIVALS_MAX ? max : ARRIVALS_MAX, ret_at);
-	pthread_mutex_unlock(&arrivals->lock);
-	return count;
+	LOCKED(&arrivals->lock);
+	return merge(arrivals, after, max < ARRIVALS_MAX ? max : ARRIVALS_MAX, ret_at);
 }
 
 u64 arrivals_last(struct arrivals *arrivals)
 {
-	u64 last;
-
 	if (!arrivals)
 		return 0;
-	pthread_mutex_lock(&arrivals->lock);
-	last = arrivals->count;
-	pthread_mutex_unlock(&arrivals->lock);
-	return last;
+	LOCKED(&arrivals->lock);
+	return arrivals->count;
 }

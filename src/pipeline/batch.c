@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/buf.h"
+#include "base/lock.h"
 #include "profile/profile.h"
 #include "wire/otlp/otlp.h"
 #include "wire/pb.h"
@@ -105,35 +106,26 @@ u32 batch_resources(struct batch *batch)
 	struct pb reader;
 	u32 count = 0;
 
-	pthread_mutex_lock(&batch->lock);
+	LOCKED(&batch->lock);
 	reader = pb_from(batch->bytes.data, batch->bytes.len);
 	if (batch->profile)
 		count = batch->profile->resources.count;
 	else
 		while (pb_next(&reader, &field))
 			count += field.number == OTLP_RESOURCE_PROFILES;
-	pthread_mutex_unlock(&batch->lock);
 	return count;
 }
 
 size_t batch_weight(struct batch *batch)
 {
-	size_t weight;
-
-	pthread_mutex_lock(&batch->lock);
-	weight = sizeof(*batch) + batch->bytes.cap + (batch->profile ? profile_bytes(batch->profile) : 0);
-	pthread_mutex_unlock(&batch->lock);
-	return weight;
+	LOCKED(&batch->lock);
+	return sizeof(*batch) + batch->bytes.cap + (batch->profile ? profile_bytes(batch->profile) : 0);
 }
 
 bool batch_is_encoded(struct batch *batch)
 {
-	bool encoded;
-
-	pthread_mutex_lock(&batch->lock);
-	encoded = batch->has_bytes && !batch->profile;
-	pthread_mutex_unlock(&batch->lock);
-	return encoded;
+	LOCKED(&batch->lock);
+	return batch->has_bytes && !batch->profile;
 }
 
 static int make_profile(struct batch *batch)

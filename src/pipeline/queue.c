@@ -6,6 +6,8 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/deadline.h"
+#include "base/lock.h"
 #include "base/metrics.h"
 #include "pipeline/batch.h"
 #include "pipeline/storage.h"
@@ -83,7 +85,6 @@ int queue_new(const struct queue_limits *limits, const struct queue_metrics *met
 	      struct queue **ret_queue)
 {
 	_cleanup_(queue_freep) struct queue *queue = calloc(1, sizeof(*queue));
-	pthread_condattr_t attributes;
 	int r;
 
 	if (!queue) {
@@ -95,11 +96,8 @@ int queue_new(const struct queue_limits *limits, const struct queue_metrics *met
 	queue->storage = storage;
 	queue->last = &queue->first;
 	pthread_mutex_init(&queue->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&queue->room, &attributes);
-	pthread_cond_init(&queue->result, &attributes);
-	pthread_condattr_destroy(&attributes);
+	cond_init(&queue->room);
+	cond_init(&queue->result);
 	r = storage ? restore(queue) : 0;
 	if (r < 0)
 		return r;
@@ -126,15 +124,6 @@ void queue_free(struct queue *queue)
 
 /* ---- Putting ------------------------------------------------------------------------------ */
 
-static struct timespec wait_end(void)
-{
-	struct timespec end;
-
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += QUEUE_WAIT_NS_MAX / 1000000000;
-	return end;
-}
-
 /* What alone is heavier than all may be passes alone. */
 static bool has_room(const struct queue *queue, const struct queue_item *item)
 {
@@ -145,15 +134,15 @@ static bool has_room(const struct queue *queue, const struct queue_item *item)
 /* Claims the item's place, waiting for it if that is asked for. */
 static int claim(struct queue *queue, struct queue_item *item, bool may_wait)
 {
-	struct timespec end = wait_end();
+	u64 deadline_ns = deadline_after(QUEUE_WAIT_NS_MAX);
 	int r = 0;
 
 	if (item->size > queue->limits.size_max)
 		return -E2BIG;
 	while (!queue->closed && !has_room(queue, item)) {
-		if (!may_wait || r == ETIMEDOUT)
+		if (!may_wait || r < 0)
 			return -ENOBUFS;
-		r = pthread_cond_timedwait(&queue->room, &queue->lock, &end);
+		r = cond_wait_until(&queue->room, &queue->lock, deadline_ns);
 	}
 	if (queue->closed)
 		return -ENOBUFS;
@@ -198,11 +187,11 @@ static void let_go(struct queue *queue, struct queue_item *item)
 
 static int wait_for_result(struct queue *queue, struct queue_item *item, struct queue_waiter *waiter)
 {
-	struct timespec end = wait_end();
+	u64 deadline_ns = deadline_after(QUEUE_WAIT_NS_MAX);
 	int r = 0;
 
-	while (!waiter->done && r != ETIMEDOUT)
-		r = pthread_cond_timedwait(&queue->result, &queue->lock, &end);
+	while (!waiter->done && r == 0)
+		r = cond_wait_until(&queue->result, &queue->lock, deadline_ns);
 	if (waiter->done)
 		return waiter->result;
 	item->waiter = NULL;
@@ -270,9 +259,8 @@ int queue_put(struct queue *queue, struct batch *batch, queue_wake_fn *wake, voi
 	r = put(queue, batch, limits->block_on_overflow, limits->wait_for_result ? &waiter : NULL, wake, arg, &item);
 	if (r < 0 || !limits->wait_for_result)
 		return r;
-	pthread_mutex_lock(&queue->lock);
+	LOCKED(&queue->lock);
 	r = wait_for_result(queue, item, &waiter);
-	pthread_mutex_unlock(&queue->lock);
 	return r;
 }
 
@@ -371,18 +359,13 @@ void queue_finish(struct queue *queue, struct queue_item *item, int result, bool
 
 bool queue_sleep(struct queue *queue)
 {
-	bool sleeps;
-
-	pthread_mutex_lock(&queue->lock);
-	sleeps = queue->asleep = !queue->first;
-	pthread_mutex_unlock(&queue->lock);
-	return sleeps;
+	LOCKED(&queue->lock);
+	return queue->asleep = !queue->first;
 }
 
 void queue_close(struct queue *queue)
 {
-	pthread_mutex_lock(&queue->lock);
+	LOCKED(&queue->lock);
 	queue->closed = true;
 	pthread_cond_broadcast(&queue->room);
-	pthread_mutex_unlock(&queue->lock);
 }

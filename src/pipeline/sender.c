@@ -9,8 +9,11 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/deadline.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "pipeline/batch.h"
 #include "pipeline/gather.h"
 #include "pipeline/queue.h"
@@ -51,8 +54,7 @@ struct sender {
 	bool woken, stopping;
 	u64 deadline_ns;
 
-	pthread_t thread;
-	bool is_running;
+	struct thread thread;
 	/* Of the thread alone. */
 	struct gather *gather;
 	struct send *sends;
@@ -127,10 +129,9 @@ static void wake(void *arg)
 		sender->ops->wake(sender->self);
 		return;
 	}
-	pthread_mutex_lock(&sender->lock);
+	LOCKED(&sender->lock);
 	sender->woken = true;
 	pthread_cond_signal(&sender->changed);
-	pthread_mutex_unlock(&sender->lock);
 }
 
 /* Gives it to the one that runs under the same id now; false if there is none, or it has no room. */
@@ -364,15 +365,12 @@ static u64 next_time(const struct sender *sender)
 
 static void wait_by_condition(struct sender *sender, u64 until_ns)
 {
-	struct timespec end = { .tv_sec = (time_t)(until_ns / 1000000000), .tv_nsec = (long)(until_ns % 1000000000) };
 	int r = 0;
 
-	pthread_mutex_lock(&sender->lock);
-	while (!sender->woken && !(sender->stopping && !sender->drains) && r != ETIMEDOUT)
-		r = until_ns == UINT64_MAX ? pthread_cond_wait(&sender->changed, &sender->lock) :
-					     pthread_cond_timedwait(&sender->changed, &sender->lock, &end);
+	LOCKED(&sender->lock);
+	while (!sender->woken && !(sender->stopping && !sender->drains) && r == 0)
+		r = cond_wait_until(&sender->changed, &sender->lock, until_ns);
 	sender->woken = false;
-	pthread_mutex_unlock(&sender->lock);
 }
 
 /* Until something is done, somebody comes, or it is time for something. */
@@ -531,7 +529,6 @@ int sender_make(const struct sender_parts *parts, const struct sender_options *o
 		void *self, struct sender **ret_sender)
 {
 	struct sender *sender = calloc(1, sizeof(*sender));
-	pthread_condattr_t attributes;
 
 	if (!sender)
 		return -ENOMEM;
@@ -540,10 +537,7 @@ int sender_make(const struct sender_parts *parts, const struct sender_options *o
 	sender->ops = ops;
 	sender->self = self;
 	pthread_mutex_init(&sender->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&sender->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	cond_init(&sender->changed);
 	make_metrics(sender);
 	*ret_sender = sender;
 	return 0;
@@ -574,17 +568,14 @@ int sender_start(struct sender *sender, struct buf *why)
 
 	if (r < 0)
 		return r;
-	r = -pthread_create(&sender->thread, NULL, run, sender);
+	r = thread_start(&sender->thread, "wick: sender", run, sender);
 	if (r < 0) {
 		buf_addf(why, "cannot start a thread: %s", strerror(-r));
 		return r;
 	}
-	sender->is_running = true;
-	pthread_mutex_lock(&running_lock);
+	LOCKED(&running_lock);
 	sender->next_running = running;
 	running = sender;
-	pthread_mutex_unlock(&running_lock);
-	(void)pthread_setname_np(sender->thread, "wick: sender");
 	return 0;
 }
 
@@ -612,16 +603,15 @@ static void forget(struct sender *sender)
 {
 	struct sender **link = &running;
 
-	pthread_mutex_lock(&running_lock);
+	LOCKED(&running_lock);
 	while (*link != sender)
 		link = &(*link)->next_running;
 	*link = sender->next_running;
-	pthread_mutex_unlock(&running_lock);
 }
 
 void sender_stop(struct sender *sender, u64 deadline_ns)
 {
-	if (!sender->is_running)
+	if (!sender->thread.is_started)
 		return;
 	forget(sender);
 	queue_close(sender->queue);
@@ -630,8 +620,7 @@ void sender_stop(struct sender *sender, u64 deadline_ns)
 	sender->deadline_ns = deadline_ns;
 	pthread_mutex_unlock(&sender->lock);
 	wake(sender);
-	(void)pthread_join(sender->thread, NULL);
-	sender->is_running = false;
+	thread_join(&sender->thread);
 }
 
 void sender_free(struct sender *sender)

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "pipeline/batch.h"
@@ -51,22 +52,20 @@ static void fake_send(void *self, struct batch *batch, struct send_result *ret_r
 {
 	struct fake *fake = self;
 
-	pthread_mutex_lock(&fake->lock);
+	LOCKED(&fake->lock);
 	*ret_result = next_result(fake, batch_samples(batch));
 	pthread_cond_broadcast(&fake->changed);
-	pthread_mutex_unlock(&fake->lock);
 }
 
 static int fake_begin(void *self, struct send *send)
 {
 	struct fake *fake = self;
 
-	pthread_mutex_lock(&fake->lock);
+	LOCKED(&fake->lock);
 	fake->in_flight[fake->in_flight_count++] = send;
 	if (fake->in_flight_count > fake->most_in_flight)
 		fake->most_in_flight = fake->in_flight_count;
 	pthread_cond_broadcast(&fake->changed);
-	pthread_mutex_unlock(&fake->lock);
 	return 0;
 }
 
@@ -103,10 +102,9 @@ static void fake_wake(void *self)
 {
 	struct fake *fake = self;
 
-	pthread_mutex_lock(&fake->lock);
+	LOCKED(&fake->lock);
 	fake->woken = true;
 	pthread_cond_broadcast(&fake->changed);
-	pthread_mutex_unlock(&fake->lock);
 }
 
 static void fake_cancel(void *self, struct send *send)
@@ -168,26 +166,23 @@ static void fake_done(struct fake *fake)
 /* Lets count more attempts end. */
 static void allow(struct fake *fake, u32 count)
 {
-	pthread_mutex_lock(&fake->lock);
+	LOCKED(&fake->lock);
 	fake->allowed += count;
 	pthread_cond_broadcast(&fake->changed);
-	pthread_mutex_unlock(&fake->lock);
 }
 
 static void wait_for_attempts(struct fake *fake, u32 count)
 {
-	pthread_mutex_lock(&fake->lock);
+	LOCKED(&fake->lock);
 	while (fake->attempts < count)
 		pthread_cond_wait(&fake->changed, &fake->lock);
-	pthread_mutex_unlock(&fake->lock);
 }
 
 static void wait_for_in_flight(struct fake *fake, u32 count)
 {
-	pthread_mutex_lock(&fake->lock);
+	LOCKED(&fake->lock);
 	while (fake->in_flight_count < count)
 		pthread_cond_wait(&fake->changed, &fake->lock);
-	pthread_mutex_unlock(&fake->lock);
 }
 
 static s64 value_of(struct fake *fake, const char *name, enum metric_kind kind)

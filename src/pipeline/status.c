@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 
 void status_init(struct component_status *status, const char *id)
@@ -20,11 +21,10 @@ void status_done(struct component_status *status)
 
 void status_read(struct component_status *status, struct status_view *ret_view)
 {
-	pthread_mutex_lock(&status->lock);
+	LOCKED(&status->lock);
 	ret_view->health = status->health;
 	ret_view->last_error_unix_ns = status->last_error_unix_ns;
 	memcpy(ret_view->last_error, status->last_error, sizeof(ret_view->last_error));
-	pthread_mutex_unlock(&status->lock);
 }
 
 const char *health_name(enum health health)

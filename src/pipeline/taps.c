@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
+#include "base/lock.h"
 #include "profile/clip.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
@@ -36,16 +38,12 @@ struct taps {
 struct taps *taps_new(void)
 {
 	struct taps *taps = calloc(1, sizeof(*taps));
-	pthread_condattr_t attributes;
 
 	if (!taps)
 		return NULL;
 	atomic_init(&taps->wanted_ns, UINT64_MAX);
 	pthread_mutex_init(&taps->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&taps->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	cond_init(&taps->changed);
 	return taps;
 }
 
@@ -64,20 +62,18 @@ void taps_join(struct taps *taps, u32 frequency_hz)
 {
 	if (!taps)
 		return;
-	pthread_mutex_lock(&taps->lock);
+	LOCKED(&taps->lock);
 	taps->sources++;
 	taps->frequency_hz = frequency_hz;
-	pthread_mutex_unlock(&taps->lock);
 }
 
 void taps_leave(struct taps *taps)
 {
 	if (!taps)
 		return;
-	pthread_mutex_lock(&taps->lock);
+	LOCKED(&taps->lock);
 	taps->sources--;
 	pthread_cond_broadcast(&taps->changed);
-	pthread_mutex_unlock(&taps->lock);
 }
 
 u64 taps_wanted_ns(struct taps *taps)
@@ -109,7 +105,7 @@ void taps_offer(struct taps *taps, const struct profile *profile, u64 end_ns)
 {
 	if (!taps)
 		return;
-	pthread_mutex_lock(&taps->lock);
+	LOCKED(&taps->lock);
 	for (struct tap *tap = taps->first; tap; tap = tap->next) {
 		if (tap->is_complete)
 			continue;
@@ -118,26 +114,21 @@ void taps_offer(struct taps *taps, const struct profile *profile, u64 end_ns)
 	}
 	note_wanted(taps);
 	pthread_cond_broadcast(&taps->changed);
-	pthread_mutex_unlock(&taps->lock);
 }
 
 /* ---- Who wants ------------------------------------------------------------------ */
 
 u32 taps_frequency(struct taps *taps)
 {
-	u32 frequency;
-
-	pthread_mutex_lock(&taps->lock);
-	frequency = taps->sources ? taps->frequency_hz : 0;
-	pthread_mutex_unlock(&taps->lock);
-	return frequency;
+	LOCKED(&taps->lock);
+	return taps->sources ? taps->frequency_hz : 0;
 }
 
 static int link_tap(struct taps *taps, struct tap *tap)
 {
 	int r = 0;
 
-	pthread_mutex_lock(&taps->lock);
+	LOCKED(&taps->lock);
 	if (!taps->sources)
 		r = -ENODEV;
 	else if (taps->count == TAPS_MAX)
@@ -149,7 +140,6 @@ static int link_tap(struct taps *taps, struct tap *tap)
 		taps->count++;
 		note_wanted(taps);
 	}
-	pthread_mutex_unlock(&taps->lock);
 	return r;
 }
 
@@ -160,13 +150,12 @@ static void unlink_tap(struct tap *tap)
 
 	if (!taps)
 		return;
-	pthread_mutex_lock(&taps->lock);
+	LOCKED(&taps->lock);
 	for (link = &taps->first; *link != tap;)
 		link = &(*link)->next;
 	*link = tap->next;
 	taps->count--;
 	note_wanted(taps);
-	pthread_mutex_unlock(&taps->lock);
 }
 
 int tap_open(struct taps *taps, u64 duration_ns, s64 pid, struct tap **ret_tap)
@@ -199,16 +188,14 @@ void tap_close(struct tap *tap)
 
 int tap_wait(struct tap *tap, int timeout_ms)
 {
-	u64 until = monotonic_ns() + (u64)timeout_ms * 1000000;
-	struct timespec end = { (time_t)(until / SECOND_NS), (long)(until % SECOND_NS) };
+	u64 deadline_ns = deadline_after((u64)timeout_ms * 1000000);
 	struct taps *taps = tap->taps;
 	int r = 0;
 
-	pthread_mutex_lock(&taps->lock);
+	LOCKED(&taps->lock);
 	while (!tap->is_complete && taps->sources && r == 0)
-		r = pthread_cond_timedwait(&taps->changed, &taps->lock, &end);
+		r = cond_wait_until(&taps->changed, &taps->lock, deadline_ns);
 	r = tap->is_complete ? tap->err < 0 ? tap->err : 1 : taps->sources ? 0 : -ENODEV;
-	pthread_mutex_unlock(&taps->lock);
 	return r;
 }
 
@@ -216,10 +203,9 @@ int tap_take(struct tap *tap, struct profile **ret_profile)
 {
 	_cleanup_(profile_freep) struct profile *all = NULL;
 
-	pthread_mutex_lock(&tap->taps->lock);
+	LOCKED(&tap->taps->lock);
 	tap->is_complete = true;
 	note_wanted(tap->taps);
 	all = merger_finish(tap->merger);
-	pthread_mutex_unlock(&tap->taps->lock);
 	return split_copy(all, ret_profile);
 }

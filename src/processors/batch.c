@@ -12,11 +12,12 @@
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "pipeline/batch.h"
 #include "pipeline/regroup.h"
 #include "pipeline/service.h"
@@ -48,8 +49,7 @@ struct batcher {
 	struct held held;
 	bool ends;
 
-	pthread_t thread;
-	bool has_thread;
+	struct thread thread;
 };
 
 static int send_one(void *arg, struct batch *batch)
@@ -129,14 +129,9 @@ static int batcher_consume(void *self, struct batch *batch)
 static void wait_until_due(struct batcher *b)
 {
 	while (!b->ends) {
-		struct timespec until = { (time_t)(b->held.due_ns / 1000000000), (long)(b->held.due_ns % 1000000000) };
-
-		if (!b->held.count)
-			pthread_cond_wait(&b->changed, &b->lock);
-		else if (monotonic_ns() >= b->held.due_ns)
+		if (b->held.count && monotonic_ns() >= b->held.due_ns)
 			return;
-		else
-			pthread_cond_timedwait(&b->changed, &b->lock, &until);
+		(void)cond_wait_until(&b->changed, &b->lock, b->held.count ? b->held.due_ns : DEADLINE_NEVER);
 	}
 }
 
@@ -146,7 +141,6 @@ static void *watch_time(void *arg)
 	struct held ready;
 	bool ends = false;
 
-	prctl(PR_SET_NAME, "wick: batch");
 	while (!ends) {
 		pthread_mutex_lock(&b->lock);
 		wait_until_due(b);
@@ -179,7 +173,6 @@ static void make_counters(struct batcher *b)
 static int batcher_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
 {
 	struct batcher *b = calloc(1, sizeof(*b));
-	pthread_condattr_t monotonic;
 
 	if (!b)
 		return -ENOMEM;
@@ -187,10 +180,7 @@ static int batcher_create(const struct component_setup *setup, const void *optio
 	b->options = options;
 	make_counters(b);
 	pthread_mutex_init(&b->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&b->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cond_init(&b->changed);
 	*ret_self = b;
 	return 0;
 }
@@ -198,13 +188,8 @@ static int batcher_create(const struct component_setup *setup, const void *optio
 static int batcher_start(void *self, struct buf *why)
 {
 	struct batcher *b = self;
-	int r;
 
-	if (!b->options->timeout_ns)
-		return 0;
-	r = pthread_create(&b->thread, NULL, watch_time, b);
-	b->has_thread = r == 0;
-	return -r;
+	return b->options->timeout_ns ? thread_start(&b->thread, "wick: batch", watch_time, b) : 0;
 }
 
 /* The thread sends what is left before it ends: nothing comes any more, the receivers have stopped. */
@@ -216,9 +201,7 @@ static void batcher_stop(void *self, u64 deadline_ns)
 	b->ends = true;
 	pthread_cond_signal(&b->changed);
 	pthread_mutex_unlock(&b->lock);
-	if (b->has_thread)
-		pthread_join(b->thread, NULL);
-	b->has_thread = false;
+	thread_join(&b->thread);
 }
 
 static void batcher_free(void *self)

@@ -13,11 +13,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/nearest.h"
+#include "base/thread.h"
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
 #include "processors/detect.h"
@@ -50,8 +52,7 @@ struct detector {
 	bool asked;			/* the first round is over */
 	int failure;			/* of the first round, if missing metadata are one */
 	bool ends;
-	pthread_t thread;
-	bool has_thread;
+	struct thread thread;
 };
 
 /* ---- What is known ------------------------------------------------------------------------------------ */
@@ -81,11 +82,10 @@ static struct known *known_get(struct detector *self)
 {
 	struct known *known;
 
-	pthread_mutex_lock(&self->lock);
+	LOCKED(&self->lock);
 	known = self->known;
 	if (known)
 		atomic_fetch_add(&known->references, 1);
-	pthread_mutex_unlock(&self->lock);
 	return known;
 }
 
@@ -148,23 +148,18 @@ static int detect(struct detector *self, struct known **ret_known)
 
 static bool wait_for_next(struct detector *self)
 {
-	u64 due = monotonic_ns() + (u64)self->options->refresh_interval_ns;
-	struct timespec until = { (time_t)(due / SECOND), (long)(due % SECOND) };
-	bool ends;
+	u64 due = deadline_after((u64)self->options->refresh_interval_ns);
 
-	pthread_mutex_lock(&self->lock);
+	LOCKED(&self->lock);
 	while (!self->ends && monotonic_ns() < due)
-		pthread_cond_timedwait(&self->changed, &self->lock, &until);
-	ends = self->ends;
-	pthread_mutex_unlock(&self->lock);
-	return !ends;
+		(void)cond_wait_until(&self->changed, &self->lock, due);
+	return !self->ends;
 }
 
 static void *ask(void *arg)
 {
 	struct detector *self = arg;
 
-	prctl(PR_SET_NAME, "wick: detect");
 	do {
 		struct known *known = NULL, *old;
 		int r = detect(self, &known);
@@ -228,17 +223,13 @@ static int detector_consume(void *arg, struct batch *batch)
 static int detector_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
 {
 	struct detector *self = calloc(1, sizeof(*self));
-	pthread_condattr_t monotonic;
 
 	if (!self)
 		return -ENOMEM;
 	self->setup = setup;
 	self->options = options;
 	pthread_mutex_init(&self->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&self->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cond_init(&self->changed);
 	*ret_self = self;
 	return 0;
 }
@@ -246,17 +237,15 @@ static int detector_create(const struct component_setup *setup, const void *opti
 static int detector_start(void *arg, struct buf *why)
 {
 	struct detector *self = arg;
-	u64 due = monotonic_ns() + (u64)self->options->timeout_ns;
-	struct timespec until = { (time_t)(due / SECOND), (long)(due % SECOND) };
+	u64 due = deadline_after((u64)self->options->timeout_ns);
 	bool asked;
-	int r = -pthread_create(&self->thread, NULL, ask, self);
+	int r = thread_start(&self->thread, "wick: detect", ask, self);
 
 	if (r < 0)
 		return r;
-	self->has_thread = true;
 	pthread_mutex_lock(&self->lock);
 	while (!self->asked && monotonic_ns() < due)
-		pthread_cond_timedwait(&self->changed, &self->lock, &until);
+		(void)cond_wait_until(&self->changed, &self->lock, due);
 	asked = self->asked;
 	r = self->failure;
 	pthread_mutex_unlock(&self->lock);
@@ -277,9 +266,7 @@ static void detector_stop(void *arg, u64 deadline_ns)
 	self->ends = true;
 	pthread_cond_broadcast(&self->changed);
 	pthread_mutex_unlock(&self->lock);
-	if (self->has_thread)
-		pthread_join(self->thread, NULL);
-	self->has_thread = false;
+	thread_join(&self->thread);
 }
 
 static void detector_free(void *arg)
@@ -288,7 +275,7 @@ static void detector_free(void *arg)
 
 	if (!self)
 		return;
-	if (self->has_thread)
+	if (self->thread.is_started)
 		detector_stop(self, 0);		/* start() failed after the thread was made */
 	known_unref(self->known);
 	pthread_cond_destroy(&self->changed);

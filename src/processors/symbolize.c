@@ -14,12 +14,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "exe/reader.h"
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
@@ -60,8 +61,7 @@ struct symbolize {
 	bool ends;
 	u64 deadline_ns;		/* good once it ends */
 
-	pthread_t thread;
-	bool has_thread;
+	struct thread thread;
 	struct metric *named, *unnamed, *left, *passed, *found, *missed;
 };
 
@@ -113,7 +113,7 @@ static struct batch *next_batch(struct symbolize *s, bool *ret_late)
 {
 	struct batch *batch = NULL;
 
-	pthread_mutex_lock(&s->lock);
+	LOCKED(&s->lock);
 	while (!s->count && !s->ends)
 		pthread_cond_wait(&s->changed, &s->lock);
 	if (s->count) {
@@ -123,7 +123,6 @@ static struct batch *next_batch(struct symbolize *s, bool *ret_late)
 		s->count--;
 	}
 	*ret_late = s->ends && monotonic_ns() >= s->deadline_ns;
-	pthread_mutex_unlock(&s->lock);
 	return batch;
 }
 
@@ -133,7 +132,6 @@ static void *give_names(void *arg)
 	struct batch *batch;
 	bool late;
 
-	prctl(PR_SET_NAME, "wick: names");
 	while ((batch = next_batch(s, &late)))
 		pass_on(s, batch, !late);
 	return NULL;
@@ -241,8 +239,7 @@ static int symbolize_start(void *self, struct buf *why)
 	if (r == 0)
 		r = binary_finder_new(&s->finder_options, s->reader, &s->finder);
 	if (r == 0)
-		r = -pthread_create(&s->thread, NULL, give_names, s);
-	s->has_thread = r == 0;
+		r = thread_start(&s->thread, "wick: names", give_names, s);
 	if (r < 0)
 		buf_addf(why, "names cannot be looked up: %s", strerror(-r));
 	return r;
@@ -258,9 +255,7 @@ static void symbolize_stop(void *self, u64 deadline_ns)
 	s->deadline_ns = deadline_ns;
 	pthread_cond_signal(&s->changed);
 	pthread_mutex_unlock(&s->lock);
-	if (s->has_thread)
-		pthread_join(s->thread, NULL);
-	s->has_thread = false;
+	thread_join(&s->thread);
 }
 
 /* ---- Options ----------------------------------------------------------------------------------------- */

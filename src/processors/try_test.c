@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/buf.h"
+#include "base/lock.h"
 #include "base/metrics.h"
 #include "config/config.h"
 #include "pipeline/batch.h"
@@ -19,11 +20,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int sink_consume(void *self, struct batch *batch)
 {
-	pthread_mutex_lock(&lock);
+	LOCKED(&lock);
 	batch_unref(last);
 	last = batch;
 	count++;
-	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
@@ -106,12 +106,8 @@ const struct profile *try_result(void)
 
 unsigned int try_count(void)
 {
-	unsigned int n;
-
-	pthread_mutex_lock(&lock);
-	n = count;
-	pthread_mutex_unlock(&lock);
-	return n;
+	LOCKED(&lock);
+	return count;
 }
 
 long long try_counter(struct try *try, const char *name)

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/metrics.h"
 #include "config/fields.h"
 #include "net/server.h"
@@ -43,11 +44,10 @@ static int consume(void *self, struct batch *batch)
 {
 	struct fixture *f = self;
 
-	pthread_mutex_lock(&f->lock);
+	LOCKED(&f->lock);
 	batch_unref(f->got);
 	f->got = batch;
 	pthread_cond_broadcast(&f->came);
-	pthread_mutex_unlock(&f->lock);
 	return 0;
 }
 

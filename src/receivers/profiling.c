@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The receiver `profiling`: this machine, sampled. */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 
 #include "agent/agent.h"
@@ -15,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/thread.h"
 #include "lang/lang.h"
 #include "pipeline/arrivals.h"
 #include "pipeline/batch.h"
@@ -38,8 +36,7 @@ struct receiver {
 	struct receipts receipts;
 	struct agent *agent;	/* the thread's, while it runs */
 	struct machine *machine;	/* the thread's too */
-	pthread_t thread;
-	bool has_thread;
+	struct thread thread;
 	char names[COUNTER_VALUES_MAX][96];	/* of the metrics: those of the counters with a prefix */
 };
 
@@ -137,7 +134,6 @@ static void *receiver_run(void *arg)
 	struct receiver *r = arg;
 	int result;
 
-	(void)prctl(PR_SET_NAME, "wick: profiles");
 	receiver_note_machine(r);
 	for (;;) {
 		struct profile *profile = NULL;
@@ -219,21 +215,15 @@ static struct agent_options agent_options_of(const struct profiling_config *o, s
 	};
 }
 
-/* Signals are for the thread that owns us. */
 static int start_thread(struct receiver *r)
 {
-	sigset_t all, before;
 	int result;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	taps_join(service_taps(r->setup->service), (u32)r->options->samples_per_second);
-	result = pthread_create(&r->thread, NULL, receiver_run, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	r->has_thread = result == 0;
-	if (!r->has_thread)
+	result = thread_start(&r->thread, "wick: profiles", receiver_run, r);
+	if (result < 0)
 		taps_leave(service_taps(r->setup->service));
-	return -result;
+	return result;
 }
 
 static int begin(struct receiver *r, struct buf *why)
@@ -260,9 +250,7 @@ static void receiver_stop(void *self, u64 deadline_ns)
 		return;
 	metrics_forget_source(service_metrics(r->setup->service), receiver_metrics, r);
 	agent_stop(r->agent);
-	if (r->has_thread)
-		pthread_join(r->thread, NULL);
-	r->has_thread = false;
+	thread_join(&r->thread);
 	agent_free(TAKE(r->agent));
 }
 

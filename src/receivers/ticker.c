@@ -2,18 +2,17 @@
 #include "receivers/ticker.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <time.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
+#include "base/lock.h"
+#include "base/thread.h"
 
 struct ticker {
 	struct ticker_options options;
-	pthread_t thread;
+	struct thread thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool stop;
@@ -22,16 +21,12 @@ struct ticker {
 /* Waits until then; true if it is time to end. */
 static bool ticker_wait(struct ticker *t, u64 until_ns)
 {
-	struct timespec until = { (time_t)(until_ns / 1000000000ull), (long)(until_ns % 1000000000ull) };
-	bool stop;
 	int r = 0;
 
-	pthread_mutex_lock(&t->lock);
+	LOCKED(&t->lock);
 	while (!t->stop && r == 0)
-		r = pthread_cond_timedwait(&t->changed, &t->lock, &until);
-	stop = t->stop;
-	pthread_mutex_unlock(&t->lock);
-	return stop;
+		r = cond_wait_until(&t->changed, &t->lock, until_ns);
+	return t->stop;
 }
 
 static void *ticker_run(void *arg)
@@ -39,7 +34,6 @@ static void *ticker_run(void *arg)
 	struct ticker *t = arg;
 	u64 next_ns = monotonic_ns() + (u64)t->options.delay_ns;
 
-	(void)prctl(PR_SET_NAME, t->options.name);
 	while (!ticker_wait(t, next_ns)) {
 		u64 now;
 
@@ -62,26 +56,17 @@ static void ticker_free(struct ticker *t)
 int ticker_start(const struct ticker_options *options, struct ticker **ret_ticker)
 {
 	struct ticker *t = calloc(1, sizeof(*t));
-	pthread_condattr_t attributes;
-	sigset_t all, before;
 	int r;
 
 	if (!t)
 		return -ENOMEM;
 	t->options = *options;
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&t->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
-	/* Signals are for the thread that owns us. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&t->thread, NULL, ticker_run, t);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r) {
+	cond_init(&t->changed);
+	r = thread_start(&t->thread, t->options.name, ticker_run, t);
+	if (r < 0) {
 		ticker_free(t);
-		return -r;
+		return r;
 	}
 	*ret_ticker = t;
 	return 0;
@@ -95,6 +80,6 @@ void ticker_stop(struct ticker *t)
 	t->stop = true;
 	pthread_cond_signal(&t->changed);
 	pthread_mutex_unlock(&t->lock);
-	pthread_join(t->thread, NULL);
+	thread_join(&t->thread);
 	ticker_free(t);
 }

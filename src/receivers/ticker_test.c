@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "base/lock.h"
 #include "test.h"
 
 struct ticks {
@@ -15,10 +16,9 @@ static void tick(void *arg)
 {
 	struct ticks *c = arg;
 
-	pthread_mutex_lock(&c->lock);
+	LOCKED(&c->lock);
 	c->count++;
 	pthread_cond_signal(&c->changed);
-	pthread_mutex_unlock(&c->lock);
 }
 
 TEST(ticker_ticks_until_it_is_stopped)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,9 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
+#include "base/lock.h"
+#include "base/thread.h"
 #include "clickhouse/tuples.h"
 #include "store/backend.h"
 #include "store/clickhouse_answer.h"
@@ -37,8 +39,7 @@ struct clickhouse_store {
 	char why[WHY_BYTES];		/* of the last answer that failed */
 
 	/* Of what looks for changes. */
-	pthread_t watcher;
-	bool has_watcher;
+	struct thread watcher;
 	struct clickhouse *watching;	/* its connection */
 	pthread_cond_t changed;
 	bool stop;
@@ -87,9 +88,8 @@ static void note_failure(struct clickhouse_store *store, int r, const char *why)
 	char url[CLICKHOUSE_SHOWN_BYTES];
 
 	clickhouse_url_shown(store->options.url, url);
-	pthread_mutex_lock(&store->lock);
+	LOCKED(&store->lock);
 	(void)snprintf(store->why, sizeof(store->why), "ClickHouse at %s: %s", url, r == -ENOENT ? missing : why);
-	pthread_mutex_unlock(&store->lock);
 }
 
 /* Too much for an answer is the selection's fault; all else but memory is the server's, whose sentence is kept. */
@@ -279,14 +279,13 @@ static void look(struct clickhouse_store *store)
 	struct clickhouse_extent extent = { 0 };
 	bool is_away = get_extent(store, store->watching, &extent) < 0;
 
-	pthread_mutex_lock(&store->lock);
+	LOCKED(&store->lock);
 	if (is_away != store->is_away || (!is_away && memcmp(&extent, &store->extent, sizeof(extent))))
 		atomic_fetch_add(&store->generation, 1);
 	store->is_away = is_away;
 	if (!is_away)
 		store->extent = extent;
 	store->looked_ns = monotonic_ns();
-	pthread_mutex_unlock(&store->lock);
 }
 
 static bool is_wanted(const struct clickhouse_store *store)
@@ -299,14 +298,12 @@ static void wait_for_turn(struct clickhouse_store *store)
 {
 	while (!store->stop) {
 		u64 next_ns = store->looked_ns + LOOK_EACH_NS;
-		struct timespec until = { (time_t)(next_ns / SECOND_NS), (long)(next_ns % SECOND_NS) };
 
 		if (!is_wanted(store))
-			(void)pthread_cond_wait(&store->changed, &store->lock);
-		else if (monotonic_ns() < next_ns)
-			(void)pthread_cond_timedwait(&store->changed, &store->lock, &until);
-		else
+			next_ns = DEADLINE_NEVER;
+		if (monotonic_ns() >= next_ns)
 			return;
+		(void)cond_wait_until(&store->changed, &store->lock, next_ns);
 	}
 }
 
@@ -329,14 +326,13 @@ static u64 get_generation(struct store *base)
 {
 	struct clickhouse_store *store = clickhouse_store(base);
 
-	pthread_mutex_lock(&store->lock);
+	LOCKED(&store->lock);
 	if (!is_wanted(store)) {
 		atomic_fetch_add(&store->generation, 1);
 		store->is_away &= monotonic_ns() - store->looked_ns < WANTED_NS;
 		pthread_cond_signal(&store->changed);
 	}
 	store->wanted_ns = monotonic_ns();
-	pthread_mutex_unlock(&store->lock);
 	return atomic_load(&store->generation);
 }
 
@@ -384,22 +380,21 @@ static void explain(struct store *base, struct buf *why)
 {
 	struct clickhouse_store *store = clickhouse_store(base);
 
-	pthread_mutex_lock(&store->lock);
+	LOCKED(&store->lock);
 	buf_addf(why, "%s", store->why);
-	pthread_mutex_unlock(&store->lock);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------- */
 
 static void end_watcher(struct clickhouse_store *store)
 {
-	if (!store->has_watcher)
+	if (!store->watcher.is_started)
 		return;
 	pthread_mutex_lock(&store->lock);
 	store->stop = true;
 	pthread_cond_signal(&store->changed);
 	pthread_mutex_unlock(&store->lock);
-	pthread_join(store->watcher, NULL);
+	thread_join(&store->watcher);
 }
 
 static void store_free(struct store *base)
@@ -433,28 +428,16 @@ static const struct store_ops clickhouse_ops = {
 static int start_watcher(struct clickhouse_store *store, struct buf *why)
 {
 	struct clickhouse_options options = store->options;
-	sigset_t all, before;
 	int r;
 
 	options.timeout_ns = LOOK_TIMEOUT_NS;
 	r = clickhouse_new(&options, &store->watching, why);
-	if (r < 0)
-		return r;
-	/* Signals are main's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(&store->watcher, NULL, watch, store);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	store->has_watcher = r == 0;
-	if (r == 0)
-		pthread_setname_np(store->watcher, "wick: changes");
-	return r;
+	return r < 0 ? r : thread_start(&store->watcher, "wick: changes", watch, store);
 }
 
 int store_open_clickhouse(const struct store_clickhouse_options *options, struct store **ret_store, struct buf *why)
 {
 	struct clickhouse_store *store = calloc(1, sizeof(*store));
-	pthread_condattr_t attributes;
 	int r;
 
 	if (!store)
@@ -464,10 +447,7 @@ int store_open_clickhouse(const struct store_clickhouse_options *options, struct
 	store->schema.database = options->server.database;
 	atomic_init(&store->generation, clock_ns(CLOCK_REALTIME) / 1000000);
 	pthread_mutex_init(&store->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&store->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	cond_init(&store->changed);
 	store->base.host = strdup(options->host);
 	r = store->base.host ? start_watcher(store, why) : -ENOMEM;
 	if (r < 0) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/lock.h"
 #include "store/sqlite.h"
 
 #define GRACE_NS (10 * SECOND_NS)	/* what comes later than this is late: it gets a roll-up of its own */
@@ -209,10 +210,7 @@ static int maintain(struct sqlite_store *store, u64 now_ns)
 int store_maintain(struct store *base, u64 now_ns)
 {
 	struct sqlite_store *store = sqlite_store(base);
-	int r;
 
-	pthread_mutex_lock(&store->write_lock);
-	r = maintain(store, now_ns);
-	pthread_mutex_unlock(&store->write_lock);
-	return r;
+	LOCKED(&store->write_lock);
+	return maintain(store, now_ns);
 }

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/lock.h"
 #include "store/sqlite.h"
 #include "store/shared.h"
 
@@ -166,14 +167,11 @@ static int add_locked(struct sqlite_store *store, const struct series_row *row)
 int series_add(struct store *base, const struct series_row *row)
 {
 	struct sqlite_store *store = sqlite_store(base);
-	int r;
 
 	if (row->end_ns <= row->start_ns)
 		return -EINVAL;
-	pthread_mutex_lock(&store->series_lock);
-	r = add_locked(store, row);
-	pthread_mutex_unlock(&store->series_lock);
-	return r;
+	LOCKED(&store->series_lock);
+	return add_locked(store, row);
 }
 
 static int add_to(void *arg, struct store *store)

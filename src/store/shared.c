@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/lock.h"
 
 #define STORES_MAX 16
 
@@ -52,7 +53,7 @@ int store_acquire(const struct store_options *options, struct store **ret_store,
 	struct shared *shared;
 	int r = 0;
 
-	pthread_mutex_lock(&lock);
+	LOCKED(&lock);
 	shared = find(options->directory);
 	if (!shared)
 		r = open_one(options, &shared, why, notice);
@@ -60,7 +61,6 @@ int store_acquire(const struct store_options *options, struct store **ret_store,
 		shared->users++;
 		*ret_store = shared->store;
 	}
-	pthread_mutex_unlock(&lock);
 	return r;
 }
 
@@ -68,14 +68,13 @@ struct store *store_borrow(const char *directory)
 {
 	struct store *store = NULL;
 
-	pthread_mutex_lock(&lock);
+	LOCKED(&lock);
 	for (u32 i = 0; i < STORES_MAX && !store; i++) {
 		if (!stores[i].users || (*directory && strcmp(stores[i].directory, directory)))
 			continue;
 		stores[i].users++;
 		store = stores[i].store;
 	}
-	pthread_mutex_unlock(&lock);
 	return store;
 }
 
@@ -84,12 +83,11 @@ static struct store *borrow_at(u32 i)
 {
 	struct store *store = NULL;
 
-	pthread_mutex_lock(&lock);
+	LOCKED(&lock);
 	if (stores[i].users) {
 		stores[i].users++;
 		store = stores[i].store;
 	}
-	pthread_mutex_unlock(&lock);
 	return store;
 }
 
@@ -109,12 +107,11 @@ int store_each(int (*fn)(void *arg, struct store *store), void *arg)
 
 void store_release(struct store *store)
 {
-	pthread_mutex_lock(&lock);
+	LOCKED(&lock);
 	for (u32 i = 0; store && i < STORES_MAX; i++) {
 		if (!stores[i].users || stores[i].store != store || --stores[i].users)
 			continue;
 		store_close(TAKE(stores[i].store));
 		free(TAKE(stores[i].directory));
 	}
-	pthread_mutex_unlock(&lock);
 }

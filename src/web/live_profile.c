@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,8 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/lock.h"
+#include "base/thread.h"
 #include "extensions/http_endpoint.h"
 #include "net/server.h"
 #include "pipeline/taps.h"
@@ -32,8 +33,7 @@ struct watch {
 	struct exchange *exchange;
 	struct live_question question;
 	struct tap *tap;
-	pthread_t thread;
-	bool has_thread;
+	struct thread thread;
 	atomic_bool is_busy;		/* until it has answered */
 };
 
@@ -188,29 +188,6 @@ static void *run(void *arg)
 
 /* ---- Requests ------------------------------------------------------------------------------- */
 
-/* Signals are main's. */
-static int start_thread(struct watch *watch)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(&watch->thread, NULL, run, watch);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	watch->has_thread = r == 0;
-	if (r == 0)
-		pthread_setname_np(watch->thread, "wick: pprof");
-	return r;
-}
-
-static void join(struct watch *watch)
-{
-	if (watch->has_thread)
-		pthread_join(watch->thread, NULL);
-	watch->has_thread = false;
-}
-
 static int begin(struct live_profile *live, struct exchange *exchange, const struct live_question *question)
 {
 	struct watch *watch = NULL;
@@ -220,7 +197,7 @@ static int begin(struct live_profile *live, struct exchange *exchange, const str
 		watch = atomic_load(&live->watches[i].is_busy) ? NULL : &live->watches[i];
 	if (!watch)
 		return -EBUSY;
-	join(watch);
+	thread_join(&watch->thread);
 	watch->live = live;
 	watch->exchange = exchange;
 	watch->question = *question;
@@ -228,7 +205,7 @@ static int begin(struct live_profile *live, struct exchange *exchange, const str
 	if (r < 0)
 		return r;
 	atomic_store(&watch->is_busy, true);
-	r = start_thread(watch);
+	r = thread_start(&watch->thread, "wick: pprof", run, watch);
 	if (r < 0) {
 		tap_close(TAKE(watch->tap));
 		atomic_store(&watch->is_busy, false);
@@ -330,11 +307,10 @@ void live_profile_stop(struct live_profile *live)
 {
 	if (!live)
 		return;
-	pthread_mutex_lock(&live->lock);
+	LOCKED(&live->lock);
 	atomic_store(&live->stop, true);
 	for (u32 i = 0; i < TAPS_MAX; i++)
-		join(&live->watches[i]);
-	pthread_mutex_unlock(&live->lock);
+		thread_join(&live->watches[i].thread);
 }
 
 void live_profile_free(struct live_profile *live)

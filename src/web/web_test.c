@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/lock.h"
 #include "profile/profile.h"
 #include "store/flame.h"
 #include "test.h"
@@ -405,9 +406,8 @@ static u64 heard_generation(void *arg)
 	u64 generation;
 
 	(void)arg;
-	pthread_mutex_lock(&heard.lock);
+	LOCKED(&heard.lock);
 	generation = heard.generation;
-	pthread_mutex_unlock(&heard.lock);
 	return generation;
 }
 
@@ -425,10 +425,9 @@ static void heard_reply(void *arg, struct exchange *exchange, struct buf *text)
 
 static void wait_replies(u32 count)
 {
-	pthread_mutex_lock(&heard.lock);
+	LOCKED(&heard.lock);
 	while (heard.replies < count)
 		pthread_cond_wait(&heard.came, &heard.lock);
-	pthread_mutex_unlock(&heard.lock);
 }
 
 TEST(events_are_told_when_the_store_changes)
