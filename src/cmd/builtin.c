@@ -78,7 +78,8 @@ static bool split_address(const char *address, char host[256], char port[8])
 
 bool builtin_given(const struct builtin_options *options)
 {
-	return options->listen || options->store_path || options->retention || options->clickhouse;
+	return options->listen || options->store_path || options->retention || options->clickhouse ||
+	       options->page_files;
 }
 
 /* In quotes, as JSON has them. */
@@ -151,6 +152,8 @@ int builtin_write(const struct builtin_options *options, struct buf *yaml, char 
 	put_endpoint(yaml, "extensions:\n  page:\n    endpoint: ", listen);
 	if (options->clickhouse)
 		put_endpoint(yaml, "\n    clickhouse:\n      endpoint: ", options->clickhouse);
+	if (options->page_files)
+		put_endpoint(yaml, "\n    files: ", options->page_files);
 	buf_addf(yaml, "\nservice:\n  extensions: [page]\n  telemetry:\n    metrics:\n      readers:\n"
 		       "        - pull:\n            exporter:\n              prometheus:\n");
 	put_endpoint(yaml, "                host: ", host);

@@ -14,7 +14,7 @@
 struct buf;
 
 struct builtin_options {
-	const char *listen, *store_path, *retention, *clickhouse;	/* NULL: the defaults */
+	const char *listen, *store_path, *retention, *clickhouse, *page_files;	/* NULL: the defaults */
 };
 
 /* Entries of a command's table. */
@@ -26,7 +26,9 @@ struct builtin_options {
 	{ "store.retention", 0, OPTION_TEXT, offsetof(type, member.retention), "AGE,SIZE", NULL, 0, 0, NULL, \
 	  "how long, and how much, as in 7d,2GB" }, \
 	{ "store.clickhouse", 0, OPTION_TEXT, offsetof(type, member.clickhouse), "URL", NULL, 0, 0, NULL, \
-	  "keep them in a ClickHouse server instead, as in http://localhost:8123" }
+	  "keep them in a ClickHouse server instead, as in http://localhost:8123" }, \
+	{ "page.files", 0, OPTION_TEXT, offsetof(type, member.page_files), "DIRECTORY", NULL, 0, 0, NULL, \
+	  "serve the page's files from there, while you work on them" }
 
 bool builtin_given(const struct builtin_options *options);
 

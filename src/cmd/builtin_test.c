@@ -30,7 +30,9 @@ TEST(builtin_configuration_is_a_good_one)
 
 TEST(builtin_configuration_with_clickhouse_writes_to_it_and_shows_it)
 {
-	struct config_options options = { .builtin = { .clickhouse = "http://ch:8123", .retention = "30d" } };
+	struct config_options options = {
+		.builtin = { .clickhouse = "http://ch:8123", .retention = "30d", .page_files = "ui" },
+	};
 	const struct config_node *exporters, *page;
 	struct config_errors errors;
 	struct config *config = NULL;
@@ -43,6 +45,7 @@ TEST(builtin_configuration_with_clickhouse_writes_to_it_and_shows_it)
 	STREQ(config_get(config_get(exporters, "clickhouse"), "endpoint")->text, "http://ch:8123");
 	STREQ(config_get(config_get(exporters, "clickhouse"), "ttl")->text, "720h");
 	STREQ(config_get(config_get(page, "clickhouse"), "endpoint")->text, "http://ch:8123");
+	STREQ(config_get(page, "files")->text, "ui");
 	config_free(config);
 	/* A week, where nothing is said, as in a store of its own. */
 	options.builtin.retention = NULL;

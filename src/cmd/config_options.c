@@ -40,8 +40,9 @@ static int write_builtin(const struct config_options *options, bool has_other, s
 	int r = 0;
 
 	if (has_other && builtin_given(&options->builtin)) {
-		config_error(errors, nowhere, "", "--listen, --store.path, --store.retention and --store.clickhouse "
-						  "are for the built-in configuration; with another, use --set");
+		config_error(errors, nowhere, "",
+			     "--listen, --store.path, --store.retention, --store.clickhouse and --page.files "
+			     "are for the built-in configuration; with another, use --set");
 		return -EINVAL;
 	}
 	if (!has_other)

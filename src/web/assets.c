@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/assets.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "proc/root_file.h"
 
 /* X(number, file) for each file below ui/: the Makefile writes this list, and says what UI_DIR is. */
 #define X(number, file)									\
@@ -76,4 +82,17 @@ const struct asset *asset_find(const char *file)
 		if (!strcmp(asset->file, file))
 			return asset;
 	return NULL;
+}
+
+int asset_read(int directory_fd, const char *file, struct buf *body)
+{
+	_cleanup_(closep) int fd = asset_content_type(file) ? root_file_open(directory_fd, file) : -ENOENT;
+	char part[16384];
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	while ((n = read(fd, part, sizeof(part))) > 0)
+		buf_add(body, part, (size_t)n);
+	return n < 0 ? -errno : buf_err(body);
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The page, and what it asks: an extension that serves both. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "extensions/http_endpoint.h"
 #include "pipeline/component.h"
@@ -23,11 +25,12 @@
 #define ANSWER_BYTES_MAX ((size_t)256 << 20)
 #define API "/api/v1/"
 #define FILES "/ui/"
+#define FILE_BYTES_MAX ((size_t)4 << 20)
 #define PACK_FROM 1024	/* shorter answers are not worth packing */
 
 struct options {
 	struct http_endpoint_options http;
-	const char *token;
+	const char *token, *files;
 	struct config_texts allowed_hosts;
 	struct page_store_options store;
 };
@@ -38,6 +41,7 @@ struct page {
 	struct service *service;
 	struct http_endpoint endpoint;
 	struct guard guard;
+	int files_fd;			/* -1: those that are linked in */
 	struct events *events;
 	struct page_store store;
 	struct live_profile *live;
@@ -46,6 +50,7 @@ struct page {
 static const struct options defaults = {
 	.http = HTTP_ENDPOINT_DEFAULTS("localhost:11000"),
 	.token = "",
+	.files = "",
 	.store = PAGE_STORE_DEFAULTS,
 };
 
@@ -55,6 +60,8 @@ static const struct config_field fields[] = {
 	  .help = "what a browser must show; open /?token=TOKEN once" },
 	{ "allowed_hosts", CONFIG_TEXTS, FIELD(struct options, allowed_hosts),
 	  .help = "names of this machine that it may be asked by" },
+	{ "files", CONFIG_TEXT, FIELD(struct options, files),
+	  .help = "directory with the page's files, for those who work on them; empty: those in the program" },
 	{ "store", CONFIG_TEXT, FIELD(struct options, store.directory),
 	  .help = "directory of the store that is shown; empty: that of the store exporter" },
 	{ "clickhouse", CONFIG_SECTION, FIELD(struct options, store.clickhouse), .fields = page_clickhouse_fields,
@@ -117,10 +124,16 @@ static void refuse(struct exchange *exchange, int status, const char *sentence)
 
 /* ---- Files ------------------------------------------------------------------------------- */
 
-static void serve_asset(struct exchange *exchange, const struct asset *asset)
+static bool is_known(const struct exchange *exchange, const char *tag)
 {
 	const char *known = exchange_header(exchange, "if-none-match");
-	bool unchanged = known && !strcmp(known, asset->tag);
+
+	return known && *tag && !strcmp(known, tag);
+}
+
+static void serve_asset(struct exchange *exchange, const struct asset *asset)
+{
+	bool unchanged = is_known(exchange, asset->tag);
 	struct reply reply;
 	struct buf body;
 	int r = 0;
@@ -136,6 +149,28 @@ static void serve_asset(struct exchange *exchange, const struct asset *asset)
 		r = compression_unpack(COMPRESSION_GZIP, asset->at, asset->bytes, &body);
 	}
 	reply_send(&reply, exchange, r < 0 ? 500 : unchanged ? 304 : 200, asset_content_type(asset->file), &body);
+}
+
+/* A file as it is on disk now. */
+static void serve_from_disk(const struct page *page, struct exchange *exchange, const char *file)
+{
+	char tag[ASSET_TAG_BYTES];
+	struct reply reply;
+	struct buf body;
+
+	buf_init(&body, FILE_BYTES_MAX);
+	if (asset_read(page->files_fd, file, &body) < 0) {
+		buf_done(&body);
+		refuse(exchange, 404, "there is no such file in the directory that the page is served from");
+		return;
+	}
+	asset_tag(body.data, body.len, tag);
+	reply_init(&reply);
+	reply_header(&reply, "etag", tag);
+	reply_header(&reply, "cache-control", "no-cache");
+	if (is_known(exchange, tag))
+		body.len = 0;
+	reply_send(&reply, exchange, is_known(exchange, tag) ? 304 : 200, asset_content_type(file), &body);
 }
 
 /* The token goes into a cookie, and out of the address. */
@@ -163,7 +198,8 @@ static void serve_file(void *arg, struct exchange *exchange)
 	struct page *page = arg;
 	const char *path = exchange_path(exchange);
 	bool is_start = !strcmp(path, "/");
-	const struct asset *asset = asset_find(is_start ? "index.html" : path + strlen(FILES));
+	const char *file = is_start ? "index.html" : path + strlen(FILES);
+	const struct asset *asset = asset_find(file);
 	const char *why;
 	int status;
 
@@ -172,6 +208,8 @@ static void serve_file(void *arg, struct exchange *exchange)
 	why = guard_refuses(&page->guard, exchange, &status);
 	if (why)
 		refuse(exchange, status, why);
+	else if (page->files_fd >= 0)
+		serve_from_disk(page, exchange, file);
 	else if (asset)
 		serve_asset(exchange, asset);
 	else
@@ -199,10 +237,9 @@ static void pack(struct exchange *exchange, struct reply *reply, struct buf *bod
 /* Nothing has changed since the browser asked the same: it keeps what it has. */
 static bool serve_unchanged(struct exchange *exchange, struct reply *reply, const char *tag)
 {
-	const char *known = exchange_header(exchange, "if-none-match");
 	struct buf body;
 
-	if (!known || !*tag || strcmp(known, tag))
+	if (!is_known(exchange, tag))
 		return false;
 	buf_init(&body, 16);
 	reply_send(reply, exchange, 304, CONTENT_JSON, &body);
@@ -369,6 +406,7 @@ static int page_create(const struct component_setup *setup, const void *options,
 	page->options = options;
 	page->id = setup->id;
 	page->service = setup->service;
+	page->files_fd = -1;
 	page->guard.token = page->options->token;
 	page->guard.hosts = page->options->allowed_hosts;
 	(void)gethostname(page->guard.host_name, sizeof(page->guard.host_name) - 1);
@@ -387,6 +425,8 @@ static void page_stop(void *self, u64 deadline_ns)
 	events_free(TAKE(page->events));
 	page_store_close(&page->store);
 	live_profile_free(TAKE(page->live));
+	closep(&page->files_fd);
+	page->files_fd = -1;
 }
 
 static bool is_loopback(const char *endpoint)
@@ -416,6 +456,21 @@ static int add_routes(struct page *page, struct buf *why)
 	return r;
 }
 
+static int open_files(struct page *page, struct buf *why)
+{
+	const char *files = page->options->files;
+	int r;
+
+	if (!*files)
+		return 0;
+	page->files_fd = open(files, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (page->files_fd >= 0)
+		return 0;
+	r = -errno;
+	buf_addf(why, "files: %s: %s", files, strerror(-r));
+	return r;
+}
+
 static int page_start(void *self, struct buf *why)
 {
 	struct page *page = self;
@@ -423,6 +478,8 @@ static int page_start(void *self, struct buf *why)
 	struct events_ops ops = { current_generation, reply_events, page };
 	int r = page_store_open(&page->store, &options->store, why);
 
+	if (r == 0)
+		r = open_files(page, why);
 	page->live = live_profile_new(service_taps(page->service));
 	if (r == 0 && !page->live)
 		r = -ENOMEM;

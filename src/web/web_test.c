@@ -10,7 +10,6 @@
 #include "profile/profile.h"
 #include "store/flame.h"
 #include "test.h"
-#include "web/assets.h"
 #include "web/events.h"
 #include "web/executables.h"
 #include "web/flame_json.h"
@@ -137,29 +136,6 @@ TEST(guard_compares_whole_tokens)
 	OK(!guard_is_token(&guard, "secrets"));
 	OK(!guard_is_token(&guard, "secretsecret"));
 	OK(!guard_is_token(&guard, ""));
-}
-
-TEST(assets_are_linked_in)
-{
-	const struct asset *page = asset_find("index.html"), *tab = asset_find("tabs/flame.js");
-
-	OK(page && page->bytes > 100);
-	OK(tab && tab->bytes > 100);
-	EQ(strlen(page->tag), 18);
-	OK(strcmp(page->tag, tab->tag));
-	OK(!asset_find("nothing"));
-	OK(!asset_find(""));
-}
-
-TEST(assets_types_follow_from_the_ending)
-{
-	STREQ(asset_content_type("index.html"), "text/html; charset=utf-8");
-	STREQ(asset_content_type("style.css"), "text/css; charset=utf-8");
-	STREQ(asset_content_type("tabs/flame.js"), "text/javascript; charset=utf-8");
-	STREQ(asset_content_type("icon.svg"), "image/svg+xml");
-	OK(!asset_content_type("package.json"));
-	OK(!asset_content_type("js"));
-	OK(!asset_content_type(""));
 }
 
 /* ---- Trees ------------------------------------------------------------------------------------ */
@@ -464,18 +440,6 @@ TEST(events_are_for_so_many_and_end_with_an_answer)
 	events_free(events);
 	EQ(heard.replies, EVENTS_MAX);
 	STREQ(heard.last, "retry: 100\n\n");
-}
-
-TEST(assets_are_small)
-{
-	const struct asset *asset;
-	size_t bytes = 0;
-
-	for (size_t i = 0; (asset = asset_at(i)); i++) {
-		OK(asset_content_type(asset->file));
-		bytes += asset->bytes;
-	}
-	OK(bytes < 100 << 10);
 }
 
 TEST(callees_and_callers_of_all_places)
