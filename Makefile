@@ -38,9 +38,9 @@ LDLIBS   += -lbpf -ldw -lelf -llzma -liberty -lz -lzstd -ljansson -lsqlite3 -lya
 BPFFLAGS := -g -O2 -std=gnu17 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I. -Isrc -Ibpf -MMD -MP \
 	    -idirafter /usr/include/$(TRIPLE) -idirafter /usr/$(TRIPLE)/include
 
-ALL   := $(sort $(shell find $(wildcard src lang) -name '*.c' ! -name '*.bpf.c'))
-BPF   := $(sort $(shell find $(wildcard bpf lang) -name '*.bpf.c'))
-HEAD  := $(sort $(shell find $(wildcard bpf src lang test) -name '*.h'))
+ALL   := $(sort $(shell find $(wildcard src lang kinds) -name '*.c' ! -name '*.bpf.c'))
+BPF   := $(sort $(shell find $(wildcard bpf lang kinds) -name '*.bpf.c'))
+HEAD  := $(sort $(shell find $(wildcard bpf src lang kinds test) -name '*.h'))
 SIDE  := $(sort $(shell find $(wildcard test bench) -name '*.c'))
 TOOLS := $(sort $(wildcard test/tools/*.c))
 LANGUAGES := $(patsubst test/lang_%.py,%,$(wildcard test/lang_*.py))

@@ -8,6 +8,7 @@
 
 #include "agent/locations.h"
 #include "base/interner.h"
+#include "kinds/kind.h"
 #include "proc/environment.h"
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
@@ -131,11 +132,7 @@ static struct profile_set *build_process(struct build *b, const struct window_pr
 	set = profile_add_set(b->profile, scope);
 	if (!set)
 		return NULL;
-	set->sample_type = (struct profile_type){ profile_add_cstring(b->profile, "samples"),
-						  profile_add_cstring(b->profile, "count") };
-	set->period_type = (struct profile_type){ profile_add_cstring(b->profile, "cpu"),
-						  profile_add_cstring(b->profile, "nanoseconds") };
-	set->period = 1000000000 / b->options->frequency_hz;
+	profile_set_describe(b->profile, set, kind_list[KIND_CPU], 1000000000 / b->options->frequency_hz);
 	set->time_unix_ns = (u64)((s64)w->start_ns + w->unix_offset_ns);
 	set->duration_ns = w->end_ns - w->start_ns;
 	return set;

@@ -14,6 +14,7 @@ struct str {
 #define STR(literal) ((struct str){ literal, sizeof(literal) - 1 })
 
 bool str_equal(struct str a, struct str b);
+bool str_is(struct str s, const char *text);
 
 /* What follows the last slash; all of it if there is none, or nothing follows. */
 struct str str_base_name(struct str path);

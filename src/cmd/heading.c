@@ -42,15 +42,12 @@ static void head_time(const struct terminal *terminal, const struct summary *s, 
 		return;
 	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	snprintf(text, sizeof(text), "%s, %s long", when,
-		 text_value(length, s->duration_ns > INT64_MAX ? INT64_MAX : (s64)s->duration_ns, TEXT_NANOSECONDS));
+		 text_value(length, s->duration_ns > INT64_MAX ? INT64_MAX : (s64)s->duration_ns, UNIT_NANOSECONDS));
 	head_line(terminal, "recorded", str(text), out);
 }
 
 static void head_samples(const struct terminal *terminal, const struct summary *s, struct buf *out)
 {
-	static const enum text_unit units[] = {
-		[SUMMARY_COUNT] = TEXT_COUNT, [SUMMARY_NANOSECONDS] = TEXT_NANOSECONDS, [SUMMARY_BYTES] = TEXT_BYTES,
-	};
 	char total[TEXT_VALUE_MAX], period[TEXT_VALUE_MAX];
 	_cleanup_(buf_done) struct buf text;
 
@@ -59,9 +56,9 @@ static void head_samples(const struct terminal *terminal, const struct summary *
 	buf_add(&text, s->type.at, s->type.len < 256 ? s->type.len : 256);
 	if (!s->type.len)
 		buf_addf(&text, "an unnamed type");
-	if (s->period && s->unit == SUMMARY_NANOSECONDS)
-		buf_addf(&text, ", one every %s", text_value(period, s->period, TEXT_NANOSECONDS));
-	buf_addf(&text, ", %s in all", text_value(total, s->total, units[s->unit]));
+	if (s->period && s->unit == UNIT_NANOSECONDS)
+		buf_addf(&text, ", one every %s", text_value(period, s->period, UNIT_NANOSECONDS));
+	buf_addf(&text, ", %s in all", text_value(total, s->total, s->unit));
 	if (buf_err(&text) == 0)
 		head_line(terminal, "samples", (struct str){ text.data, (u32)text.len }, out);
 }

@@ -70,7 +70,7 @@ static void judge(struct db *db, const char *directory, u64 now_ns, struct findi
 			     "%s cannot be read: %s", directory, strerror(-r));
 	else
 		findings_add(findings, AREA, FINDING_OK, "", "%s has %s and reaches back: %s", directory,
-			     text_value(size, (s64)bytes, TEXT_BYTES), levels.data);
+			     text_value(size, (s64)bytes, UNIT_BYTES), levels.data);
 }
 
 void probe_store(const char *directory, u64 now_ns, struct findings *findings)

@@ -150,15 +150,15 @@ static const char *scaled(char text[TEXT_VALUE_MAX], double value, double step, 
 	return text;
 }
 
-const char *text_value(char text[TEXT_VALUE_MAX], s64 value, enum text_unit unit)
+const char *text_value(char text[TEXT_VALUE_MAX], s64 value, enum unit unit)
 {
 	static const char *const bytes[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL };
 	static const char *const times[] = { "ns", "us", "ms", NULL };
 
 	if (!value)
-		unit = TEXT_COUNT; /* nothing has no unit */
+		unit = UNIT_COUNT; /* nothing has no unit */
 	switch (unit) {
-	case TEXT_NANOSECONDS:
+	case UNIT_NANOSECONDS:
 		/* Seconds are the largest step: "90.0 s" compares with "123 s" at a glance, "2.05 min" does not. */
 		if (value >= 999500000 || value <= -999500000) {
 			double s = (double)value / 1e9, size = s < 0 ? -s : s;
@@ -167,9 +167,9 @@ const char *text_value(char text[TEXT_VALUE_MAX], s64 value, enum text_unit unit
 			return text;
 		}
 		return scaled(text, (double)value, 1000, times);
-	case TEXT_BYTES:
+	case UNIT_BYTES:
 		return scaled(text, (double)value, 1024, bytes);
-	case TEXT_COUNT:
+	case UNIT_COUNT:
 		break;
 	}
 	snprintf(text, TEXT_VALUE_MAX, "%lld", (long long)value);

@@ -10,9 +10,9 @@
 #include <stddef.h>
 
 #include "base/types.h"
+#include "kinds/unit.h"
 
 struct buf;
-struct str;
 
 #define TEXT_UNLIMITED ((unsigned)-1)
 
@@ -29,11 +29,9 @@ void text_add_padded(struct buf *out, struct str name, unsigned columns);
 /* A JSON string with its quotes. What is not UTF-8 becomes U+FFFD. */
 void text_add_json(struct buf *out, struct str name);
 
-enum text_unit { TEXT_COUNT, TEXT_NANOSECONDS, TEXT_BYTES };
-
 #define TEXT_VALUE_MAX 32
 
 /* "1234", "1.23 s", "45.0 MiB": returns text. */
-const char *text_value(char text[TEXT_VALUE_MAX], s64 value, enum text_unit unit);
+const char *text_value(char text[TEXT_VALUE_MAX], s64 value, enum unit unit);
 
 #endif

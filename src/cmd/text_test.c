@@ -79,18 +79,18 @@ TEST(text_scales_values)
 {
 	static const struct {
 		s64 value;
-		enum text_unit unit;
+		enum unit unit;
 		const char *want;
 	} rows[] = {
-		{ 1234567, TEXT_COUNT, "1234567" },
-		{ 999, TEXT_NANOSECONDS, "999 ns" },
-		{ 1500, TEXT_NANOSECONDS, "1.50 us" },
-		{ 999499999, TEXT_NANOSECONDS, "999 ms" },
-		{ 999999999, TEXT_NANOSECONDS, "1.00 s" },
-		{ -12345678901, TEXT_NANOSECONDS, "-12.3 s" },
-		{ 0, TEXT_BYTES, "0" },
-		{ 47185920, TEXT_BYTES, "45.0 MiB" },
-		{ INT64_MIN, TEXT_NANOSECONDS, "-9223372037 s" },
+		{ 1234567, UNIT_COUNT, "1234567" },
+		{ 999, UNIT_NANOSECONDS, "999 ns" },
+		{ 1500, UNIT_NANOSECONDS, "1.50 us" },
+		{ 999499999, UNIT_NANOSECONDS, "999 ms" },
+		{ 999999999, UNIT_NANOSECONDS, "1.00 s" },
+		{ -12345678901, UNIT_NANOSECONDS, "-12.3 s" },
+		{ 0, UNIT_BYTES, "0" },
+		{ 47185920, UNIT_BYTES, "45.0 MiB" },
+		{ INT64_MIN, UNIT_NANOSECONDS, "-9223372037 s" },
 	};
 	char text[TEXT_VALUE_MAX];
 

@@ -130,8 +130,8 @@ static void write_heading(const struct top *top, char *text, size_t bytes)
 	}
 	if (localtime_r(&now, &tm))
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-	text_value(value, s->total, s->unit == SUMMARY_NANOSECONDS ? TEXT_NANOSECONDS : TEXT_COUNT);
-	text_value(length, (s64)s->duration_ns, TEXT_NANOSECONDS);
+	text_value(value, s->total, s->unit);
+	text_value(length, (s64)s->duration_ns, UNIT_NANOSECONDS);
 	snprintf(text, bytes, "wick top - %s  %llu samples, %s in %s%s%s", clock, (unsigned long long)s->sample_count,
 		 value, length, *status ? ", " : "", status);
 }

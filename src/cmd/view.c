@@ -20,15 +20,6 @@ const char *const view_by_names[] = {
 	NULL,
 };
 
-static enum text_unit unit_of(const struct summary *summary)
-{
-	static const enum text_unit units[] = {
-		[SUMMARY_COUNT] = TEXT_COUNT, [SUMMARY_NANOSECONDS] = TEXT_NANOSECONDS, [SUMMARY_BYTES] = TEXT_BYTES,
-	};
-
-	return units[summary->unit];
-}
-
 static double percent(s64 part, s64 whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
@@ -102,8 +93,8 @@ static void add_row(const struct view *view, const struct summary *s, const stru
 {
 	char self[TEXT_VALUE_MAX], total[TEXT_VALUE_MAX];
 
-	text_value(self, row->self, unit_of(s));
-	text_value(total, row->total, unit_of(s));
+	text_value(self, row->self, s->unit);
+	text_value(total, row->total, s->unit);
 	if (is_owner(view->by)) {
 		buf_addf(out, "%6.2f%% %10s", percent(row->self, s->total), self);
 		add_id(out, row->pid);
@@ -238,7 +229,7 @@ int view_tree(const struct view *view, const struct summary *summary, const stru
 		/* Only branches move to the right: a chain of calls stays in its column. */
 		indents[walk.at] = indents[node->parent] + (is_branch ? 2 : 0);
 		buf_addf(out, "%6.2f%% %6.2f%% %10s  %*s%s", percent(node->total, summary->total),
-			 percent(node->self, summary->total), text_value(total, node->total, unit_of(summary)),
+			 percent(node->self, summary->total), text_value(total, node->total, summary->unit),
 			 (int)indent, "", is_branch ? "- " : "");
 		add_name(view, node->row, room_after(view, 28 + indent + 2 * is_branch), out);
 		if (node->row->pid >= 0)
@@ -253,7 +244,7 @@ int view_tree(const struct view *view, const struct summary *summary, const stru
 
 /* ---- Differences ---- */
 
-static void add_signed(struct buf *out, s64 value, enum text_unit unit)
+static void add_signed(struct buf *out, s64 value, enum unit unit)
 {
 	char text[TEXT_VALUE_MAX], with_sign[TEXT_VALUE_MAX + 1];
 
@@ -272,7 +263,7 @@ static void add_change(const struct view *view, const struct summary *after, con
 
 	buf_addf(out, "%6.2f%% %6.2f%% %s%+7.2f%s", 100 * before, 100 * now, terminal_style(view->terminal, style),
 		 change, terminal_style(view->terminal, STYLE_NONE));
-	add_signed(out, value, unit_of(after));
+	add_signed(out, value, after->unit);
 	buf_addf(out, "  ");
 	add_name(view, row->row, room_after(view, 36), out);
 	buf_addf(out, "\n");
@@ -297,17 +288,13 @@ void view_difference(const struct view *view, const struct summary *before, cons
 
 static void add_summary_json(const struct summary *s, struct buf *out)
 {
-	static const char *const units[] = {
-		[SUMMARY_COUNT] = "count", [SUMMARY_NANOSECONDS] = "nanoseconds", [SUMMARY_BYTES] = "bytes",
-	};
-
 	buf_addf(out, "\"type\": ");
 	text_add_json(out, s->type);
 	buf_addf(out,
 		 ", \"unit\": \"%s\", \"period\": %lld, \"time_unix_ns\": %llu, \"duration_ns\": %llu, \"samples\": "
 		 "%llu, "
 		 "\"total\": %lld",
-		 units[s->unit], (long long)s->period, (unsigned long long)s->time_unix_ns,
+		 unit_text(s->unit), (long long)s->period, (unsigned long long)s->time_unix_ns,
 		 (unsigned long long)s->duration_ns, (unsigned long long)s->sample_count, (long long)s->total);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/arena.h"
+#include "kinds/kind.h"
 #include "profile/any.h"
 #include "profile/table.h"
 
@@ -543,6 +544,21 @@ struct profile_set *profile_add_set(struct profile *profile, struct profile_scop
 	return profile_push(profile, (void **)&scope->sets, &scope->set_cap, &scope->set_count, sizeof(*scope->sets));
 }
 
+static struct profile_type add_type(struct profile *profile, struct kind_type type)
+{
+	return (struct profile_type){ profile_add_cstring(profile, type.type),
+				      profile_add_cstring(profile, type.unit) };
+}
+
+void profile_set_describe(struct profile *profile, struct profile_set *set, const struct kind *kind, s64 period)
+{
+	set->sample_type = add_type(profile, kind->sample);
+	if (!kind->period.type)
+		return;
+	set->period_type = add_type(profile, kind->period);
+	set->period = period;
+}
+
 struct profile_sample *profile_add_sample(struct profile *profile, struct profile_set *set)
 {
 	if (!set)
@@ -571,11 +587,6 @@ s64 profile_sample_value_at(const struct profile_sample *sample, u32 time)
 	return time ? 0 : profile_sample_value(sample);
 }
 
-static bool str_is(struct str s, const char *text, size_t len)
-{
-	return s.len == len && !memcmp(s.at, text, len);
-}
-
 u64 profile_resource_samples(const struct profile_resource *resource)
 {
 	u64 samples = 0;
@@ -597,22 +608,22 @@ u64 profile_samples(const struct profile *profile)
 
 const struct any *keyvalue_find(const struct keyvalue *at, u32 count, const char *key)
 {
-	size_t len = strlen(key);
+	struct str wanted = { key, (u32)strlen(key) };
 
 	for (u32 i = 0; i < count; i++)
-		if (str_is(at[i].key, key, len))
+		if (str_equal(at[i].key, wanted))
 			return &at[i].value;
 	return NULL;
 }
 
 const struct any *profile_attribute_find(const struct profile *profile, struct indices attributes, const char *key)
 {
-	size_t len = strlen(key);
+	struct str wanted = { key, (u32)strlen(key) };
 
 	for (u32 i = 0; i < attributes.count; i++) {
 		const struct profile_attribute *a = &profile->attributes.at[attributes.at[i]];
 
-		if (str_is(profile->strings.at[a->key], key, len))
+		if (str_equal(profile->strings.at[a->key], wanted))
 			return &a->value;
 	}
 	return NULL;

@@ -29,6 +29,8 @@
 #include "base/str.h"
 #include "base/types.h"
 
+struct kind;
+
 #define PROFILE_TABLE_MAX (64u << 20)
 
 struct indices {
@@ -207,6 +209,8 @@ const struct keyvalue *profile_copy_keyvalues(struct profile *profile, const str
 struct profile_resource *profile_add_resource(struct profile *profile, const struct keyvalue *attributes, u32 count);
 struct profile_scope *profile_add_scope(struct profile *profile, struct profile_resource *resource);
 struct profile_set *profile_add_set(struct profile *profile, struct profile_scope *scope);
+/* States what a set's samples are: its types, and a period if the kind has one. */
+void profile_set_describe(struct profile *profile, struct profile_set *set, const struct kind *kind, s64 period);
 struct profile_sample *profile_add_sample(struct profile *profile, struct profile_set *set);
 
 /* What a sample weighs: the sum of its values, or the number of its times where it has none. */

@@ -56,55 +56,11 @@ static struct summary *summary_alloc(void)
 	return TAKE(s);
 }
 
-/* ---- Units ---- */
-
-struct scale {
-	const char *unit;
-	enum summary_unit kind;
-	s64 factor;
-};
-
-/* OTLP writes UCUM (ns, By), pprof words. */
-static const struct scale scales[] = {
-	{ "nanoseconds", SUMMARY_NANOSECONDS, 1 },
-	{ "ns", SUMMARY_NANOSECONDS, 1 },
-	{ "microseconds", SUMMARY_NANOSECONDS, 1000 },
-	{ "us", SUMMARY_NANOSECONDS, 1000 },
-	{ "milliseconds", SUMMARY_NANOSECONDS, 1000000 },
-	{ "ms", SUMMARY_NANOSECONDS, 1000000 },
-	{ "seconds", SUMMARY_NANOSECONDS, 1000000000 },
-	{ "s", SUMMARY_NANOSECONDS, 1000000000 },
-	{ "bytes", SUMMARY_BYTES, 1 },
-	{ "By", SUMMARY_BYTES, 1 },
-	{ "kilobytes", SUMMARY_BYTES, 1024 },
-	{ "KiBy", SUMMARY_BYTES, 1024 },
-	{ "megabytes", SUMMARY_BYTES, 1 << 20 },
-	{ "MiBy", SUMMARY_BYTES, 1 << 20 },
-};
-
-static bool str_is(struct str s, const char *text)
-{
-	return s.len == strlen(text) && (!s.len || !memcmp(s.at, text, s.len));
-}
-
-static struct scale scale_of(struct str unit)
-{
-	for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++) {
-		if (str_is(unit, scales[i].unit))
-			return scales[i];
-	}
-	return (struct scale){ "", SUMMARY_COUNT, 1 };
-}
-
 /* A count of ticks of a clock is the time between them. */
-static struct scale set_scale(const struct profile *profile, const struct profile_set *set)
+static struct unit_scale set_scale(const struct profile *profile, const struct profile_set *set)
 {
-	struct scale value = scale_of(profile->strings.at[set->sample_type.unit]);
-	struct scale period = scale_of(profile->strings.at[set->period_type.unit]);
-
-	if (value.kind == SUMMARY_COUNT && period.kind == SUMMARY_NANOSECONDS && set->period > 0)
-		return (struct scale){ "", SUMMARY_NANOSECONDS, saturating_multiply(period.factor, set->period) };
-	return value;
+	return unit_scale_values(profile->strings.at[set->sample_type.unit],
+				 profile->strings.at[set->period_type.unit], set->period);
 }
 
 /* ---- Which sets ---- */
@@ -249,7 +205,7 @@ struct fold {
 	bool any;
 };
 
-static void fold_period(struct summary *s, const struct profile_set *set, struct scale period)
+static void fold_period(struct summary *s, const struct profile_set *set, struct unit_scale period)
 {
 	u64 end = s->time_unix_ns + s->duration_ns, set_end = set->time_unix_ns + set->duration_ns;
 
@@ -278,17 +234,17 @@ static int fold_set(void *context, const struct profile_resource *resource, cons
 	struct summary *s = f->summary;
 	struct str type = f->profile->strings.at[set->sample_type.type];
 	struct str unit = f->profile->strings.at[set->sample_type.unit];
-	struct scale scale = set_scale(f->profile, set);
-	bool counts = scale_of(unit).kind == SUMMARY_COUNT;
+	struct unit_scale scale = set_scale(f->profile, set);
+	bool counts = unit_scale(unit).unit == UNIT_COUNT;
 
-	if (!str_equal(type, s->type) || (f->any && scale.kind != s->unit)) {
+	if (!str_equal(type, s->type) || (f->any && scale.unit != s->unit)) {
 		/* pprof files hold the time beside the count of its ticks: that is nothing else. */
 		s->other_type_count += set->sample_type.type != set->period_type.type;
 		return 0;
 	}
 	f->any = true;
-	s->unit = scale.kind;
-	fold_period(s, set, scale_of(f->profile->strings.at[set->period_type.unit]));
+	s->unit = scale.unit;
+	fold_period(s, set, unit_scale(f->profile->strings.at[set->period_type.unit]));
 	owner_finder_resource(f->owners, resource);
 	for (u32 i = 0; i < set->sample_count; i++) {
 		const struct profile_sample *sample = &set->samples[i];

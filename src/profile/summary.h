@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/types.h"
+#include "kinds/unit.h"
 #include "profile/profile.h"
 
 /* what a row is, its name on the command line */
@@ -35,8 +36,6 @@ enum summary_by {
 	SUMMARY_BYS(X)
 #undef X
 };
-
-enum summary_unit { SUMMARY_COUNT, SUMMARY_NANOSECONDS, SUMMARY_BYTES };
 
 struct summary_options {
 	enum summary_by by;
@@ -66,7 +65,7 @@ struct summary {
 	s64 total;			/* of all samples */
 	u64 sample_count;		/* events, where the profile tells, else samples */
 	struct str type;		/* the sample type that was summed */
-	enum summary_unit unit;
+	enum unit unit;
 	s64 period;			/* 0 if unknown; nanoseconds if unit is that */
 	u64 time_unix_ns, duration_ns;	/* over all sets */
 	u32 other_type_count;		/* sets of other sample types, not summed */

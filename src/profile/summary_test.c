@@ -100,7 +100,7 @@ TEST(summary_adds_self_and_total)
 	add(&f, "leaf;main", 2);
 	s = summarize(&f, SUMMARY_FUNCTION);
 	EQ(s->row_count, 2);
-	EQ(s->unit, SUMMARY_NANOSECONDS);
+	EQ(s->unit, UNIT_NANOSECONDS);
 	EQ(s->total, 60000000);
 	EQ(s->sample_count, 6);
 	EQ(s->period, 10000000);
@@ -222,7 +222,7 @@ TEST(summary_sums_one_sample_type)
 	EQ(s->other_type_count, 1);
 	summary_free(s);
 	EQ(summary_new(f.profile, &bytes, &s), 0);
-	EQ(s->unit, SUMMARY_BYTES);
+	EQ(s->unit, UNIT_BYTES);
 	EQ(s->total, 3 * 1024);
 	EQ(s->sample_count, 1);
 	summary_free(s);

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "kinds/kind.h"
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
 #include "pipeline/service.h"
@@ -115,11 +116,7 @@ static struct profile *make_profile(s64 interval_ns, u64 now_unix_ns)
 		return NULL;
 	set = profile_add_set(p, profile_add_scope(p, profile_add_resource(p, attributes, 2)));
 	if (set) {
-		set->sample_type = (struct profile_type){ profile_add_cstring(p, "samples"),
-							  profile_add_cstring(p, "count") };
-		set->period_type = (struct profile_type){ profile_add_cstring(p, "cpu"),
-							  profile_add_cstring(p, "nanoseconds") };
-		set->period = 50000000;
+		profile_set_describe(p, set, kind_list[KIND_CPU], 50000000);
 		set->time_unix_ns = now_unix_ns - (u64)interval_ns;
 		set->duration_ns = (u64)interval_ns;
 		add_sample(p, set, now_unix_ns - 1);

@@ -15,6 +15,7 @@
 #include "base/lock.h"
 #include "base/thread.h"
 #include "extensions/http_endpoint.h"
+#include "kinds/kind.h"
 #include "net/server.h"
 #include "pipeline/taps.h"
 #include "profile/profile.h"
@@ -111,11 +112,8 @@ static void complete(struct profile *profile, const struct watch *watch)
 	set = scope ? profile_add_set(profile, scope) : NULL;
 	if (!set)
 		return;
-	set->sample_type = (struct profile_type){ profile_add_cstring(profile, "samples"),
-						  profile_add_cstring(profile, "count") };
-	set->period_type = (struct profile_type){ profile_add_cstring(profile, "cpu"),
-						  profile_add_cstring(profile, "nanoseconds") };
-	set->period = 1000000000 / (s64)(watch->question.frequency_hz ? watch->question.frequency_hz : 1);
+	profile_set_describe(profile, set, kind_list[KIND_CPU],
+			     1000000000 / (s64)(watch->question.frequency_hz ? watch->question.frequency_hz : 1));
 	set->duration_ns = watch->question.seconds * SECOND_NS;
 	set->time_unix_ns = clock_ns(CLOCK_REALTIME) - set->duration_ns;
 }

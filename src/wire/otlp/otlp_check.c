@@ -25,7 +25,7 @@
 
 
 /* What a field holds. */
-enum kind {
+enum field_kind {
 	OTHER,		/* not looked at */
 	NUMBER,		/* varint */
 	NUMBER32,	/* varint of 32 bits */

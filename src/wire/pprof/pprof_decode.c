@@ -390,11 +390,6 @@ static bool read_hex(struct str text, u8 *id, size_t len)
 	return true;
 }
 
-static bool str_is(struct str s, const char *text)
-{
-	return str_equal(s, (struct str){ text, (u32)strlen(text) });
-}
-
 static struct label understand_label(struct decoder *d, const struct label_message *m)
 {
 	struct profile_attribute a = { .key = m->key, .unit = m->text ? 0 : m->unit };

@@ -94,11 +94,6 @@ static struct str string_of(const struct encoder *e, u32 index)
 	return e->p->strings.at[index];
 }
 
-static bool str_is(struct str s, const char *text)
-{
-	return str_equal(s, (struct str){ text, (u32)strlen(text) });
-}
-
 /* ---- Labels ---------------------------------------------------------------- */
 
 /* What a list calls it, or NULL. */

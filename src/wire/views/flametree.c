@@ -116,11 +116,11 @@ void flametree_amount(const struct flametree *tree, s64 value, struct buf *out)
 	  bytes[] = { { 1 << 30, "GiB" }, { 1 << 20, "MiB" }, { 1 << 10, "KiB" }, { 1, "bytes" } };
 	u32 unit = 0;
 
-	if (tree->summary->unit == SUMMARY_COUNT) {
+	if (tree->summary->unit == UNIT_COUNT) {
 		buf_addf(out, "%lld %.*s", value, (int)tree->summary->type.len, tree->summary->type.at);
 		return;
 	}
-	if (tree->summary->unit == SUMMARY_BYTES) {
+	if (tree->summary->unit == UNIT_BYTES) {
 		while (unit < 3 && (double)value < bytes[unit].size)
 			unit++;
 		buf_addf(out, "%.4g %s", (double)value / bytes[unit].size, bytes[unit].name);

@@ -59,15 +59,13 @@ static void put_frame(struct json_write *j, const struct frame *frame)
 
 static void put_data(const struct flametree *tree, struct buf *out)
 {
-	static const char *const units[] = { [SUMMARY_COUNT] = "count", [SUMMARY_NANOSECONDS] = "nanoseconds",
-					     [SUMMARY_BYTES] = "bytes" };
 	struct json_write j = { .b = out };
 
 	json_write_open(&j, '{');
 	json_write_key(&j, "type");
 	json_write_string(&j, tree->summary->type.at, tree->summary->type.len);
 	json_write_key(&j, "unit");
-	json_write_text(&j, units[tree->summary->unit]);
+	json_write_text(&j, unit_text(tree->summary->unit));
 	json_write_key(&j, "frames");
 	json_write_open(&j, '[');
 	for (u32 i = 0; i < tree->frames.count; i++)

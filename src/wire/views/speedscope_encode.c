@@ -32,9 +32,9 @@ static int put_sample(void *context, struct indices path, s64 weight)
 	return buf_err(e->samples.b);
 }
 
-static const char *unit_name(enum summary_unit unit)
+static const char *unit_name(enum unit unit)
 {
-	return unit == SUMMARY_NANOSECONDS ? "nanoseconds" : unit == SUMMARY_BYTES ? "bytes" : "none";
+	return unit == UNIT_COUNT ? "none" : unit_text(unit);
 }
 
 static int put_profile(struct encoder *e, const struct profile *profile, const char *type)

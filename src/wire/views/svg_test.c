@@ -95,7 +95,7 @@ TEST(xmltext_replaces_what_xml_refuses)
 
 TEST(flametree_says_amounts_as_people_read_them)
 {
-	struct summary summary = { .unit = SUMMARY_NANOSECONDS, .type = STR("samples") };
+	struct summary summary = { .unit = UNIT_NANOSECONDS, .type = STR("samples") };
 	struct flametree tree = { .summary = &summary };
 	_cleanup_(buf_done) struct buf b;
 
@@ -103,10 +103,10 @@ TEST(flametree_says_amounts_as_people_read_them)
 	flametree_amount(&tree, 1500000000, &b);
 	buf_addf(&b, "|");
 	flametree_amount(&tree, 999, &b);
-	summary.unit = SUMMARY_BYTES;
+	summary.unit = UNIT_BYTES;
 	buf_addf(&b, "|");
 	flametree_amount(&tree, 3 << 20, &b);
-	summary.unit = SUMMARY_COUNT;
+	summary.unit = UNIT_COUNT;
 	buf_addf(&b, "|");
 	flametree_amount(&tree, 17, &b);
 	STREQ(b.data, "1.5 s|999 ns|3 MiB|17 samples");

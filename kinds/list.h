@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * THE table of kinds of samples: X(number, ID, folder). A kind is its folder here, with a struct kind called
+ * <folder>_kind, and one line in this table. Numbers are known within one run only.
+ */
+#ifndef KINDS_LIST_H
+#define KINDS_LIST_H
+
+#define KINDS(X)                \
+	X(0, CPU, cpu)
+
+enum kind_number {
+#define X(number, ID, folder) KIND_##ID = number,
+	KINDS(X)
+#undef X
+	KIND_MAX = 16,		/* numbers are below */
+};
+
+#endif
