@@ -34,7 +34,7 @@ CFLAGS   += -std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter -Wshadow -Wst
 CFLAGS   += -fstack-protector-strong -fPIE $(if $(SAN),-fsanitize=address$(COMMA)undefined -fno-omit-frame-pointer)
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DWICK_VERSION='"$(VERSION)"' -MMD -MP -I. -Isrc -Ibpf -I$(O)
 LDFLAGS  += -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(if $(SAN),-fsanitize=address$(COMMA)undefined)
-LDLIBS   += -lbpf -ldw -lelf -llzma -liberty -lz -lzstd -ljansson -lsqlite3 -lyaml -lpcre2-8 -lnghttp2 -lssl -lcrypto -lpthread -lm
+LDLIBS   += -lbpf -ldw -lelf -llzma -liberty -lz -lzstd -lsqlite3 -lyaml -lpcre2-8 -lnghttp2 -lssl -lcrypto -lpthread -lm
 BPFFLAGS := -g -O2 -std=gnu17 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I. -Isrc -Ibpf -MMD -MP \
 	    -idirafter /usr/include/$(TRIPLE) -idirafter /usr/$(TRIPLE)/include
 

@@ -205,15 +205,20 @@ def try_real_payload():
 
 # ---- resource_detection ----------------------------------------------------------------------------------
 
+EC2 = "http://169.254.169.254"
+
+
 class Metadata(http.server.BaseHTTPRequestHandler):
+    """The proxy that wick asks for http://169.254.169.254/..., and what is behind it."""
+
     def do_PUT(self):  # noqa: N802
-        self.answer("TOKEN" if self.path == "/latest/api/token" else None)
+        self.answer("TOKEN" if self.path == EC2 + "/latest/api/token" else None)
 
     def do_GET(self):  # noqa: N802
         document = {"accountId": "1", "region": "eu-1", "availabilityZone": "eu-1a", "instanceId": "i-1",
                     "imageId": "ami", "instanceType": "t3"}
-        known = {"/latest/dynamic/instance-identity/document": json.dumps(document),
-                 "/latest/meta-data/hostname": "ip-1"}
+        known = {EC2 + "/latest/dynamic/instance-identity/document": json.dumps(document),
+                 EC2 + "/latest/meta-data/hostname": "ip-1"}
         allowed = self.headers.get("X-aws-ec2-metadata-token") == "TOKEN"
         self.answer(known.get(self.path) if allowed else None)
 
@@ -235,7 +240,7 @@ def serve(handler):
 
 def try_detection():
     server, url = serve(Metadata)
-    os.environ.update({"WICK_METADATA_URL": url, "OTEL_RESOURCE_ATTRIBUTES": "team=x,host.name=mine"})
+    os.environ.update({"http_proxy": url, "OTEL_RESOURCE_ATTRIBUTES": "team=x,host.name=mine"})
     lines, _ = through({"resourcedetection": {"detectors": ["env", "ec2"], "ec2": {"resource_attributes": {
         "host.image.id": {"enabled": False}}}}}, [request(INPUT[:1])])
     want = {"host": "a", "team": "x", "host.name": "mine", "cloud.account.id": "1", "cloud.region": "eu-1",
@@ -243,7 +248,7 @@ def try_detection():
             "cloud.platform": "aws_ec2"}
     got = read(lines[0])[0][0][0]
     TAP.check("resource_detection: the environment, then EC2", got == want, "" if got == want else str(got))
-    for name in ("WICK_METADATA_URL", "OTEL_RESOURCE_ATTRIBUTES"):
+    for name in ("http_proxy", "OTEL_RESOURCE_ATTRIBUTES"):
         del os.environ[name]
     server.shutdown()
 

@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 libraries='libc6-dev linux-libc-dev libbpf-dev libelf-dev libdw-dev liblzma-dev libiberty-dev zlib1g-dev libzstd-dev
-libxxhash-dev libjansson-dev libcurl4-openssl-dev libssl-dev libnghttp2-dev libyaml-dev libsqlite3-dev libpcre2-dev
+libxxhash-dev libcurl4-openssl-dev libssl-dev libnghttp2-dev libyaml-dev libsqlite3-dev libpcre2-dev
 libseccomp-dev libstdc++6'
 sysroot=${WICK_TEST_CACHE:-$HOME/.cache/wick-test}/sysroot-arm64
 

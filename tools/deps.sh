@@ -6,7 +6,7 @@
 set -eu
 
 build='gcc libc6-dev make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev liblzma-dev libiberty-dev
-zlib1g-dev libzstd-dev libxxhash-dev libjansson-dev libcurl4-openssl-dev
+zlib1g-dev libzstd-dev libxxhash-dev libcurl4-openssl-dev
 libssl-dev libnghttp2-dev libyaml-dev libsqlite3-dev libpcre2-dev libseccomp-dev linux-libc-dev'
 test='curl openssl openjdk-17-jdk-headless/javac g++ gdb linux-perf binutils elfutils debuginfod musl-tools python3 python3-venv procps strace tmux mandoc rustc/rustc golang-go/go lld nodejs/node npm/npm chromium/chromium'
 kernels='qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross busybox-static cpio xz-utils zstd'

@@ -120,17 +120,24 @@ void json_read_object(struct json_read *j)
 	open(j, '{');
 }
 
+char json_read_peek(struct json_read *j)
+{
+	return peek(j);
+}
+
+bool json_read_any_member(struct json_read *j, struct str *ret_key)
+{
+	if (!next(j, '}'))
+		return false;
+	*ret_key = json_read_string(j);
+	return take(j, ':');
+}
+
 bool json_read_member(struct json_read *j, struct str *ret_key)
 {
-	while (next(j, '}')) {
-		*ret_key = json_read_string(j);
-		if (!take(j, ':'))
-			return false;
-		if (peek(j) != 'n')
-			return true;
-		if (!take_word(j, "null", 4))
-			return false;
-	}
+	while (json_read_any_member(j, ret_key))
+		if (peek(j) != 'n' || !take_word(j, "null", 4))
+			return !j->err;
 	return false;
 }
 
@@ -311,7 +318,7 @@ static const char *number_end(const char *at, const char *end)
 }
 
 /* The number that stands here without quotes, as text. */
-static struct str take_number(struct json_read *j)
+struct str json_read_number(struct json_read *j)
 {
 	const char *start, *end;
 
@@ -369,7 +376,7 @@ static bool parse_whole(struct str text, struct whole *ret_whole)
 static struct whole read_odd(struct json_read *j)
 {
 	bool quoted = peek(j) == '"';
-	struct str text = quoted ? json_read_string(j) : take_number(j);
+	struct str text = quoted ? json_read_string(j) : json_read_number(j);
 	struct whole whole = { 0 };
 	double real;
 
@@ -526,7 +533,7 @@ double json_read_double(struct json_read *j)
 	struct str text;
 
 	if (peek(j) != '"')
-		return parse_real(j, take_number(j));
+		return parse_real(j, json_read_number(j));
 	text = json_read_string(j);
 	if (text.len == 3 && !memcmp(text.at, "NaN", 3))
 		return NAN;
@@ -570,7 +577,7 @@ static bool skip_head(struct json_read *j)
 		(void)json_read_bool(j);
 		break;
 	default:
-		(void)take_number(j);
+		(void)json_read_number(j);
 	}
 	return false;
 }

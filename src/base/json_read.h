@@ -48,9 +48,13 @@ int json_read_end(struct json_read *j);
 void json_read_fail(struct json_read *j, int err);
 size_t json_read_offset(const struct json_read *j);
 
+/* What the next value begins with: { [ " t f n, a digit or -; NUL at the end. */
+char json_read_peek(struct json_read *j);
+
 /* Enters an object; then each call of the second goes on to the value of the next member that is not null. */
 void json_read_object(struct json_read *j);
 bool json_read_member(struct json_read *j, struct str *ret_key);
+bool json_read_any_member(struct json_read *j, struct str *ret_key);	/* or that is null */
 
 /* Enters a list; then each call of the second goes on to the next value. */
 void json_read_list(struct json_read *j);
@@ -67,6 +71,7 @@ u32 json_read_u32(struct json_read *j);
 u32 json_read_u32_list(struct json_read *j, u32 **array, u32 *cap);
 
 double json_read_double(struct json_read *j);
+struct str json_read_number(struct json_read *j);	/* without quotes, as it stands; borrowed as the text is */
 bool json_read_bool(struct json_read *j);
 void json_read_skip(struct json_read *j);
 

@@ -226,3 +226,28 @@ TEST(json_read_bounds_how_deep_it_goes)
 		json_read_done(&j);
 	}
 }
+
+TEST(json_read_peeks_and_keeps_members_that_are_null)
+{
+	_cleanup_(json_read_done) struct json_read j = pull(" {\"a\": null, \"b\" : -1.5e3, \"c\":[ ] }");
+	struct str key, number;
+
+	EQ(json_read_peek(&j), '{');
+	json_read_object(&j);
+	OK(json_read_any_member(&j, &key));
+	OK(str_equal(key, STR("a")));
+	EQ(json_read_peek(&j), 'n');
+	json_read_skip(&j);
+	OK(json_read_any_member(&j, &key));
+	OK(str_equal(key, STR("b")));
+	EQ(json_read_peek(&j), '-');
+	number = json_read_number(&j);
+	OK(str_equal(number, STR("-1.5e3")));
+	OK(json_read_member(&j, &key));
+	OK(str_equal(key, STR("c")));
+	EQ(json_read_peek(&j), '[');
+	json_read_skip(&j);
+	OK(!json_read_any_member(&j, &key));
+	EQ(json_read_end(&j), 0);
+	EQ(json_read_peek(&j), 0);
+}

@@ -76,6 +76,8 @@ static void send_batch_to_store(void *self, struct batch *batch, struct send_res
 	if (r == 0)
 		r = store_add(exporter->store, profile, now_ns);
 	tell(exporter, r, ret_result);
+	if (r < 0)
+		return;
 	for (u32 i = 0; r >= 0 && i < STEPS_MAX; i++) {
 		r = store_maintain(exporter->store, now_ns);
 		if (r == 0)

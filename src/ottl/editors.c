@@ -7,15 +7,9 @@
 #include "ottl/replace.h"
 
 /* nil changes nothing. Times become whole numbers in attributes, for OTLP has no times. */
-static int run_set(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_set(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
-	const struct path *path = argument_path(call, 0);
-	struct value value;
-	int r = argument(run, call, 1, &value);
-
-	if (r < 0 || value_type(&value) == TYPE_NIL)
-		return r;
-	return path_set(path, run, &value);
+	return value_type(&in[1]) == TYPE_NIL ? 0 : path_set(argument_path(call, 0), run, &in[1]);
 }
 
 static const char *check_set(const struct call *call)
@@ -30,53 +24,32 @@ static const char *check_set(const struct call *call)
 
 /* ---- Lists ------------------------------------------------------------------------------------- */
 
-/* What append() adds: its value, then its values. */
-static int added_members(struct ottl_run *run, const struct call *call, struct any *ret_list)
-{
-	struct value value = { 0 }, values = { .any.kind = ANY_ARRAY };
-	struct any *array;
-	u32 one = call->arguments[1] != NULL;
-	int r = one ? argument(run, call, 1, &value) : 0;
-
-	if (r >= 0 && call->arguments[2])
-		r = argument(run, call, 2, &values);
-	if (r < 0)
-		return r;
-	if (value_type(&values) != TYPE_LIST || value.role == VALUE_SAMPLES)
-		return run_fail(run, -EINVAL, "values of append() is %s, not a list", value_type_name(&values));
-	array = run_alloc(run, (one + values.any.count) * sizeof(*array));
-	if (!array)
-		return run_err(run);
-	if (one)
-		array[0] = value.any;
-	if (values.any.count)
-		memcpy(array + one, values.any.array, values.any.count * sizeof(*array));
-	*ret_list = (struct any){ ANY_ARRAY, one + values.any.count, .array = array };
-	return 0;
-}
-
-static int run_append(struct ottl_run *run, const struct call *call, struct value *ret_value)
+/* The target, if it is no list, or its members; then value and the members of values. */
+static int run_append(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
 	const struct path *path = argument_path(call, 0);
-	struct any added = { 0 }, *array;
+	struct any lists[3] = { { 0 }, { ANY_ARRAY, call->arguments[1] != NULL, .array = &in[1].any }, in[2].any };
+	struct any *array;
 	struct value target;
-	u32 old;
+	u32 count = 0;
 	int r = path_get(path, run, &target);
 
-	if (r >= 0)
-		r = added_members(run, call, &added);
 	if (r < 0)
 		return r;
 	if (value_type(&target) & (TYPE_MAP | TYPE_BYTES))
 		return run_fail(run, -EINVAL, "append() to %s", value_type_name(&target));
-	old = value_type(&target) == TYPE_LIST ? target.any.count : value_type(&target) != TYPE_NIL;
-	array = run_alloc(run, (size_t)(old + added.count) * sizeof(*array));
+	lists[0] = target.any;
+	if (value_type(&target) != TYPE_LIST)
+		lists[0] = (struct any){ ANY_ARRAY, value_type(&target) != TYPE_NIL, .array = &target.any };
+	array = run_alloc(run, ((size_t)lists[0].count + lists[1].count + lists[2].count) * sizeof(*array));
 	if (!array)
 		return run_err(run);
-	if (old)
-		memcpy(array, value_type(&target) == TYPE_LIST ? target.any.array : &target.any, old * sizeof(*array));
-	memcpy(array + old, added.array, added.count * sizeof(*array));
-	return path_set(path, run, &(struct value){ .any = { ANY_ARRAY, old + added.count, .array = array } });
+	for (u32 i = 0; i < 3; i++) {
+		if (lists[i].count)
+			memcpy(array + count, lists[i].array, lists[i].count * sizeof(*array));
+		count += lists[i].count;
+	}
+	return path_set(path, run, &(struct value){ .any = { ANY_ARRAY, count, .array = array } });
 }
 
 static const char *check_append(const struct call *call)
@@ -84,21 +57,15 @@ static const char *check_append(const struct call *call)
 	return call->arguments[1] || call->arguments[2] ? NULL : "there is nothing to append: give value, or values";
 }
 
-static int run_delete_index(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_delete_index(struct ottl_run *run, const struct call *call, const struct value *in,
+			    struct value *ret_value)
 {
 	const struct path *path = argument_path(call, 0);
 	struct value target;
 	struct any *array;
-	s64 from, to;
+	s64 from = in[1].any.integer, to = call->arguments[2] ? in[2].any.integer : (s64)((u64)from + 1);
 	int r = path_get(path, run, &target);
 
-	if (r >= 0)
-		r = argument_int(run, call, 1, &from);
-	if (r < 0)
-		return r;
-	to = from + 1;
-	if (call->arguments[2])
-		r = argument_int(run, call, 2, &to);
 	if (r < 0)
 		return r;
 	if (value_type(&target) != TYPE_LIST)
@@ -120,31 +87,31 @@ static int run_delete_index(struct ottl_run *run, const struct call *call, struc
 
 /* ---- Texts -------------------------------------------------------------------------------------- */
 
-static int replace_in_target(struct ottl_run *run, const struct call *call,
+static int replace_in_target(struct ottl_run *run, const struct call *call, const struct value *in,
 			     int (*change)(const struct replace *, struct ottl_run *, struct str, struct str *))
 {
+	const struct replace replace = { call, in[2].any.string, argument_literal(call, 4) };
 	const struct path *path = argument_path(call, 0);
-	struct replace replace;
 	struct value target;
 	struct str text;
 	int r = path_get(path, run, &target);
 
-	if (r >= 0)
-		r = replace_init(&replace, run, call, 2, 4);
 	if (r < 0 || value_type(&target) != TYPE_STRING)
 		return r;
 	r = change(&replace, run, target.any.string, &text);
 	return r <= 0 ? r : path_set(path, run, &(struct value){ .any = value_string(text).any });
 }
 
-static int run_replace_pattern(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_replace_pattern(struct ottl_run *run, const struct call *call, const struct value *in,
+			       struct value *ret_value)
 {
-	return replace_in_target(run, call, replace_pattern_in);
+	return replace_in_target(run, call, in, replace_pattern_in);
 }
 
-static int run_replace_match(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_replace_match(struct ottl_run *run, const struct call *call, const struct value *in,
+			     struct value *ret_value)
 {
-	return replace_in_target(run, call, replace_whole);
+	return replace_in_target(run, call, in, replace_whole);
 }
 
 static const char *check_replace(const struct call *call)
@@ -162,14 +129,14 @@ static const char *check_replace(const struct call *call)
 const struct function_ops ottl_editors[] = {
 	{ "append", 0, { TARGET(TYPE_ANY), { "value", TYPE_ANY, PARAMETER_VALUE, true },
 	  { "values", TYPE_LIST, PARAMETER_VALUE, true } }, run_append, check_append,
-	  "adds to a list; what was no list becomes one" },
+	  .help = "adds to a list; what was no list becomes one" },
 	{ "delete_index", 0, { TARGET(TYPE_LIST), { "start_index", TYPE_INT, PARAMETER_VALUE, false },
-	  { "end_index", TYPE_INT, PARAMETER_VALUE, true } }, run_delete_index, NULL, "removes members of a list" },
+	  { "end_index", TYPE_INT, PARAMETER_VALUE, true } }, run_delete_index, .help = "removes members of a list" },
 	{ "replace_match", 0, { TARGET(TYPE_STRING), { "pattern", TYPE_STRING, PARAMETER_GLOB, false }, REPLACEMENT },
-	  run_replace_match, check_replace, "replaces a text that matches a pattern with * and ?" },
+	  run_replace_match, check_replace, .help = "replaces a text that matches a pattern with * and ?" },
 	{ "replace_pattern", 0, { TARGET(TYPE_STRING), { "regex_pattern", TYPE_STRING, PARAMETER_PATTERN, false },
-	  REPLACEMENT }, run_replace_pattern, check_replace, "replaces what a regular expression matches" },
+	  REPLACEMENT }, run_replace_pattern, check_replace, .help = "replaces what a regular expression matches" },
 	{ "set", 0, { TARGET(TYPE_VALUE), { "value", TYPE_VALUE, PARAMETER_VALUE, false } }, run_set, check_set,
-	  "sets it; nil changes nothing" },
+	  .help = "sets it; nil changes nothing" },
 	{ 0 },
 };

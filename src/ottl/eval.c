@@ -389,57 +389,35 @@ int path_set(const struct path *path, struct ottl_run *run, const struct value *
 
 /* ---- Calls ----------------------------------------------------------------------------------------- */
 
-int argument(struct ottl_run *run, const struct call *call, u32 i, struct value *ret_value)
+/* Other types are checked by the function, or cannot be wrong. */
+static int check_type(struct ottl_run *run, const struct call *call, u32 i, struct value *value)
 {
-	return expr_eval(call->arguments[i], run, ret_value);
+	const struct parameter *parameter = &call->ops->parameters[i];
+	u32 types = parameter->types;
+
+	if (types == TYPE_MAP && value_type(value) == TYPE_NIL)
+		value->any.kind = ANY_MAP;
+	if (value_type(value) & types || !(types == TYPE_STRING || types == TYPE_INT || types == TYPE_LIST ||
+					   types == TYPE_MAP))
+		return 0;
+	return run_fail(run, -EINVAL, "%s of %s() is %s%s", parameter->name, call->ops->name, value_type_name(value),
+			types == TYPE_LIST ? ", not a list" : types == TYPE_MAP ? ", not a map" : "");
 }
 
-static int argument_of(struct ottl_run *run, const struct call *call, u32 i, u32 type, struct value *ret_value)
+static int eval_call(const struct call *call, struct ottl_run *run, struct value *ret_value)
 {
-	int r = expr_eval(call->arguments[i], run, ret_value);
+	struct value in[FUNCTION_PARAMETERS_MAX] = { 0 };
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	if (value_type(ret_value) != type)
-		return run_fail(run, -EINVAL, "%s of %s() is %s", call->ops->parameters[i].name, call->ops->name,
-				value_type_name(ret_value));
-	return 0;
-}
-
-int argument_string(struct ottl_run *run, const struct call *call, u32 i, struct str *ret_string)
-{
-	struct value value;
-	int r = argument_of(run, call, i, TYPE_STRING, &value);
-
-	if (r >= 0)
-		*ret_string = value.any.string;
-	return r;
-}
-
-int argument_int(struct ottl_run *run, const struct call *call, u32 i, s64 *ret_value)
-{
-	struct value value;
-	int r = argument_of(run, call, i, TYPE_INT, &value);
-
-	if (r >= 0)
-		*ret_value = value.any.integer;
-	return r;
-}
-
-int argument_map(struct ottl_run *run, const struct call *call, u32 i, struct any *ret_map)
-{
-	struct value value;
-	int r = expr_eval(call->arguments[i], run, &value);
-
-	if (r < 0)
-		return r;
-	if (value_type(&value) == TYPE_NIL)
-		value.any = (struct any){ .kind = ANY_MAP };
-	if (value_type(&value) != TYPE_MAP)
-		return run_fail(run, -EINVAL, "%s of %s() is %s, not a map", call->ops->parameters[i].name,
-				call->ops->name, value_type_name(&value));
-	*ret_map = value.any;
-	return 0;
+	for (u32 i = 0; r >= 0 && i < FUNCTION_PARAMETERS_MAX; i++) {
+		if (!call->arguments[i] || call->ops->parameters[i].kind == PARAMETER_TARGET)
+			continue;
+		r = expr_eval(call->arguments[i], run, &in[i]);
+		if (r >= 0)
+			r = check_type(run, call, i, &in[i]);
+	}
+	*ret_value = (struct value){ 0 };
+	return r < 0 ? r : call->ops->run(run, call, in, ret_value);
 }
 
 const struct path *argument_path(const struct call *call, u32 i)
@@ -454,10 +432,9 @@ const struct any *argument_literal(const struct call *call, u32 i)
 
 int function_apply(struct ottl_run *run, const struct function_ops *ops, struct str in, struct str *ret_out)
 {
-	struct expr given = { .kind = EXPR_CONSTANT, .types = TYPE_STRING, .constant = value_string(in) };
-	struct call call = { .ops = ops, .arguments = { &given } };
-	struct value out;
-	int r = ops->run(run, &call, &out);
+	const struct value given[FUNCTION_PARAMETERS_MAX] = { value_string(in) };
+	struct value out = { 0 };
+	int r = ops->run(run, &(struct call){ .ops = ops }, given, &out);
 
 	if (r < 0)
 		return r;
@@ -518,8 +495,7 @@ int expr_eval(const struct expr *expr, struct ottl_run *run, struct value *ret_v
 	case EXPR_PATH:
 		return path_get(&expr->path, run, ret_value);
 	case EXPR_CALL:
-		*ret_value = (struct value){ 0 };
-		return expr->call.ops->run(run, &expr->call, ret_value);
+		return eval_call(&expr->call, run, ret_value);
 	case EXPR_INDEX:
 		return eval_index(expr, run, ret_value);
 	case EXPR_LIST:

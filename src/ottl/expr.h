@@ -88,10 +88,15 @@ struct function_ops {
 	const char *name;
 	u32 returns;		/* 0: an editor */
 	struct parameter parameters[FUNCTION_PARAMETERS_MAX];
-	int (*run)(struct ottl_run *run, const struct call *call, struct value *ret_value);
+	/*
+	 * `in` are the values of the arguments: of the parameter's type where that is a string, an int, a list or a
+	 * map (which nil is too, empty); nil where none was given, and for targets. The result is nil until it is set.
+	 */
+	int (*run)(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value);
 	/* What the table cannot say; NULL: nothing. A sentence if it is wrong, or NULL. */
 	const char *(*check)(const struct call *call);
 	const char *help;
+	s64 detail;		/* what those that share a run() differ in */
 };
 /* Parameters are named as they are written: resolve_conflicts is resolveConflicts too. */
 extern const struct function_ops ottl_converters[];		/* ended by a NULL name */
@@ -99,11 +104,6 @@ extern const struct function_ops ottl_more_converters[];
 extern const struct function_ops ottl_editors[];
 extern const struct function_ops ottl_map_editors[];
 
-/* Arguments: what is of the wrong type is -EINVAL with the reason in run->why. */
-int argument(struct ottl_run *run, const struct call *call, u32 i, struct value *ret_value);
-int argument_string(struct ottl_run *run, const struct call *call, u32 i, struct str *ret_string);
-int argument_int(struct ottl_run *run, const struct call *call, u32 i, s64 *ret_value);
-int argument_map(struct ottl_run *run, const struct call *call, u32 i, struct any *ret_map);	/* nil is empty */
 const struct path *argument_path(const struct call *call, u32 i);
 
 /* A literal argument, or NULL if it was not given. */

@@ -24,11 +24,17 @@ struct edit {
 /* A copy of the target's entries, with room for as many more. */
 static int edit_begin(struct edit *edit, struct ottl_run *run, const struct call *call, u32 room)
 {
-	struct any map;
-	int r = argument_map(run, call, 0, &map);
+	struct value target;
+	struct any map = { .kind = ANY_MAP };
+	int r = path_get(argument_path(call, 0), run, &target);
 
 	if (r < 0)
 		return r;
+	if (value_type(&target) == TYPE_MAP)
+		map = target.any;
+	else if (value_type(&target) != TYPE_NIL)
+		return run_fail(run, -EINVAL, "target of %s() is %s, not a map", call->ops->name,
+				value_type_name(&target));
 	if (map.count > MAP_ENTRIES_MAX || room > MAP_ENTRIES_MAX)
 		return run_fail(run, -E2BIG, "%s(): there are more than %d keys", call->ops->name, MAP_ENTRIES_MAX);
 	*edit = (struct edit){ .run = run, .path = argument_path(call, 0), .count = map.count,
@@ -57,59 +63,24 @@ static u32 edit_find(const struct edit *edit, struct str key)
 	return i;
 }
 
-/* Keeps those that the caller wants. */
-static int edit_keep(struct edit *edit, int (*wanted)(struct edit *edit, const struct call *call, struct str key),
-		     const struct call *call)
-{
-	u32 kept = 0;
-
-	for (u32 i = 0; i < edit->count; i++) {
-		int r = wanted(edit, call, edit->at[i].key);
-
-		if (r < 0)
-			return r;
-		if (r)
-			edit->at[kept++] = edit->at[i];
-	}
-	edit->changed = kept < edit->count;
-	edit->count = kept;
-	return edit_end(edit);
-}
-
 /* ---- Removing keys --------------------------------------------------------------------------------- */
 
-static int run_delete_key(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_delete_key(struct ottl_run *run, const struct call *call, const struct value *in,
+			  struct value *ret_value)
 {
 	struct edit edit;
-	struct str key;
 	u32 i;
-	int r = argument_string(run, call, 1, &key);
+	int r = edit_begin(&edit, run, call, 0);
 
-	if (r >= 0)
-		r = edit_begin(&edit, run, call, 0);
 	if (r < 0)
 		return r;
-	i = edit_find(&edit, key);
+	i = edit_find(&edit, in[1].any.string);
 	if (i == edit.count)
 		return 0;
 	memmove(&edit.at[i], &edit.at[i + 1], (edit.count - i - 1) * sizeof(*edit.at));
 	edit.count--;
 	edit.changed = true;
 	return edit_end(&edit);
-}
-
-static int key_matches(struct edit *edit, const struct call *call, struct str key)
-{
-	int r = pattern_match(call->pattern, &edit->run->pattern, key.at, key.len, 0, NULL);
-
-	return r < 0 ? run_fail(edit->run, r, "%s() gave up: the pattern takes too many steps", call->ops->name) : r;
-}
-
-static int key_matches_not(struct edit *edit, const struct call *call, struct str key)
-{
-	int r = key_matches(edit, call, key);
-
-	return r < 0 ? r : !r;
 }
 
 static bool is_listed(const struct any *list, struct str key)
@@ -120,39 +91,35 @@ static bool is_listed(const struct any *list, struct str key)
 	return false;
 }
 
-static int key_is_listed(struct edit *edit, const struct call *call, struct str key)
-{
-	return is_listed(argument_literal(call, 1), key);
-}
-
-static int keep_if(struct ottl_run *run, const struct call *call,
-		   int (*wanted)(struct edit *edit, const struct call *call, struct str key))
+/* Keeps keys that are listed, or that the pattern matches; with a detail those that it does not. */
+static int run_keep_some(struct ottl_run *run, const struct call *call, const struct value *in,
+			 struct value *ret_value)
 {
 	struct edit edit;
+	u32 kept = 0;
 	int r = edit_begin(&edit, run, call, 0);
 
-	return r < 0 ? r : edit_keep(&edit, wanted, call);
-}
+	for (u32 i = 0; r >= 0 && i < edit.count; i++) {
+		struct str key = edit.at[i].key;
 
-static int run_delete_matching_keys(struct ottl_run *run, const struct call *call, struct value *ret_value)
-{
-	return keep_if(run, call, key_matches_not);
-}
-
-static int run_keep_matching_keys(struct ottl_run *run, const struct call *call, struct value *ret_value)
-{
-	return keep_if(run, call, key_matches);
-}
-
-static int run_keep_keys(struct ottl_run *run, const struct call *call, struct value *ret_value)
-{
-	return keep_if(run, call, key_is_listed);
+		r = call->pattern ? pattern_match(call->pattern, &run->pattern, key.at, key.len, 0, NULL) :
+				    is_listed(&in[1].any, key);
+		if (r < 0)
+			return run_fail(run, r, "%s() gave up: the pattern takes too many steps", call->ops->name);
+		if ((r == 0) == call->ops->detail)
+			edit.at[kept++] = edit.at[i];
+	}
+	if (r < 0)
+		return r;
+	edit.changed = kept < edit.count;
+	edit.count = kept;
+	return edit_end(&edit);
 }
 
 /* Those with priority, then the first ones. */
-static int run_limit(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_limit(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
-	const struct any *limit = argument_literal(call, 1), *priority = argument_literal(call, 2);
+	const struct any *limit = &in[1].any, *priority = &in[2].any;
 	struct edit edit;
 	u32 kept = 0, taken = 0;
 	int r = edit_begin(&edit, run, call, 0);
@@ -185,23 +152,22 @@ static const char *check_limit(const struct call *call)
 
 /* ---- Adding and changing ------------------------------------------------------------------------------ */
 
-static int run_merge_maps(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_merge_maps(struct ottl_run *run, const struct call *call, const struct value *in,
+			  struct value *ret_value)
 {
-	struct str strategy = argument_literal(call, 2)->string;
+	struct str strategy = in[2].any.string;
 	bool inserts = !str_equal(strategy, STR("update")), updates = !str_equal(strategy, STR("insert"));
-	struct any source;
+	const struct any *source = &in[1].any;
 	struct edit edit;
-	int r = argument_map(run, call, 1, &source);
+	int r = edit_begin(&edit, run, call, source->count);
 
-	if (r >= 0)
-		r = edit_begin(&edit, run, call, source.count);
-	for (u32 i = 0; r >= 0 && i < source.count; i++) {
-		u32 at = edit_find(&edit, source.map[i].key);
+	for (u32 i = 0; r >= 0 && i < source->count; i++) {
+		u32 at = edit_find(&edit, source->map[i].key);
 
 		if (at < edit.count ? !updates : !inserts)
 			continue;
 		edit.count += at == edit.count;
-		edit.at[at] = source.map[i];
+		edit.at[at] = source->map[i];
 		edit.changed = true;
 	}
 	return r < 0 ? r : edit_end(&edit);
@@ -234,12 +200,12 @@ static int replace_values(struct ottl_run *run, const struct call *call, const s
 	return r < 0 ? r : edit_end(&edit);
 }
 
-static int run_replace_all_matches(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_replace_all_matches(struct ottl_run *run, const struct call *call, const struct value *in,
+				   struct value *ret_value)
 {
-	struct replace replace;
-	int r = replace_init(&replace, run, call, 2, 4);
+	const struct replace replace = { call, in[2].any.string, argument_literal(call, 4) };
 
-	return r < 0 ? r : replace_values(run, call, &replace, replace_whole);
+	return replace_values(run, call, &replace, replace_whole);
 }
 
 static const char *check_replace_all_matches(const struct call *call)
@@ -273,15 +239,14 @@ static int replace_keys(struct ottl_run *run, const struct call *call, const str
 	return edit_end(&edit);
 }
 
-static int run_replace_all_patterns(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_replace_all_patterns(struct ottl_run *run, const struct call *call, const struct value *in,
+				    struct value *ret_value)
 {
-	bool keys = str_equal(argument_literal(call, 1)->string, STR("key"));
-	struct replace replace;
-	int r = replace_init(&replace, run, call, 3, 5);
+	const struct replace replace = { call, in[3].any.string, argument_literal(call, 5) };
 
-	if (r < 0)
-		return r;
-	return keys ? replace_keys(run, call, &replace) : replace_values(run, call, &replace, replace_pattern_in);
+	return str_equal(in[1].any.string, STR("key")) ?
+		       replace_keys(run, call, &replace) :
+		       replace_values(run, call, &replace, replace_pattern_in);
 }
 
 static const char *check_replace_all_patterns(const struct call *call)
@@ -304,9 +269,10 @@ static struct str cut(struct str text, u32 limit, bool utf8_safe)
 	return (struct str){ text.at, limit };
 }
 
-static int run_truncate_all(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_truncate_all(struct ottl_run *run, const struct call *call, const struct value *in,
+			    struct value *ret_value)
 {
-	s64 limit = argument_literal(call, 1)->integer;
+	s64 limit = in[1].any.integer;
 	const struct any *safe = argument_literal(call, 2), *mark = argument_literal(call, 3);
 	u32 mark_len = mark ? mark->string.len : 0;
 	struct edit edit;
@@ -341,7 +307,8 @@ static const char *check_truncate_all(const struct call *call)
 	return mark && mark->string.len > limit->integer ? "the mark is longer than the limit" : NULL;
 }
 
-static int run_stringify_all(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_stringify_all(struct ottl_run *run, const struct call *call, const struct value *in,
+			     struct value *ret_value)
 {
 	struct edit edit;
 	int r = edit_begin(&edit, run, call, 0);
@@ -437,7 +404,7 @@ static int flatten_value(struct flatten *f, struct str key, const struct any *va
 	return r;
 }
 
-static int run_flatten(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_flatten(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
 	const struct any *prefix = argument_literal(call, 1), *depth = argument_literal(call, 2);
 	const struct any *resolve = argument_literal(call, 3);
@@ -483,27 +450,28 @@ static const char *check_flatten(const struct call *call)
 	OPTION("replacement_format", TYPE_STRING)
 
 const struct function_ops ottl_map_editors[] = {
-	{ "delete_key", 0, { TARGET, { "key", TYPE_STRING, PARAMETER_VALUE, false } }, run_delete_key, NULL,
-	  "removes a key" },
-	{ "delete_matching_keys", 0, { TARGET, PATTERN("pattern") }, run_delete_matching_keys, NULL,
-	  "removes keys that a regular expression matches" },
+	{ "delete_key", 0, { TARGET, { "key", TYPE_STRING, PARAMETER_VALUE, false } }, run_delete_key,
+	  .help = "removes a key" },
+	{ "delete_matching_keys", 0, { TARGET, PATTERN("pattern") }, run_keep_some,
+	  .help = "removes keys that a regular expression matches", .detail = true },
 	{ "flatten", 0, { TARGET, OPTION("prefix", TYPE_STRING), OPTION("depth", TYPE_INT),
-	  OPTION("resolve_conflicts", TYPE_BOOL) }, run_flatten, check_flatten, "moves what is nested to the top" },
-	{ "keep_keys", 0, { TARGET, LITERAL("keys", TYPE_LIST) }, run_keep_keys, NULL, "removes all keys but these" },
-	{ "keep_matching_keys", 0, { TARGET, PATTERN("pattern") }, run_keep_matching_keys, NULL,
-	  "removes keys that a regular expression does not match" },
+	  OPTION("resolve_conflicts", TYPE_BOOL) }, run_flatten, check_flatten,
+	  .help = "moves what is nested to the top" },
+	{ "keep_keys", 0, { TARGET, LITERAL("keys", TYPE_LIST) }, run_keep_some, .help = "removes all keys but these" },
+	{ "keep_matching_keys", 0, { TARGET, PATTERN("pattern") }, run_keep_some,
+	  .help = "removes keys that a regular expression does not match" },
 	{ "limit", 0, { TARGET, LITERAL("limit", TYPE_INT), LITERAL("priority_keys", TYPE_LIST) }, run_limit,
-	  check_limit,
-	  "keeps so many keys" },
+	  check_limit, .help = "keeps so many keys" },
 	{ "merge_maps", 0, { TARGET, { "source", TYPE_MAP, PARAMETER_VALUE, false }, LITERAL("strategy", TYPE_STRING) },
-	  run_merge_maps, check_merge_maps, "takes over the entries of another map" },
+	  run_merge_maps, check_merge_maps, .help = "takes over the entries of another map" },
 	{ "replace_all_matches", 0, { TARGET, { "pattern", TYPE_STRING, PARAMETER_GLOB, false }, REPLACEMENT },
-	  run_replace_all_matches, check_replace_all_matches, "replace_match() on all values" },
+	  run_replace_all_matches, check_replace_all_matches, .help = "replace_match() on all values" },
 	{ "replace_all_patterns", 0, { TARGET, LITERAL("mode", TYPE_STRING), PATTERN("regex_pattern"), REPLACEMENT },
-	  run_replace_all_patterns, check_replace_all_patterns, "replace_pattern() on all keys, or on all values" },
-	{ "stringify_all", 0, { TARGET }, run_stringify_all, NULL, "makes all values strings" },
+	  run_replace_all_patterns, check_replace_all_patterns,
+	  .help = "replace_pattern() on all keys, or on all values" },
+	{ "stringify_all", 0, { TARGET }, run_stringify_all, .help = "makes all values strings" },
 	{ "truncate_all", 0, { TARGET, LITERAL("limit", TYPE_INT), OPTION("utf8_safe", TYPE_BOOL),
 	  OPTION("truncation_marker", TYPE_STRING) }, run_truncate_all, check_truncate_all,
-	  "cuts strings that are longer" },
+	  .help = "cuts strings that are longer" },
 	{ 0 },
 };

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Converters of numbers, lists, maps, times and types: ottl_more_converters at the end is the list. */
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
+#include "base/json_read.h"
 #include "ottl/expr.h"
 #include "profile/any.h"
 
@@ -25,142 +26,109 @@ static bool number_text(struct str in, char out[NUMBER_TEXT_MAX])
 	return true;
 }
 
-static int run_Int(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_Int(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
 	char text[NUMBER_TEXT_MAX], *end;
-	struct value value;
-	int r = argument(run, call, 0, &value);
 	s64 n;
 
-	if (r < 0)
-		return r;
-	switch (value_type(&value)) {
+	switch (value_type(in)) {
 	case TYPE_INT:
-		*ret_value = value;
-		return 0;
-	case TYPE_BOOL:
-		*ret_value = value_int(value.any.boolean);
-		return 0;
 	case TYPE_DURATION:
-		*ret_value = value_int(value.any.integer);
-		return 0;
+		*ret_value = value_int(in->any.integer);
+		break;
+	case TYPE_BOOL:
+		*ret_value = value_int(in->any.boolean);
+		break;
 	case TYPE_DOUBLE:
-		if (value.any.real >= -0x1p63 && value.any.real < 0x1p63)
-			*ret_value = value_int((s64)value.any.real);
-		return 0;
+		if (in->any.real >= -0x1p63 && in->any.real < 0x1p63)
+			*ret_value = value_int((s64)in->any.real);
+		break;
 	case TYPE_STRING:
 		errno = 0;
-		if (!number_text(value.any.string, text))
-			return 0;
+		if (!number_text(in->any.string, text))
+			break;
 		n = strtoll(text, &end, 10);
 		if (!*end && !errno)
 			*ret_value = value_int(n);
-		return 0;
-	default:
-		return 0;	/* nil */
 	}
+	return 0;
 }
 
-static int run_Double(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_Double(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
 	char text[NUMBER_TEXT_MAX], *end;
-	struct value value;
-	int r = argument(run, call, 0, &value);
 	double d;
 
-	if (r < 0)
-		return r;
-	switch (value_type(&value)) {
+	switch (value_type(in)) {
 	case TYPE_DOUBLE:
-		*ret_value = value;
-		return 0;
+		*ret_value = *in;
+		break;
 	case TYPE_INT:
-		*ret_value = value_double((double)value.any.integer);
-		return 0;
+		*ret_value = value_double((double)in->any.integer);
+		break;
 	case TYPE_BOOL:
-		*ret_value = value_double(value.any.boolean);
-		return 0;
+		*ret_value = value_double(in->any.boolean);
+		break;
 	case TYPE_STRING:
-		if (!number_text(value.any.string, text))
-			return 0;
+		if (!number_text(in->any.string, text))
+			break;
 		d = strtod(text, &end);
 		if (!*end)
 			*ret_value = value_double(d);
-		return 0;
-	default:
-		return 0;
 	}
+	return 0;
 }
 
-static int run_Bool(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_Bool(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
 	static const char *const words[2][6] = { { "0", "f", "F", "false", "FALSE", "False" },
 						 { "1", "t", "T", "true", "TRUE", "True" } };
-	struct value value;
-	int r = argument(run, call, 0, &value);
 
-	if (r < 0)
-		return r;
-	if (value_type(&value) == TYPE_BOOL)
-		*ret_value = value;
-	else if (value_type(&value) == TYPE_INT)
-		*ret_value = value_bool(value.any.integer != 0);
-	else if (value_type(&value) == TYPE_DOUBLE)
-		*ret_value = value_bool(value.any.real != 0);
-	for (u32 i = 0; value_type(&value) == TYPE_STRING && i < 12; i++)
-		if (str_equal(value.any.string, (struct str){ words[i / 6][i % 6], (u32)strlen(words[i / 6][i % 6]) }))
+	if (value_type(in) == TYPE_BOOL)
+		*ret_value = *in;
+	else if (value_type(in) == TYPE_INT)
+		*ret_value = value_bool(in->any.integer != 0);
+	else if (value_type(in) == TYPE_DOUBLE)
+		*ret_value = value_bool(in->any.real != 0);
+	for (u32 i = 0; value_type(in) == TYPE_STRING && i < 12; i++)
+		if (str_equal(in->any.string, (struct str){ words[i / 6][i % 6], (u32)strlen(words[i / 6][i % 6]) }))
 			*ret_value = value_bool(i / 6);
 	return 0;
 }
 
 /* ---- Types ----------------------------------------------------------------------------------------- */
 
-#define IS(name, type)											\
-	static int run_##name(struct ottl_run *run, const struct call *call, struct value *ret_value)	\
-	{												\
-		struct value value;									\
-		int r = argument(run, call, 0, &value);							\
-													\
-		if (r >= 0)										\
-			*ret_value = value_bool(value_type(&value) == (type));				\
-		return r;										\
-	}
-IS(IsString, TYPE_STRING)
-IS(IsBool, TYPE_BOOL)
-IS(IsInt, TYPE_INT)
-IS(IsDouble, TYPE_DOUBLE)
-IS(IsMap, TYPE_MAP)
-IS(IsList, TYPE_LIST)
-#undef IS
-
-static int run_IsEmpty(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_is_type(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
-	struct value v;
-	int r = argument(run, call, 0, &v);
+	*ret_value = value_bool(value_type(in) == call->ops->detail);
+	return 0;
+}
+
+static int run_IsEmpty(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
+{
+	const struct any *any = &in->any;
 	bool empty = false;
 
-	if (r < 0)
-		return r;
-	switch (v.any.kind) {
+	switch (any->kind) {
 	case ANY_NONE:
 		empty = true;
 		break;
 	case ANY_STRING:
 	case ANY_BYTES:
-		empty = !v.any.string.len;
+		empty = !any->string.len;
 		break;
 	case ANY_ARRAY:
 	case ANY_MAP:
-		empty = !v.any.count;
+		empty = !any->count;
 		break;
 	case ANY_BOOL:
-		empty = !v.any.boolean;
+		empty = !any->boolean;
 		break;
 	case ANY_INT:
-		empty = !v.any.integer;
+		empty = !any->integer;
 		break;
 	case ANY_DOUBLE:
-		empty = v.any.real == 0;
+		empty = any->real == 0;
 		break;
 	}
 	*ret_value = value_bool(empty);
@@ -169,61 +137,39 @@ static int run_IsEmpty(struct ottl_run *run, const struct call *call, struct val
 
 /* ---- Lists and maps ---------------------------------------------------------------------------------- */
 
-static int run_Len(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_Len(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
-	struct value value;
-	int r = argument(run, call, 0, &value);
-
-	if (r < 0)
-		return r;
-	if (value_type(&value) & (TYPE_STRING | TYPE_BYTES))
-		*ret_value = value_int(value.any.string.len);
-	else if (value_type(&value) & (TYPE_LIST | TYPE_MAP | TYPE_SAMPLES))
-		*ret_value = value_int(value.any.count);
+	if (value_type(in) & (TYPE_STRING | TYPE_BYTES))
+		*ret_value = value_int(in->any.string.len);
+	else if (value_type(in) & (TYPE_LIST | TYPE_MAP | TYPE_SAMPLES))
+		*ret_value = value_int(in->any.count);
 	else
-		return run_fail(run, -EINVAL, "Len() of %s", value_type_name(&value));
+		return run_fail(run, -EINVAL, "Len() of %s", value_type_name(in));
 	return 0;
 }
 
-static int run_Coalesce(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_Coalesce(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
-	struct value list;
-	int r = argument(run, call, 0, &list);
-
-	if (r < 0)
-		return r;
-	for (u32 i = 0; value_type(&list) == TYPE_LIST && i < list.any.count; i++)
-		if (list.any.array[i].kind != ANY_NONE) {
-			*ret_value = (struct value){ .any = list.any.array[i] };
-			return 0;
+	for (u32 i = 0; value_type(in) == TYPE_LIST && i < in->any.count; i++)
+		if (in->any.array[i].kind != ANY_NONE) {
+			*ret_value = (struct value){ .any = in->any.array[i] };
+			break;
 		}
 	return 0;
 }
 
-static int keys_or_values(struct ottl_run *run, const struct call *call, bool keys, struct value *ret_value)
+/* With a detail its values. */
+static int run_keys(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
-	struct any map, *array;
-	int r = argument_map(run, call, 0, &map);
+	const struct any *map = &in->any;
+	struct any *array = run_alloc(run, map->count * sizeof(*array));
 
-	if (r < 0)
-		return r;
-	array = run_alloc(run, map.count * sizeof(*array));
 	if (!array)
 		return run_err(run);
-	for (u32 i = 0; i < map.count; i++)
-		array[i] = keys ? value_string(map.map[i].key).any : map.map[i].value;
-	*ret_value = (struct value){ .any = { ANY_ARRAY, map.count, .array = array } };
+	for (u32 i = 0; i < map->count; i++)
+		array[i] = call->ops->detail ? map->map[i].value : value_string(map->map[i].key).any;
+	*ret_value = (struct value){ .any = { ANY_ARRAY, map->count, .array = array } };
 	return 0;
-}
-
-static int run_Keys(struct ottl_run *run, const struct call *call, struct value *ret_value)
-{
-	return keys_or_values(run, call, true, ret_value);
-}
-
-static int run_Values(struct ottl_run *run, const struct call *call, struct value *ret_value)
-{
-	return keys_or_values(run, call, false, ret_value);
 }
 
 static s64 index_of(const struct any *list, const struct value *wanted)
@@ -234,192 +180,226 @@ static s64 index_of(const struct any *list, const struct value *wanted)
 	return -1;
 }
 
-static int run_Index(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_Index(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
-	struct value in, wanted;
+	struct str text = in[0].any.string, part = in[1].any.string;
 	const char *found;
-	int r = argument(run, call, 0, &in);
 
-	if (r >= 0)
-		r = argument(run, call, 1, &wanted);
-	if (r < 0)
-		return r;
-	if (value_type(&in) == TYPE_LIST) {
-		*ret_value = value_int(index_of(&in.any, &wanted));
+	if (value_type(in) == TYPE_LIST) {
+		*ret_value = value_int(index_of(&in->any, &in[1]));
 		return 0;
 	}
-	if (value_type(&in) != TYPE_STRING || value_type(&wanted) != TYPE_STRING)
-		return run_fail(run, -EINVAL, "Index() of %s in %s", value_type_name(&wanted), value_type_name(&in));
-	found = memmem(in.any.string.at, in.any.string.len, wanted.any.string.at, wanted.any.string.len);
-	*ret_value = value_int(found ? found - in.any.string.at : -1);
+	if (value_type(in) != TYPE_STRING || value_type(&in[1]) != TYPE_STRING)
+		return run_fail(run, -EINVAL, "Index() of %s in %s", value_type_name(&in[1]), value_type_name(in));
+	found = memmem(text.at, text.len, part.at, part.len);
+	*ret_value = value_int(found ? found - text.at : -1);
 	return 0;
 }
 
-static int run_ContainsValue(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_ContainsValue(struct ottl_run *run, const struct call *call, const struct value *in,
+			     struct value *ret_value)
 {
-	struct value in, wanted;
-	int r = argument(run, call, 0, &in);
-
-	if (r >= 0)
-		r = argument(run, call, 1, &wanted);
-	if (r < 0)
-		return r;
-	if (value_type(&in) != TYPE_LIST)
-		return run_fail(run, -EINVAL, "target of ContainsValue() is %s, not a list", value_type_name(&in));
-	*ret_value = value_bool(index_of(&in.any, &wanted) >= 0);
+	if (value_type(in) != TYPE_LIST)
+		return run_fail(run, -EINVAL, "target of ContainsValue() is %s, not a list", value_type_name(in));
+	*ret_value = value_bool(index_of(&in->any, &in[1]) >= 0);
 	return 0;
 }
 
 /* ---- JSON --------------------------------------------------------------------------------------------- */
 
-static int any_of_json(struct ottl_run *run, const json_t *json, u32 depth, struct any *ret_any);
+/* Members of all lists and maps that are open, the innermost last. */
+struct json_values {
+	struct ottl_run *run;
+	struct json_read json;
+	struct keyvalue *at;
+	u32 count, cap;
+};
 
-static int any_of_array(struct ottl_run *run, const json_t *json, u32 depth, struct any *ret_any)
+static void json_values_done(struct json_values *v)
 {
-	u32 count = (u32)json_array_size(json);
-	struct any *array = run_alloc(run, count * sizeof(*array));
+	json_read_done(&v->json);
+	free(v->at);
+}
 
-	if (!array)
+static int read_json(struct json_values *v, u32 depth, struct any *ret_any);
+
+/* Of equal keys the last counts, in the place of the first: found by a sorted list of numbers. */
+static int by_key(const void *a, const void *b, void *arg)
+{
+	const struct keyvalue *x = &((const struct keyvalue *)arg)[*(const u32 *)a];
+	const struct keyvalue *y = &((const struct keyvalue *)arg)[*(const u32 *)b];
+	u32 common = x->key.len < y->key.len ? x->key.len : y->key.len;
+	int order = common ? memcmp(x->key.at, y->key.at, common) : 0;
+
+	if (!order)
+		order = (x->key.len > y->key.len) - (x->key.len < y->key.len);
+	return order ? order : (x > y) - (x < y);
+}
+
+static int join_equal_keys(struct ottl_run *run, struct keyvalue *map, u32 *count)
+{
+	u32 *order = run_alloc(run, *count * sizeof(*order)), kept = 0;
+	bool *gone = run_alloc(run, *count);
+
+	if (!order || !gone)
 		return run_err(run);
-	for (u32 i = 0; i < count; i++) {
-		int r = any_of_json(run, json_array_get(json, i), depth + 1, &array[i]);
-
-		if (r < 0)
-			return r;
+	for (u32 i = 0; i < *count; i++) {
+		order[i] = i;
+		gone[i] = false;
 	}
-	*ret_any = (struct any){ ANY_ARRAY, count, .array = array };
+	qsort_r(order, *count, sizeof(*order), by_key, map);
+	for (u32 i = 1, first = 0; i < *count; i++) {
+		gone[order[i]] = str_equal(map[order[first]].key, map[order[i]].key);
+		if (gone[order[i]])
+			map[order[first]].value = map[order[i]].value;
+		else
+			first = i;
+	}
+	for (u32 i = 0; i < *count; i++)
+		if (!gone[i])
+			map[kept++] = map[i];
+	*count = kept;
 	return 0;
 }
 
-static int any_of_object(struct ottl_run *run, const json_t *json, u32 depth, struct any *ret_any)
+static int read_members(struct json_values *v, bool is_map, u32 depth)
 {
-	u32 count = (u32)json_object_size(json), i = 0;
-	struct keyvalue *map = run_alloc(run, count * sizeof(*map));
-	json_t *object = (json_t *)json;	/* jansson's iterators are not const */
+	struct str key = { 0 };
 
-	if (!map)
-		return run_err(run);
-	for (void *at = json_object_iter(object); at && i < count; at = json_object_iter_next(object, at), i++) {
-		const char *key = json_object_iter_key(at);
-		int r = any_of_json(run, json_object_iter_value(at), depth + 1, &map[i].value);
+	while (is_map ? json_read_any_member(&v->json, &key) : json_read_item(&v->json)) {
+		struct keyvalue member = { .key = str_copy(&v->run->scratch, key.at, key.len) };
+		int r = read_json(v, depth + 1, &member.value);
 
+		if (r >= 0)
+			r = array_reserve(&v->at, &v->cap, v->count + 1, sizeof(*v->at));
 		if (r < 0)
 			return r;
-		map[i].key = str_copy(&run->scratch, key, strlen(key));
+		v->at[v->count++] = member;
 	}
-	*ret_any = (struct any){ ANY_MAP, i, .map = map };
-	return run_err(run);
+	return run_err(v->run);
+}
+
+static int read_json_list(struct json_values *v, u32 depth, struct any *ret_any)
+{
+	bool is_map = json_read_peek(&v->json) == '{';
+	u32 before = v->count, count;
+	struct any *array = NULL;
+	struct keyvalue *map;
+	int r;
+
+	if (is_map)
+		json_read_object(&v->json);
+	else
+		json_read_list(&v->json);
+	r = read_members(v, is_map, depth);
+	count = v->count - before;
+	v->count = before;
+	if (r < 0)
+		return r;
+	if (is_map) {
+		map = run_alloc(v->run, count * sizeof(*map));
+		if (!map)
+			return run_err(v->run);
+		if (count)
+			memcpy(map, &v->at[before], count * sizeof(*map));
+		r = join_equal_keys(v->run, map, &count);
+		*ret_any = (struct any){ ANY_MAP, count, .map = map };
+		return r;
+	}
+	array = run_alloc(v->run, count * sizeof(*array));
+	for (u32 i = 0; array && i < count; i++)
+		array[i] = v->at[before + i].value;
+	*ret_any = (struct any){ ANY_ARRAY, count, .array = array };
+	return array ? 0 : run_err(v->run);
 }
 
 /* Every number is a double, as in the reference. */
-static int any_of_json(struct ottl_run *run, const json_t *json, u32 depth, struct any *ret_any)
+static int read_json(struct json_values *v, u32 depth, struct any *ret_any)
 {
+	struct json_read *j = &v->json;
+	struct str text;
+
 	if (depth > ANY_DEPTH_MAX - 4)
-		return run_fail(run, -E2BIG, "ParseJSON(): the text is nested too deeply");
-	if (json_is_array(json))
-		return any_of_array(run, json, depth, ret_any);
-	if (json_is_object(json))
-		return any_of_object(run, json, depth, ret_any);
+		return run_fail(v->run, -E2BIG, "ParseJSON(): the text is nested too deeply");
 	*ret_any = (struct any){ 0 };
-	if (json_is_string(json))
-		*ret_any = value_string(str_copy(&run->scratch, json_string_value(json), json_string_length(json))).any;
-	else if (json_is_boolean(json))
-		*ret_any = value_bool(json_is_true(json)).any;
-	else if (json_is_number(json))
-		*ret_any = value_double(json_number_value(json)).any;
-	return run_err(run);
+	switch (json_read_peek(j)) {
+	case '{':
+	case '[':
+		return read_json_list(v, depth, ret_any);
+	case '"':
+		text = json_read_string(j);
+		*ret_any = value_string(str_copy(&v->run->scratch, text.at, text.len)).any;
+		break;
+	case 't':
+	case 'f':
+		*ret_any = value_bool(json_read_bool(j)).any;
+		break;
+	case 'n':
+		json_read_skip(j);
+		break;
+	default:
+		*ret_any = value_double(json_read_double(j)).any;
+		if (isinf(ret_any->real))
+			json_read_fail(j, -EBADMSG);
+	}
+	return run_err(v->run);
 }
 
-static int run_ParseJSON(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_ParseJSON(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
-	json_error_t error;
-	struct str text;
-	json_t *json;
-	int r = argument_string(run, call, 0, &text);
+	_cleanup_(json_values_done) struct json_values v = { .run = run };
+	struct str text = in[0].any.string;
+	int r;
 
-	if (r < 0)
-		return r;
 	if (text.len > OTTL_SCRATCH_BYTES / 8)
 		return run_fail(run, -E2BIG, "ParseJSON(): the text is too long");
-	json = json_loadb(text.len ? text.at : "", text.len, JSON_DECODE_ANY, &error);
-	if (!json)
-		return run_fail(run, -EBADMSG, "ParseJSON(): %s at character %d", error.text, error.position);
-	*ret_value = (struct value){ 0 };
-	r = any_of_json(run, json, 0, &ret_value->any);
-	json_decref(json);
-	return r;
+	json_read_init(&v.json, text.at, text.len);
+	r = read_json(&v, 0, &ret_value->any);
+	if (r < 0)
+		return r;
+	r = json_read_end(&v.json);
+	if (r == -EBADMSG)
+		return run_fail(run, r, "ParseJSON(): this is no JSON, at character %zu", json_read_offset(&v.json));
+	return r < 0 ? run_fail(run, r, "out of memory") : 0;
 }
 
 /* ---- Times and ids --------------------------------------------------------------------------------------- */
 
-static int run_Now(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_Now(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
 	*ret_value = (struct value){ .any = value_int((s64)clock_ns(CLOCK_REALTIME)).any, .role = VALUE_TIME };
 	return 0;
 }
 
-static int time_in(struct ottl_run *run, const struct call *call, s64 unit_ns, struct value *ret_value)
+/* In units of so many nanoseconds. */
+static int run_time_in(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
-	struct value value;
-	int r = argument(run, call, 0, &value);
-
-	if (r < 0)
-		return r;
-	if (value.role != VALUE_TIME)
-		return run_fail(run, -EINVAL, "%s() of %s", call->ops->name, value_type_name(&value));
-	*ret_value = value_int(value.any.integer / unit_ns);
+	if (in->role != VALUE_TIME)
+		return run_fail(run, -EINVAL, "%s() of %s", call->ops->name, value_type_name(in));
+	*ret_value = value_int(in->any.integer / call->ops->detail);
 	return 0;
 }
 
-static int run_UnixNano(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_Unix(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
-	return time_in(run, call, 1, ret_value);
-}
+	s64 seconds = in[0].any.integer, ns = call->arguments[1] ? in[1].any.integer : 0;
 
-static int run_UnixMicro(struct ottl_run *run, const struct call *call, struct value *ret_value)
-{
-	return time_in(run, call, 1000, ret_value);
-}
-
-static int run_UnixMilli(struct ottl_run *run, const struct call *call, struct value *ret_value)
-{
-	return time_in(run, call, 1000000, ret_value);
-}
-
-static int run_UnixSeconds(struct ottl_run *run, const struct call *call, struct value *ret_value)
-{
-	return time_in(run, call, 1000000000, ret_value);
-}
-
-static int run_Unix(struct ottl_run *run, const struct call *call, struct value *ret_value)
-{
-	s64 seconds, ns = 0;
-	int r = argument_int(run, call, 0, &seconds);
-
-	if (r >= 0 && call->arguments[1])
-		r = argument_int(run, call, 1, &ns);
-	if (r < 0)
-		return r;
 	if (seconds > INT64_MAX / 1000000000 - 1 || seconds < INT64_MIN / 1000000000 + 1 || ns < 0 || ns > 999999999)
 		return run_fail(run, -ERANGE, "Unix() is out of range");
 	*ret_value = (struct value){ .any = value_int(seconds * 1000000000 + ns).any, .role = VALUE_TIME };
 	return 0;
 }
 
-static int run_Duration(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_Duration(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
 	static const struct {
 		const char *name;
 		double ns;
 	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 } };
 	char text[NUMBER_TEXT_MAX], *at = text;
-	struct str in;
 	double total = 0;
-	int r = argument_string(run, call, 0, &in);
 
-	if (r < 0)
-		return r;
-	if (!number_text(in, text))
+	if (!number_text(in->any.string, text))
 		return run_fail(run, -EINVAL, "Duration(): not a duration, such as \"1m30s\"");
 	while (*at) {
 		char *end;
@@ -441,24 +421,20 @@ static int run_Duration(struct ottl_run *run, const struct call *call, struct va
 	return 0;
 }
 
-static int run_ProfileID(struct ottl_run *run, const struct call *call, struct value *ret_value)
+static int run_ProfileID(struct ottl_run *run, const struct call *call, const struct value *in, struct value *ret_value)
 {
-	struct value value;
-	int r = argument(run, call, 0, &value);
 	char *id;
 
-	if (r < 0)
-		return r;
-	if (value_type(&value) == TYPE_BYTES && value.any.string.len == 16) {
-		*ret_value = value;
+	if (value_type(in) == TYPE_BYTES && in->any.string.len == 16) {
+		*ret_value = *in;
 		return 0;
 	}
-	if (value_type(&value) != TYPE_STRING || value.any.string.len != 32)
+	if (value_type(in) != TYPE_STRING || in->any.string.len != 32)
 		return run_fail(run, -EINVAL, "ProfileID() takes 16 bytes, or 32 hexadecimal digits");
 	id = run_alloc(run, 16);
 	if (!id)
 		return run_err(run);
-	if (!hex_decode(value.any.string, id))
+	if (!hex_decode(in->any.string, id))
 		return run_fail(run, -EINVAL, "ProfileID() takes 16 bytes, or 32 hexadecimal digits");
 	*ret_value = (struct value){ .any = { .kind = ANY_BYTES, .string = { id, 16 } } };
 	return 0;
@@ -467,41 +443,45 @@ static int run_ProfileID(struct ottl_run *run, const struct call *call, struct v
 /* ---- The list ---------------------------------------------------------------------------------------------- */
 
 #define VALUE(name) { name, TYPE_VALUE, PARAMETER_VALUE, false }
-#define TIME(name, help) { #name, TYPE_INT, { { "value", TYPE_TIME, PARAMETER_VALUE, false } }, run_##name, NULL, help }
+#define TIME(name, text, unit_ns) { name, TYPE_INT, { { "value", TYPE_TIME, PARAMETER_VALUE, false } }, run_time_in, \
+				    .help = text, .detail = unit_ns }
+#define IS(name, text, type) { name, TYPE_BOOL, { VALUE("value") }, run_is_type, .help = text, .detail = type }
 
 const struct function_ops ottl_more_converters[] = {
-	{ "Bool", TYPE_BOOL | TYPE_NIL, { VALUE("value") }, run_Bool, NULL, "as a bool; nil if it is none" },
-	{ "Coalesce", TYPE_ANY, { { "values", TYPE_LIST, PARAMETER_VALUE, false } }, run_Coalesce, NULL,
-	  "the first member that is not nil" },
-	{ "ContainsValue", TYPE_BOOL, { VALUE("target"), VALUE("item") }, run_ContainsValue, NULL, "the list has it" },
-	{ "Double", TYPE_DOUBLE | TYPE_NIL, { VALUE("value") }, run_Double, NULL, "as a double; nil if it is none" },
-	{ "Duration", TYPE_DURATION, { { "duration", TYPE_STRING, PARAMETER_VALUE, false } }, run_Duration, NULL,
-	  "of a text such as 1m30s" },
-	{ "Index", TYPE_INT, { VALUE("target"), VALUE("value") }, run_Index, NULL,
-	  "where it is; -1 if it is not there" },
-	{ "Int", TYPE_INT | TYPE_NIL, { VALUE("value") }, run_Int, NULL, "as a whole number; nil if it is none" },
-	{ "IsBool", TYPE_BOOL, { VALUE("value") }, run_IsBool, NULL, "is a bool" },
-	{ "IsDouble", TYPE_BOOL, { VALUE("value") }, run_IsDouble, NULL, "is a double" },
-	{ "IsEmpty", TYPE_BOOL, { VALUE("value") }, run_IsEmpty, NULL, "is nil, zero, or has nothing in it" },
-	{ "IsInt", TYPE_BOOL, { VALUE("value") }, run_IsInt, NULL, "is a whole number" },
-	{ "IsList", TYPE_BOOL, { VALUE("value") }, run_IsList, NULL, "is a list" },
-	{ "IsMap", TYPE_BOOL, { VALUE("value") }, run_IsMap, NULL, "is a map" },
-	{ "IsString", TYPE_BOOL, { VALUE("value") }, run_IsString, NULL, "is a string" },
-	{ "Keys", TYPE_LIST, { { "target", TYPE_MAP, PARAMETER_VALUE, false } }, run_Keys, NULL, "the keys of a map" },
-	{ "Len", TYPE_INT, { { "target", TYPE_ANY | TYPE_SAMPLES, PARAMETER_VALUE, false } }, run_Len, NULL,
-	  "of a string in bytes, of a list or a map in members" },
-	{ "Now", TYPE_TIME, { { 0 } }, run_Now, NULL, "the time" },
-	{ "ParseJSON", TYPE_ANY, { { "target", TYPE_STRING, PARAMETER_VALUE, false } }, run_ParseJSON, NULL,
-	  "what a text of JSON says" },
-	{ "ProfileID", TYPE_BYTES, { { "id", TYPE_BYTES | TYPE_STRING, PARAMETER_VALUE, false } }, run_ProfileID, NULL,
-	  "an id of 16 bytes" },
+	{ "Bool", TYPE_BOOL | TYPE_NIL, { VALUE("value") }, run_Bool, .help = "as a bool; nil if it is none" },
+	{ "Coalesce", TYPE_ANY, { { "values", TYPE_LIST | TYPE_NIL, PARAMETER_VALUE, false } }, run_Coalesce,
+	  .help = "the first member that is not nil" },
+	{ "ContainsValue", TYPE_BOOL, { VALUE("target"), VALUE("item") }, run_ContainsValue,
+	  .help = "the list has it" },
+	{ "Double", TYPE_DOUBLE | TYPE_NIL, { VALUE("value") }, run_Double, .help = "as a double; nil if it is none" },
+	{ "Duration", TYPE_DURATION, { { "duration", TYPE_STRING, PARAMETER_VALUE, false } }, run_Duration,
+	  .help = "of a text such as 1m30s" },
+	{ "Index", TYPE_INT, { VALUE("target"), VALUE("value") }, run_Index,
+	  .help = "where it is; -1 if it is not there" },
+	{ "Int", TYPE_INT | TYPE_NIL, { VALUE("value") }, run_Int, .help = "as a whole number; nil if it is none" },
+	IS("IsBool", "is a bool", TYPE_BOOL),
+	IS("IsDouble", "is a double", TYPE_DOUBLE),
+	{ "IsEmpty", TYPE_BOOL, { VALUE("value") }, run_IsEmpty, .help = "is nil, zero, or has nothing in it" },
+	IS("IsInt", "is a whole number", TYPE_INT),
+	IS("IsList", "is a list", TYPE_LIST),
+	IS("IsMap", "is a map", TYPE_MAP),
+	IS("IsString", "is a string", TYPE_STRING),
+	{ "Keys", TYPE_LIST, { { "target", TYPE_MAP, PARAMETER_VALUE, false } }, run_keys,
+	  .help = "the keys of a map" },
+	{ "Len", TYPE_INT, { { "target", TYPE_ANY | TYPE_SAMPLES, PARAMETER_VALUE, false } }, run_Len,
+	  .help = "of a string in bytes, of a list or a map in members" },
+	{ "Now", TYPE_TIME, { { 0 } }, run_Now, .help = "the time" },
+	{ "ParseJSON", TYPE_ANY, { { "target", TYPE_STRING, PARAMETER_VALUE, false } }, run_ParseJSON,
+	  .help = "what a text of JSON says" },
+	{ "ProfileID", TYPE_BYTES, { { "id", TYPE_BYTES | TYPE_STRING, PARAMETER_VALUE, false } }, run_ProfileID,
+	  .help = "an id of 16 bytes" },
 	{ "Unix", TYPE_TIME, { { "seconds", TYPE_INT, PARAMETER_VALUE, false },
-	  { "nanoseconds", TYPE_INT, PARAMETER_VALUE, true } }, run_Unix, NULL, "a time by seconds since 1970" },
-	TIME(UnixMicro, "microseconds since 1970"),
-	TIME(UnixMilli, "milliseconds since 1970"),
-	TIME(UnixNano, "nanoseconds since 1970"),
-	TIME(UnixSeconds, "seconds since 1970"),
-	{ "Values", TYPE_LIST, { { "target", TYPE_MAP, PARAMETER_VALUE, false } }, run_Values, NULL,
-	  "the values of a map" },
+	  { "nanoseconds", TYPE_INT, PARAMETER_VALUE, true } }, run_Unix, .help = "a time by seconds since 1970" },
+	TIME("UnixMicro", "microseconds since 1970", 1000),
+	TIME("UnixMilli", "milliseconds since 1970", 1000000),
+	TIME("UnixNano", "nanoseconds since 1970", 1),
+	TIME("UnixSeconds", "seconds since 1970", 1000000000),
+	{ "Values", TYPE_LIST, { { "target", TYPE_MAP, PARAMETER_VALUE, false } }, run_keys,
+	  .help = "the values of a map", .detail = true },
 	{ 0 },
 };

@@ -166,67 +166,39 @@ static bool items_add(struct parser *p, struct items *items, struct str key, str
 	return true;
 }
 
-static struct expr *list_of(struct parser *p, const struct items *items, u32 column)
+/* All of it is known already. */
+static struct expr *constant_of(struct parser *p, const struct items *items, bool is_map, u32 column)
 {
-	struct expr *expr = parser_node(p, EXPR_LIST, column);
-	struct any *array;
+	struct any *array = parser_alloc(p, items->count * sizeof(*array));
+	struct keyvalue *map = parser_alloc(p, items->count * sizeof(*map));
 
-	if (!expr)
+	if (!array || !map)
 		return NULL;
-	expr->types = TYPE_LIST;
-	if (!items->all_constant) {
-		expr->list.count = items->count;
-		expr->list.at = arena_copy(&p->program->arena, items->at, items->count * sizeof(*items->at));
-		return expr->list.at ? expr : parser_fail(p, column, "there is no memory for more");
-	}
-	array = parser_alloc(p, items->count * sizeof(*array));
-	if (!array)
-		return NULL;
-	for (u32 i = 0; i < items->count; i++)
+	for (u32 i = 0; i < items->count; i++) {
 		array[i] = items->at[i]->constant.any;
+		map[i] = (struct keyvalue){ items->keys[i], array[i] };
+	}
+	if (is_map)
+		return constant(p, column, (struct value){ .any = { ANY_MAP, items->count, .map = map } });
 	return constant(p, column, (struct value){ .any = { ANY_ARRAY, items->count, .array = array } });
 }
 
-static struct expr *parse_list(struct parser *p)
+static struct expr *expr_of(struct parser *p, const struct items *items, bool is_map, u32 column)
 {
-	_cleanup_(freep) struct items *items = calloc(1, sizeof(*items));
-	u32 column = p->token.from;
+	struct expr *expr = parser_node(p, is_map ? EXPR_MAP : EXPR_LIST, column);
+	struct expr_list list = { items->count, arena_copy(&p->program->arena, items->at,
+							   items->count * sizeof(*items->at)) };
 
-	if (!items)
+	if (!expr || !list.at)
 		return parser_fail(p, column, "there is no memory for more");
-	items->all_constant = true;
-	parser_advance(p);
-	while (!p->failed && !parser_at_mark(p, ']')) {
-		if (items->count && !parser_expect_mark(p, ','))
-			return NULL;
-		if (!items_add(p, items, (struct str){ 0 }, parse_value(p)))
-			return NULL;
+	expr->types = is_map ? TYPE_MAP : TYPE_LIST;
+	if (!is_map) {
+		expr->list = list;
+		return expr;
 	}
-	parser_take_mark(p, ']');
-	return p->failed ? NULL : list_of(p, items, column);
-}
-
-static struct expr *map_of(struct parser *p, const struct items *items, u32 column)
-{
-	struct expr *expr = parser_node(p, EXPR_MAP, column);
-	struct keyvalue *map;
-
-	if (!expr)
-		return NULL;
-	expr->types = TYPE_MAP;
-	if (!items->all_constant) {
-		expr->map.values.count = items->count;
-		expr->map.values.at = arena_copy(&p->program->arena, items->at, items->count * sizeof(*items->at));
-		expr->map.keys = arena_copy(&p->program->arena, items->keys, items->count * sizeof(*items->keys));
-		return expr->map.values.at && expr->map.keys ? expr : parser_fail(p, column,
-										  "there is no memory for more");
-	}
-	map = parser_alloc(p, items->count * sizeof(*map));
-	if (!map)
-		return NULL;
-	for (u32 i = 0; i < items->count; i++)
-		map[i] = (struct keyvalue){ items->keys[i], items->at[i]->constant.any };
-	return constant(p, column, (struct value){ .any = { ANY_MAP, items->count, .map = map } });
+	expr->map.values = list;
+	expr->map.keys = arena_copy(&p->program->arena, items->keys, items->count * sizeof(*items->keys));
+	return expr->map.keys ? expr : parser_fail(p, column, "there is no memory for more");
 }
 
 static bool key_is_new(struct parser *p, const struct items *items, struct str key)
@@ -239,31 +211,43 @@ static bool key_is_new(struct parser *p, const struct items *items, struct str k
 	return true;
 }
 
-static struct expr *parse_map(struct parser *p)
+static bool parse_map_key(struct parser *p, const struct items *items, struct str *ret_key)
+{
+	struct str key = p->token.text;
+
+	if (p->token.kind != TOKEN_STRING)
+		return parser_fail(p, p->token.from, "keys of maps are strings: {\"key\": value}");
+	if (!key_is_new(p, items, key))
+		return false;
+	parser_advance(p);
+	*ret_key = key;
+	return parser_expect_mark(p, ':');
+}
+
+/* [1, 2], or {"a": 1, "b": 2}, whose commas may be left out. */
+static struct expr *parse_members(struct parser *p)
 {
 	_cleanup_(freep) struct items *items = calloc(1, sizeof(*items));
+	bool is_map = parser_at_mark(p, '{');
 	u32 column = p->token.from;
+	char end = is_map ? '}' : ']';
 
 	if (!items)
 		return parser_fail(p, column, "there is no memory for more");
 	items->all_constant = true;
 	parser_advance(p);
-	while (!p->failed && !parser_at_mark(p, '}')) {
-		struct str key;
+	while (!p->failed && !parser_at_mark(p, end)) {
+		struct str key = { 0 };
 
-		if (items->count)
-			parser_take_mark(p, ',');
-		if (p->token.kind != TOKEN_STRING)
-			return parser_fail(p, p->token.from, "keys of maps are strings: {\"key\": value}");
-		key = p->token.text;
-		if (!key_is_new(p, items, key))
+		if (items->count && !parser_take_mark(p, ',') && !is_map && !parser_expect_mark(p, ','))
 			return NULL;
-		parser_advance(p);
-		if (!parser_expect_mark(p, ':') || !items_add(p, items, key, parse_value(p)))
+		if ((is_map && !parse_map_key(p, items, &key)) || !items_add(p, items, key, parse_value(p)))
 			return NULL;
 	}
-	parser_take_mark(p, '}');
-	return p->failed ? NULL : map_of(p, items, column);
+	parser_take_mark(p, end);
+	if (p->failed)
+		return NULL;
+	return items->all_constant ? constant_of(p, items, is_map, column) : expr_of(p, items, is_map, column);
 }
 
 /* ---- Expressions, from the inside outwards ---------------------------------------------- */
@@ -335,10 +319,8 @@ static struct expr *parse_primary(struct parser *p)
 	}
 	if (parser_at_mark(p, '('))
 		return parse_parenthesized(p);
-	if (parser_at_mark(p, '['))
-		return parse_list(p);
-	if (parser_at_mark(p, '{'))
-		return parse_map(p);
+	if (parser_at_mark(p, '[') || parser_at_mark(p, '{'))
+		return parse_members(p);
 	token_shown(p, shown);
 	return parser_fail(p, t->from, "there should be a value here, not %s", shown);
 }
@@ -536,12 +518,10 @@ static int parser_end(struct parser *p)
 int parse_condition(struct parser *p, struct ottl_line *ret_line)
 {
 	struct expr *expr = p->failed ? NULL : parse_or(p);
-	int r;
 
 	if (expr && is_condition(p, expr))
 		ret_line->where = expr;
-	r = parser_end(p);
-	return r < 0 ? r : 0;
+	return parser_end(p);
 }
 
 int parse_statement(struct parser *p, struct ottl_line *ret_line)

@@ -16,12 +16,6 @@ const char *replace_check_format(const struct any *format)
 	return NULL;
 }
 
-int replace_init(struct replace *replace, struct ottl_run *run, const struct call *call, u32 at, u32 format_at)
-{
-	*replace = (struct replace){ .call = call, .format = argument_literal(call, format_at) };
-	return argument_string(run, call, at, &replace->replacement);
-}
-
 /* As in the reference, the format counts only with a function. */
 static int put_in(const struct replace *replace, struct ottl_run *run, struct str text, struct buf *out)
 {

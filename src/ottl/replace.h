@@ -5,15 +5,11 @@
 
 #include "ottl/expr.h"
 
-/* Where the parameters of a call are; the function's name and the format are optional. */
 struct replace {
-	const struct call *call;
+	const struct call *call;	/* its function may be NULL */
 	struct str replacement;
 	const struct any *format;	/* or NULL */
 };
-
-/* Reads the replacement: argument `at`, the format: argument `format_at`. */
-int replace_init(struct replace *replace, struct ottl_run *run, const struct call *call, u32 at, u32 format_at);
 
 /* The text with every match of the pattern replaced: 1 and the result, or 0 if nothing matched; -errno. */
 int replace_pattern_in(const struct replace *replace, struct ottl_run *run, struct str text, struct str *ret_text);

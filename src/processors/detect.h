@@ -47,7 +47,6 @@ struct detection {
 	const struct detector_ops *now;
 	const struct config_node *block;	/* its configuration, or NULL */
 	u64 deadline_ns;		/* CLOCK_MONOTONIC */
-	const char *metadata_url;	/* for tests: in place of http://169.254.169.254 and the like; "" */
 	struct buf why;
 };
 

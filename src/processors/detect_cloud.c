@@ -5,16 +5,18 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json_read.h"
 #include "net/client.h"
 #include "processors/detect.h"
 
 #define ANSWER_MAX 65536
+#define FIELDS_MAX 16
+#define PATH_BYTES_MAX 64	/* "region.regioncode" */
 #define LINK_LOCAL "http://169.254.169.254"
 
 /* What is done with an answer before it is an attribute. */
@@ -37,7 +39,7 @@ struct cloud {
 	const char *token_path;
 	struct http_header token_ask;
 	const char *token_header;
-	struct cloud_field fields[16];	/* ended by a NULL attribute */
+	struct cloud_field fields[FIELDS_MAX];	/* ended by a NULL attribute */
 };
 
 /* ---- Asking ------------------------------------------------------------------------------------------ */
@@ -114,37 +116,64 @@ static void put_part(struct detection *d, const struct cloud_field *field, const
 	detection_put(d, field->attribute, copy);
 }
 
-static const json_t *json_at(const json_t *json, const char *path)
+/* What an answer has for each field of a cloud. */
+struct found {
+	const struct cloud *cloud;
+	char text[FIELDS_MAX][512];
+};
+
+static void note(struct found *found, const char *path, struct str text)
 {
-	char name[64];
+	for (u32 i = 0; i < FIELDS_MAX && found->cloud->fields[i].attribute; i++)
+		if (!strcmp(found->cloud->fields[i].path, path))
+			(void)snprintf(found->text[i], sizeof(found->text[i]), "%.*s", (int)text.len,
+				       text.len ? text.at : "");
+}
 
-	while (json && *path) {
-		size_t len = strcspn(path, ".");
+/* Whole numbers count as text; of others nothing is asked for. */
+static void read_object(struct json_read *j, char *path, size_t len, struct found *found)
+{
+	struct str key, text;
 
-		(void)snprintf(name, sizeof(name), "%.*s", (int)len, path);
-		json = json_object_get(json, name);
-		path += len + (path[len] == '.');
+	for (json_read_object(j); json_read_member(j, &key);) {
+		char first = json_read_peek(j);
+
+		if (len + key.len + 2 > PATH_BYTES_MAX) {
+			json_read_skip(j);
+			continue;
+		}
+		memcpy(path + len, key.at, key.len);
+		path[len + key.len] = 0;
+		if (first == '"') {
+			note(found, path, json_read_string(j));
+		} else if (first == '{') {
+			path[len + key.len] = '.';
+			read_object(j, path, len + key.len + 1, found);
+		} else if (first == '-' || (first >= '0' && first <= '9')) {
+			text = json_read_number(j);
+			if (text.len && !memchr(text.at, '.', text.len) && !memchr(text.at, 'e', text.len) &&
+			    !memchr(text.at, 'E', text.len))
+				note(found, path, text);
+		} else {
+			json_read_skip(j);
+		}
 	}
-	return json;
 }
 
 static int put_json(struct detection *d, const struct cloud *cloud, const struct buf *body)
 {
-	json_t *json = json_loadb(body->data ? body->data : "", body->len, 0, NULL);
+	_cleanup_(json_read_done) struct json_read j;
+	struct found found = { .cloud = cloud };
+	char path[PATH_BYTES_MAX];
+	int r;
 
-	if (!json)
-		return -EBADMSG;
-	for (const struct cloud_field *field = cloud->fields; field->attribute; field++) {
-		const json_t *value = json_at(json, field->path);
-		char number[32];
-
-		if (json_is_integer(value))
-			(void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
-		if (json_is_integer(value) || json_is_string(value))
-			put_part(d, field, json_is_integer(value) ? number : json_string_value(value));
-	}
-	json_decref(json);
-	return 0;
+	json_read_init(&j, body->data, body->len);
+	read_object(&j, path, 0, &found);
+	r = json_read_end(&j);
+	for (u32 i = 0; r == 0 && i < FIELDS_MAX && cloud->fields[i].attribute; i++)
+		if (*found.text[i])
+			put_part(d, &cloud->fields[i], found.text[i]);
+	return r;
 }
 
 /* ---- Detecting ------------------------------------------------------------------------------------------- */
@@ -159,15 +188,9 @@ struct asking {
 
 static void make_url(const struct asking *a, const char *path, char out[1024])
 {
-	const char *base = a->cloud->url, *given = a->detection->metadata_url;
-	const char *host = strstr(base, "://"), *rest = host ? strchr(host + 3, '/') : NULL;
+	const char *variable = a->cloud->url_variable, *base = variable ? getenv(variable) : "";
 
-	if (a->cloud->url_variable)
-		base = getenv(a->cloud->url_variable) ? getenv(a->cloud->url_variable) : "";
-	if (*given && !a->cloud->unix_socket && !a->cloud->url_variable)
-		(void)snprintf(out, 1024, "%s%s%s", given, rest ? rest : "", path);
-	else
-		(void)snprintf(out, 1024, "%s%s%s", base, a->cloud->url_variable ? a->cloud->url : "", path);
+	(void)snprintf(out, 1024, "%s%s%s", base ? base : "", a->cloud->url, path);
 }
 
 static int get(struct asking *a, const char *path, struct buf *body)

@@ -135,7 +135,6 @@ static int detect(struct detector *self, struct known **ret_known)
 
 	if (!known)
 		return -ENOMEM;
-	known->detection.metadata_url = getenv("WICK_METADATA_URL") ? getenv("WICK_METADATA_URL") : "";
 	for (u32 i = 0; i < self->options->detectors.count; i++) {
 		int r = run_detector(self, &known->detection, self->options->detectors.at[i]);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Each cloud's answers, from a server on loopback that knows only what it is told. */
+/* Each cloud's answers, from a proxy on loopback that knows only what it is told. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
@@ -28,13 +28,18 @@ struct server {
 
 static void answer_one(const struct server *server, int fd)
 {
-	char request[4096] = "", reply[4096];
+	char request[4096] = "", reply[4096], *path, *slash;
 	size_t len = 0;
 	ssize_t got;
 
 	while (len < sizeof(request) - 1 && !strstr(request, "\r\n\r\n") &&
 	       (got = read(fd, request + len, sizeof(request) - 1 - len)) > 0)
 		request[len += (size_t)got] = 0;
+	/* "GET http://169.254.169.254/path": whom it was for does not matter. */
+	path = strstr(request, " http://");
+	slash = path ? strchr(path + 8, '/') : NULL;
+	if (slash)
+		memmove(path + 1, slash, strlen(slash) + 1);
 	for (char *c = strchr(request, '\n'); c && *c; c++)
 		*c = (char)(*c >= 'A' && *c <= 'Z' ? *c | 0x20 : *c);
 	for (const struct answer *a = server->answers; a->request; a++) {
@@ -72,8 +77,8 @@ static void server_start(struct server *server, const struct answer *answers)
 	EQ(listen(server->fd, 16), 0);
 	EQ(getsockname(server->fd, (struct sockaddr *)&address, &len), 0);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d", ntohs(address.sin_port));
-	setenv("WICK_METADATA_URL", url, 1);
-	setenv("no_proxy", "*", 1);
+	setenv("http_proxy", url, 1);
+	setenv("no_proxy", "", 1);
 	EQ(pthread_create(&server->thread, NULL, serve, server), 0);
 }
 
@@ -216,8 +221,8 @@ TEST(resource_detection_does_not_wait_for_ever)
 	EQ(listen(fd, 16), 0);
 	EQ(getsockname(fd, (struct sockaddr *)&address, &len), 0);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d", ntohs(address.sin_port));
-	setenv("WICK_METADATA_URL", url, 1);
-	setenv("no_proxy", "*", 1);
+	setenv("http_proxy", url, 1);
+	setenv("no_proxy", "", 1);
 	STREQ(detected("{detectors: [digitalocean], timeout: 100ms}"), "host=a");
 	close(fd);
 }
