@@ -4,6 +4,7 @@
 # make run         install, build, profile this machine
 # make check       unit tests, lint; installs nothing       (SAN=1 adds ASan and UBSan, CC=clang O=build/clang)
 # make test        install what the tests need, run all of them once
+# make test-fresh  in a bare Debian root: what README.md says, and nothing else, then the builds and quick steps of make test
 # make test-all    the matrices, peers and long runs too
 # make test-runtimes  every version of every language's runtime; TEST=go one language's; tables in build/test-logs/runtimes-*.md
 # make arm64       build/arm64/wick, cross-built             (check-arm64: its unit tests on an arm64 kernel)
@@ -71,6 +72,10 @@ $(O)/unit: $(TESTS:%.c=$(O)/%.o) $(filter-out $(O)/src/cmd/main.o,$(OBJS))
 $(O)/test/tools/%: $(O)/test/tools/%.o $(filter-out $(O)/src/cmd/main.o,$(OBJS))
 	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# Asked once, so that who has no clang is told of all that is missing, and how to get it.
+$(O)/have-tools:
+	@tools/have.sh '$(CC)' '$(CLANG)' '$(BPFTOOL)' '$(STRIP)' $@
+
 $(O)/%.o: %.c | $(SKELS)
 	$(Q)mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
@@ -96,7 +101,7 @@ $(O)/src/wire/views/html_encode.o: src/wire/views/html.html
 $(O)/src/wire/views/svg_encode.o: src/wire/views/svg.js
 
 # The kernel half: one object and one skeleton for each *.bpf.c. DWARF is dropped, BTF stays.
-$(O)/%.bpf.o: %.bpf.c
+$(O)/%.bpf.o: %.bpf.c | $(O)/have-tools
 	$(Q)mkdir -p $(@D)
 	$(call say,BPF)$(CLANG) $(BPFFLAGS) -c $< -o $@
 	$(Q)$(STRIP) -g $@
@@ -118,6 +123,7 @@ fuzz: fuzz-build
 
 check: lint
 	$(Q)$(MAKE) $(JOBS) $(O)/unit $(O)/wick
+	$(Q)$(MAKE) link-layers
 	$(Q)$(O)/unit >$(O)/unit.log || { grep -v '^ok' $(O)/unit.log; exit 1; }
 	$(Q)tail -n 1 $(O)/unit.log
 	$(Q)$(O)/wick --version
@@ -133,8 +139,12 @@ lint:
 	$(Q)LC_ALL=C awk -v MAX=120 -f tools/width.awk $(ALL) $(BPF) $(HEAD) $(SIDE)
 	$(Q)awk -v MAX=80 -f tools/fnlen.awk $(ALL) $(BPF)
 	$(Q)wc -l $(ALL) $(BPF) $(HEAD) | awk '$$2 != "total" && $$1 > 800 { print $$2 ": " $$1 " lines, more than 800"; bad = 1 } END { exit bad }'
-	$(Q)awk -f tools/layers.awk $(ALL) $(HEAD)
+	$(Q)awk -f tools/layers.awk $(ALL) $(BPF) $(HEAD)
 	$(Q)! grep -nf tools/banned.txt $(ALL) /dev/null
+
+# The layers once more, by what objects link: a declaration needs no header.
+link-layers: $(OBJS)
+	$(Q)nm -A $^ | awk -f tools/layers.awk -
 
 docs: $(O)/wick
 	$(Q)tools/docs.sh $(O)/wick
@@ -152,6 +162,10 @@ run: deps
 test:
 	$(Q)tools/deps.sh build test kernels
 	$(Q)test/run.sh $(TEST)
+
+test-fresh:
+	$(Q)tools/deps.sh fresh
+	$(Q)tools/fresh.sh $(SUITE)
 
 test-all:
 	$(Q)tools/deps.sh build test kernels all
@@ -220,8 +234,8 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all test-build check docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
-	test test-all test-runtimes test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro install clean
+.PHONY: all test-build check link-layers docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
+	test test-fresh test-all test-runtimes test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(patsubst %.c,$(O)/%.d,$(ALL) $(BPF) $(SIDE)))

@@ -144,6 +144,10 @@ struct proc_entry {
 #define SLOT_WORDS 62
 #define SLOT_CHAIN 4	/* runtimes in one process */
 
+/* Languages have numbers below that, from 1 on (lang/list.h). */
+#define LANG_NUMBERS_MAX 16
+#define LANG_NUMBER_NONE 0
+
 struct runtime_slot {
 	u32 lang;		/* enum lang (lang/list.h) */
 	u32 next;		/* the slot of another runtime in the same process; 0: none */

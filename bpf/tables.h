@@ -8,7 +8,6 @@
 #define BPF_TABLES_H
 
 #include "kernel.h"
-#include "lang/list.h"
 #include "unwind.h"
 
 #define LOOP_NO_UNROLL _Pragma("clang loop unroll(disable)")
@@ -78,10 +77,10 @@ struct {
 	__type(value, struct runtime_slot);
 } slots SEC(".maps");
 
-/* The programs of languages, by enum lang; that of LANG_NONE ends the walk. */
+/* The programs of languages, by enum lang (lang/list.h); that of LANG_NUMBER_NONE ends the walk. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, LANG_MAX);
+	__uint(max_entries, LANG_NUMBERS_MAX);
 	__uint(key_size, sizeof(u32));
 	__uint(value_size, sizeof(u32));
 } walkers SEC(".maps");

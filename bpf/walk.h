@@ -135,7 +135,7 @@ static __always_inline int walk_take_over(struct unwind *u, u32 lang)
 /* Ends the walk in the program that sends the sample. */
 static __always_inline void walk_finish(struct unwind *u, struct bpf_perf_event_data *ctx)
 {
-	bpf_tail_call(ctx, &walkers, LANG_NONE);
+	bpf_tail_call(ctx, &walkers, LANG_NUMBER_NONE);
 	count(COUNTER_WALK_LOST);
 	u->busy = 0;
 }

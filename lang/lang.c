@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "exe/lang_tables.h"
 #include "proc/peek.h"
 
 #define X(number, ID, folder) extern const struct lang_ops folder##_ops;
@@ -17,36 +16,16 @@ const struct lang_ops *const lang_list[LANG_MAX] = {
 #undef X
 };
 
-/* Asks by way of the other list, whose entries may lack this half. */
-int lang_file_find(const struct exe *exe, struct lang_file *ret_file)
-{
-	for (u32 lang = 1; lang < LANG_MAX; lang++) {
-		const struct lang_file_ops *ops = lang_list[lang] ? lang_list[lang]->file : NULL;
+#define X(number, ID, folder) extern const struct lang_file_ops folder##_file_ops;
+LANGS(X)
+#undef X
 
-		memset(ret_file, 0, sizeof(*ret_file));
-		if (ops && ops->recognise && ops->recognise(exe, ret_file) == 0) {
-			ret_file->lang = lang;
-			return 0;
-		}
-	}
-	return -ENODATA;
-}
-
-int lang_tables_open(const struct exe *exe, struct lang_tables *ret_tables)
-{
-	for (u32 lang = 1; lang < LANG_MAX; lang++) {
-		const struct lang_file_ops *file = lang_list[lang] ? lang_list[lang]->file : NULL;
-		struct lang_tables tables = { .ops = file ? file->tables : NULL, .lang = lang };
-		int r = tables.ops ? tables.ops->open(exe, &tables.state) : -ENODATA;
-
-		if (r == -ENODATA)
-			continue;
-		if (r == 0)
-			*ret_tables = tables;
-		return r;
-	}
-	return -ENODATA;
-}
+const struct lang_file_ops *const lang_files[LANG_MAX] = {
+#define X(number, ID, folder) [number] = &folder##_file_ops,
+	LANGS(X)
+#undef X
+};
+_Static_assert((int)LANG_MAX == LANG_NUMBERS_MAX, "the layer below knows how many there may be");
 
 u32 lang_named(const char *tracer, size_t len)
 {
@@ -94,12 +73,12 @@ u32 lang_left_out(const char *tracers)
 	return ~wanted & ~1u;
 }
 
-u32 lang_file_known(void)
+u32 lang_known(void)
 {
 	u32 known = 0;
 
 	for (u32 lang = 1; lang < LANG_MAX; lang++)
-		known |= (u32)(lang_list[lang] && lang_list[lang]->file) << lang;
+		known |= (u32)(lang_list[lang] != NULL) << lang;
 	return known;
 }
 

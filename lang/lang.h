@@ -66,7 +66,6 @@ struct lang_place {
 typedef int lang_read_copy(struct unwind *u, void *to, u32 bytes, u64 va);
 
 struct lang_ops {
-	const struct lang_file_ops *file;	/* NULL: it has no files of its own */
 	const char *frame_type;		/* as in the semantic conventions: cpython, v8js, jvm, go ... */
 	const char *tracer;		/* what --tracers and `interpreters` call it */
 
@@ -125,6 +124,12 @@ struct lang_ops {
 
 /* By number; NULL where there is none. */
 extern const struct lang_ops *const lang_list[LANG_MAX];
+
+/* The halves that look at files, for the reader process. */
+extern const struct lang_file_ops *const lang_files[LANG_MAX];
+
+/* Bit n: there is a language n. */
+u32 lang_known(void);
 
 /* What --tracers calls a language: its number, or 0 if there is none (yet). `node` is v8. */
 u32 lang_named(const char *tracer, size_t len);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * THE table of languages: X(number, ID, folder). A language is its folder here, with a struct lang_ops called
- * <folder>_ops, and one line in this table. Numbers stay as they are: rows on disk hold them.
+ * <folder>_ops and a struct lang_file_ops called <folder>_file_ops, and one line in this table. Numbers stay as they
+ * are: rows on disk hold them.
  */
 #ifndef LANG_LIST_H
 #define LANG_LIST_H

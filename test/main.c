@@ -9,6 +9,7 @@
 #include "test.h"
 
 #include "exe/reader_protocol.h"
+#include "lang/lang.h"
 
 extern const struct test __start_tests[], __stop_tests[];
 
@@ -66,7 +67,7 @@ int main(int argc, char **argv)
 	int passed = 0, failed = 0, skipped = 0;
 
 	if (argc == 1 && !strcmp(argv[0], READER_ARGV0))
-		return reader_server_main(READER_SOCKET_FD);
+		return reader_server_main(READER_SOCKET_FD, lang_files);
 	skip_reason = mmap(NULL, REASON_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (skip_reason == MAP_FAILED)
 		FAIL("no memory to share with tests");

@@ -4,8 +4,9 @@
 # whose name contains NAME; --all adds the long ones. Every step prints TAP; its whole output is kept in build/test-logs.
 # Two lanes run beside each other, each in the order of the list: the `live` steps, which watch this machine, one at a time,
 # and, with what they leave of the CPUs, the `test` steps, which do not. LANES=1: one after the other.
-# A `live` step that fails runs once more, when nothing else does, since others share the machine that it watches; what failed
-# at first is told of. What a step leaves running is ended when it ends.
+# A `live` step that fails runs once more, when nothing else does, since others share the machine that it watches. One that
+# passes then is told of, with its cause from test/FLAKY; more than three of them are a failure.
+# What a step leaves running is ended when it ends.
 # The last line is `N passed, M failed, K skipped`; the status is 1 if something failed or nothing ran. build/test-logs/times
 # has a line for each step: its name, seconds, seconds of CPU time, and what passed, failed and was skipped.
 set -u
@@ -17,6 +18,8 @@ mkdir -p "$logs"
 state=$(mktemp -d) || exit 1
 run=$$-$RANDOM
 SLOWEST_SHOWN=12
+LAST_LINES=8		# of a step that failed without saying what
+REPEATS_MAX=3		# steps that pass at their second try only; with more of them a run has failed
 
 all='' list=test/list
 while :; do
@@ -72,7 +75,10 @@ count() {
 		echo "$name: ended by its time limit" >>"$state/failures"
 	elif [ "$status" != 0 ] && [ $step_failed = 0 ]; then
 		step_failed=1
-		echo "$name: status $status without saying what failed" >>"$state/failures"
+		{
+			echo "$name: status $status, and the last it said was"
+			tail -n $LAST_LINES "$log" | sed 's/^/    /'
+		} >>"$state/failures"
 	elif [ $((step_passed + step_failed + step_skipped)) = 0 ]; then
 		step_failed=1
 		echo "$name: it checked nothing" >>"$state/failures"
@@ -103,10 +109,11 @@ step() {
 	echo "== $name"
 	if [ $status != 0 ] && [ "$tier" = live ]; then
 		mv "$log" "$log.first"
-		reason="$name: $(grep -m 1 '^not ok' "$log.first" || echo "status $status")"
-		echo "$reason" >>"$state/repeats"
+		reason=$(grep -m 1 '^not ok' "$log.first" || echo "status $status")
+		printf '%s\t%s\n' "$name" "$reason" >>"$state/repeats"
 		echo "once $name $limit $command" >>"$state/again"
 		echo "   failed after $seconds s, will run once more: $reason"
+		tail -n $LAST_LINES "$log.first" | sed 's/^/     /'
 		return
 	fi
 	if [ $status = 0 ]; then
@@ -134,7 +141,7 @@ chosen() {
 # told TITLE FILE: what was gathered there, if anything.
 told() {
 	[ -s "$state/$2" ] || return 0
-	printf '\n%s %d:\n' "$1" "$(wc -l <"$state/$2")"
+	printf '\n%s %d:\n' "$1" "$(grep -c '^[^ ]' "$state/$2")"
 	sed 's/^/  /' "$state/$2"
 }
 
@@ -148,6 +155,22 @@ missed() {
 		echo "$name: it did not run" >>"$state/failures"
 		echo "$name 0 0 0 1 0" >>"$state/times"
 	done
+}
+
+# judge_repeats: those that passed at their second try, with what test/FLAKY says of each; too many are a failure.
+judge_repeats() {
+	local name reason cause many=0
+	[ -s "$state/repeats" ] || return 0
+	while IFS=$'\t' read -r name reason; do
+		awk -v name="$name" '$1 == name && $5 == 0 { found = 1 } END { exit !found }' "$state/times" || continue
+		many=$((many + 1))
+		cause=$(sed -n "s/^$name:[[:space:]]*//p" test/FLAKY)
+		echo "$name: $reason"
+		echo "    ${cause:-its cause is not in test/FLAKY: find it, and write it there}"
+	done <"$state/repeats" >"$state/flaky"
+	[ $many -gt $REPEATS_MAX ] || return 0
+	echo "repeats: $many steps passed at their second try only, more than $REPEATS_MAX" >>"$state/failures"
+	echo "repeats 0 0 0 1 0" >>"$state/times"
 }
 
 # run_lanes: all steps but the base.
@@ -164,6 +187,7 @@ run_lanes() {
 	[ ! -s "$state/again" ] || { steps <"$state/again" & }
 	wait
 	missed test live $all
+	judge_repeats
 }
 
 # summary: the totals, and what a reader should know of.
@@ -173,7 +197,7 @@ summary() {
 	sort -k 2nr "$state/times" | head -n $SLOWEST_SHOWN | awk '{ printf "  %-12s %4d s (CPU %d s)\n", $1, $2, $3 }'
 	told SKIPPED skips
 	told 'LEFT RUNNING, and ended,' left
-	told 'REPEATED (failed at first)' repeats
+	told 'PASSED AT THE SECOND TRY ONLY' flaky
 	told FAILED failures
 	awk '{ p += $4; f += $5; s += $6 } END { print p + 0 " passed, " f + 0 " failed, " s + 0 " skipped"; exit f != 0 || p + s == 0 }' \
 		"$state/times"

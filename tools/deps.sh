@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what the named purposes need: deps.sh build|test|kernels|runtimes|bench|all ...
+# Installs what the named purposes need: deps.sh build|test|kernels|runtimes|bench|fresh|all ...
 # PACKAGE/COMMAND is satisfied by the command, wherever it comes from.
 # As root on Debian by apt; elsewhere it says what is missing. Silent when nothing is.
 set -eu
@@ -8,10 +8,12 @@ set -eu
 build='gcc libc6-dev make clang llvm bpftool pkg-config libbpf-dev libelf-dev libdw-dev liblzma-dev libiberty-dev
 zlib1g-dev libzstd-dev libxxhash-dev libcurl4-openssl-dev
 libssl-dev libnghttp2-dev libyaml-dev libsqlite3-dev libpcre2-dev libseccomp-dev linux-libc-dev'
-test='curl openssl openjdk-17-jdk-headless/javac g++ gdb linux-perf binutils elfutils debuginfod musl-tools python3 python3-venv procps strace tmux mandoc rustc/rustc golang-go/go lld nodejs/node npm/npm chromium/chromium'
+# libclang-rt-dev: what fuzz targets and clang's sanitizers link; clang only recommends it.
+test='libclang-rt-dev curl openssl openjdk-17-jdk-headless/javac g++ gdb linux-perf binutils elfutils debuginfod musl-tools python3 python3-venv procps strace tmux mandoc rustc/rustc golang-go/go lld nodejs/node npm/npm chromium/chromium'
 kernels='qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross busybox-static cpio xz-utils zstd'
 runtimes='maven/mvn erlang-base/erl php-cli/php'
 bench='golang-go/go linux-perf bpftrace python3 nodejs'
+fresh='debootstrap'
 all=''
 
 wanted=

@@ -37,7 +37,7 @@ static int measure(const char *path)
 
 	if (fd < 0)
 		return -errno;
-	r = exe_map(fd, &exe);
+	r = exe_map(fd, NULL, &exe);
 	if (r < 0)
 		return r;
 	if (!exe_section_named(exe, ".eh_frame", &section))

@@ -62,7 +62,6 @@ static int resolve(void *state, const struct lang_process *process, const u64 fr
 }
 
 const struct lang_ops go_ops = {
-	.file = &go_file_ops,
 	.frame_type = "go",
 	.tracer = "go",
 	.object = object,

@@ -10,6 +10,7 @@
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
 #include "lang/go/go_file.h"
+#include "lang/lang.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,6 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (exe_open_mem(data, size, &exe) < 0)
 		return 0;
+	exe->langs = lang_files;
 	if (go_file_ops.recognise(exe, &file) == 0 && file.mark_count > LANG_MARKS_MAX)
 		abort();
 	if (go_tables_ops.open(exe, &tables) < 0)

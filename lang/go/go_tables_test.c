@@ -14,7 +14,7 @@
 #include "exe/symbols_build.h"
 #include "forge_go.h"
 #include "lang/go/pclntab.h"
-#include "lang/list.h"
+#include "lang/lang.h"
 
 #define TEXT FORGE_GO_TEXT
 
@@ -53,6 +53,7 @@ static void open_forge(struct forge *f, const struct forge_go_options *options, 
 	forge_go(f, functions, COUNT, &with_code);
 	forge_go_finish(f, options);
 	EQ(exe_open_mem(f->b.data, f->b.len, ret_exe), 0);
+	(*ret_exe)->langs = lang_files;
 }
 
 static const struct unwind_rule *rule_at(const struct rows *rows, u64 ea)
@@ -134,6 +135,7 @@ TEST(go_rows_of_arm64_know_where_stacks_change)
 	forge_go(&f, of_arm64, 3, &options);
 	forge_go_finish(&f, &options);
 	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
+	exe->langs = lang_files;
 	EQ(rows_compile(exe, NULL, &rows), 0);
 	EQ(rule_at(rows, TEXT)->saved >> 4, RA_IN_REG);
 	EQ(rule_at(rows, TEXT + 8)->cfa_off, 16);
@@ -244,6 +246,7 @@ TEST(go_lines_expand_inlined_calls)
 	forge_go(&f, inlining, 3, &options);
 	forge_go_finish(&f, &options);
 	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
+	exe->langs = lang_files;
 	STREQ(chain(exe, TEXT + 0x410), "main.middle :0");
 	STREQ(chain(exe, TEXT + 0x45), "main.outer /src/c.go:39");
 	STREQ(chain(exe, TEXT + 0x04), "main.middle /src/b.go:9 < main.outer /src/c.go:39");
@@ -317,7 +320,9 @@ TEST(go_tables_survive_any_wrong_word)
 
 		memcpy(&saved, f.b.data + at, 4);
 		memcpy(f.b.data + at, &broken, 4);
-		if (exe_open_mem(f.b.data, f.b.len, &exe) == 0 && rows_compile(exe, NULL, &rows) == 0)
+		if (exe_open_mem(f.b.data, f.b.len, &exe) == 0)
+			exe->langs = lang_files;
+		if (exe && rows_compile(exe, NULL, &rows) == 0)
 			EQ(rows_check(rows, rows->bytes), 0);
 		free(rows);
 		memcpy(f.b.data + at, &saved, 4);

@@ -108,7 +108,6 @@ static const void *object(size_t *ret_bytes)
 }
 
 const struct lang_ops hotspot_ops = {
-	.file = &hotspot_file_ops,
 	.frame_type = "jvm",
 	.tracer = "hotspot",
 	.object = object,

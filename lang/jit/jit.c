@@ -334,7 +334,6 @@ static int jit_resolve(void *state, const struct lang_process *process, const u6
 }
 
 const struct lang_ops jit_ops = {
-	.file = &jit_file_ops,
 	.frame_type = "native",
 	.tracer = "jit",
 	.any_code = true,

@@ -216,7 +216,6 @@ static int resolve(void *state, const struct lang_process *process, const u64 fr
 }
 
 const struct lang_ops python_ops = {
-	.file = &python_file_ops,
 	.frame_type = "cpython",
 	.tracer = "python",
 	.object = object,

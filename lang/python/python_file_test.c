@@ -201,7 +201,7 @@ TEST(python_file_knows_the_python_of_this_machine)
 
 	if (fd < 0)
 		SKIP("no /usr/bin/python3");
-	EQ(exe_map(fd, &exe), 0);
+	EQ(exe_map(fd, NULL, &exe), 0);
 	if (python_file_ops.recognise(exe, &file) < 0)
 		SKIP("/usr/bin/python3 has its interpreter in a library");
 	OK(facts_of(&file).layout.version >= PYTHON_OLDEST);

@@ -101,7 +101,6 @@ static const void *object(size_t *ret_bytes)
 }
 
 const struct lang_ops v8_ops = {
-	.file = &v8_file_ops,
 	.frame_type = "v8js",
 	.tracer = "v8",
 	.object = object,

@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "cmd/command.h"
 #include "exe/reader_protocol.h"
+#include "lang/lang.h"
 
 #define COMMAND(name) &command_##name,
 static const struct command *const commands[] = {
@@ -126,7 +127,7 @@ int main(int argc, char **argv)
 
 	/* The second process that parses foreign files is this binary under another name. */
 	if (argc == 1 && !strcmp(argv[0], READER_ARGV0))
-		return reader_server_main(READER_SOCKET_FD);
+		return reader_server_main(READER_SOCKET_FD, lang_files);
 	status = dispatch(argc, argv);
 	/* A full disk or a closed pipe must not look like success. */
 	if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0) {

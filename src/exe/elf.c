@@ -218,7 +218,7 @@ int exe_open_mem(const void *at, size_t bytes, struct exe **ret_exe)
 	return 0;
 }
 
-int exe_map(int fd, struct exe **ret_exe)
+int exe_map(int fd, const struct lang_file_ops *const *langs, struct exe **ret_exe)
 {
 	struct stat st;
 	void *at;
@@ -232,11 +232,13 @@ int exe_map(int fd, struct exe **ret_exe)
 	if (at == MAP_FAILED)
 		return -errno;
 	r = exe_open_mem(at, st.st_size, ret_exe);
-	if (r < 0)
+	if (r < 0) {
 		munmap(at, st.st_size);
-	else
-		(*ret_exe)->mapped = true;
-	return r;
+		return r;
+	}
+	(*ret_exe)->mapped = true;
+	(*ret_exe)->langs = langs;
+	return 0;
 }
 
 void exe_forget(const struct exe *exe)

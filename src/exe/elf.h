@@ -19,6 +19,8 @@
 #include "base/cleanup.h"
 #include "base/types.h"
 
+struct lang_file_ops;
+
 /* Counts past these are cut: no linker writes so many. */
 #define EXE_SECTIONS_MAX (1u << 20)
 #define EXE_LOADS_MAX 32
@@ -55,6 +57,7 @@ struct exe {
 	u64 names_fo, names_bytes;	/* of sections */
 	u32 load_count;
 	struct exe_phdr load[EXE_LOADS_MAX];	/* the PT_LOADs */
+	const struct lang_file_ops *const *langs;	/* who is asked about it (exe/lang_file.h); NULL: nobody */
 };
 
 /* The contents of a section. */
@@ -83,7 +86,7 @@ struct exe_notes {
 int exe_open_mem(const void *at, size_t bytes, struct exe **ret_exe);
 
 /* Maps a regular file (or memfd); the descriptor stays the caller's. -ENOEXEC as above. */
-int exe_map(int fd, struct exe **ret_exe);
+int exe_map(int fd, const struct lang_file_ops *const *langs, struct exe **ret_exe);
 
 /*
  * Gives back the pages of a mapped file that were read so far: they count as our memory, each with the 15 around it.

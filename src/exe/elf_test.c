@@ -80,10 +80,10 @@ TEST(elf_refuses_to_map_what_is_not_a_regular_file)
 	int fds[2];
 
 	EQ(pipe(fds), 0);
-	EQ(exe_map(fds[0], &exe), -ENOEXEC);
-	EQ(exe_map(open("/dev/zero", O_RDONLY), &exe), -ENOEXEC);
-	EQ(exe_map(open("/", O_RDONLY), &exe), -ENOEXEC);
-	EQ(exe_map(-1, &exe), -EBADF);
+	EQ(exe_map(fds[0], NULL, &exe), -ENOEXEC);
+	EQ(exe_map(open("/dev/zero", O_RDONLY), NULL, &exe), -ENOEXEC);
+	EQ(exe_map(open("/", O_RDONLY), NULL, &exe), -ENOEXEC);
+	EQ(exe_map(-1, NULL, &exe), -EBADF);
 }
 
 TEST(elf_maps_its_own_program)
@@ -92,7 +92,7 @@ TEST(elf_maps_its_own_program)
 	_cleanup_(exe_freep) struct exe *exe = NULL;
 	struct exe_section s;
 
-	EQ(exe_map(fd, &exe), 0);
+	EQ(exe_map(fd, NULL, &exe), 0);
 	EQ(exe->elf_class, ELFCLASS64);
 	OK(exe_section_named(exe, ".text", &s));
 	OK(exe_executable(exe, s.ea));

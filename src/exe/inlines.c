@@ -18,6 +18,7 @@
 #include "exe/lines.h"
 
 struct inlines {
+	const struct lang_file_ops *const *langs;
 	struct dwarf_files files;
 };
 
@@ -27,12 +28,14 @@ struct chain {
 	u32 depth;
 };
 
-struct inlines *inlines_new(void)
+struct inlines *inlines_new(const struct lang_file_ops *const *langs)
 {
 	struct inlines *inlines = calloc(1, sizeof(*inlines));
 
-	if (inlines)
-		dwarf_files_init(&inlines->files);
+	if (!inlines)
+		return NULL;
+	inlines->langs = langs;
+	dwarf_files_init(&inlines->files);
 	return inlines;
 }
 
@@ -255,9 +258,9 @@ static void sources_done(struct sources *sources)
 	exe_free(sources->exe);
 }
 
-static void sources_open(struct sources *sources, int fd)
+static void sources_open(struct sources *sources, int fd, const struct lang_file_ops *const *langs)
 {
-	if (exe_map(fd, &sources->exe) == 0)
+	if (exe_map(fd, langs, &sources->exe) == 0)
 		(void)lang_tables_open(sources->exe, &sources->tables);	/* most have none */
 }
 
@@ -295,7 +298,7 @@ int inlines_find(struct inlines *inlines, int fd, int debug_fd, int alt_fd, cons
 	u32 looked = 0;
 
 	lines_init(&builder);
-	sources_open(&sources, fd);
+	sources_open(&sources, fd, inlines->langs);
 	while (looked < count && (!looked || monotonic_ns() - begin_ns < budget_ns)) {
 		if (!open_dwarf(inlines, &sources, (int[]){ fd, debug_fd, alt_fd }, ea[looked]))
 			return sources.dwarf_err;

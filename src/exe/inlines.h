@@ -15,9 +15,11 @@
 #include "base/types.h"
 
 struct exe_lines;
+struct lang_file_ops;
 struct inlines;
 
-struct inlines *inlines_new(void);
+/* langs: as in struct exe. */
+struct inlines *inlines_new(const struct lang_file_ops *const *langs);
 void inlines_free(struct inlines *inlines);
 DEFINE_CLEANUP(struct inlines *, inlines_free)
 

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const u64 ea[] = { 0, 0x1000, 0x4000b1, 0x4000b8, 0x4000c0, 0x401000, ~0ull };
-	_cleanup_(inlines_freep) struct inlines *inlines = inlines_new();
+	_cleanup_(inlines_freep) struct inlines *inlines = inlines_new(NULL);
 	_cleanup_(freep) struct exe_lines *lines = NULL;
 	_cleanup_(closep) int fd = memfd_create("fuzz", MFD_CLOEXEC);
 

@@ -2,6 +2,23 @@
 #include "exe/lang_file.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include "exe/elf.h"
+
+int lang_file_find(const struct exe *exe, struct lang_file *ret_file)
+{
+	for (u32 lang = 1; exe->langs && lang < LANG_NUMBERS_MAX; lang++) {
+		const struct lang_file_ops *ops = exe->langs[lang];
+
+		memset(ret_file, 0, sizeof(*ret_file));
+		if (ops && ops->recognise && ops->recognise(exe, ret_file) == 0) {
+			ret_file->lang = lang;
+			return 0;
+		}
+	}
+	return -ENODATA;
+}
 
 int lang_file_check(const struct lang_file *file, size_t bytes)
 {

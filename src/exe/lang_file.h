@@ -15,7 +15,6 @@ struct exe;
 struct functions;
 struct lines_builder;
 
-#define LANG_NUMBERS_MAX 16	/* numbers of languages are below */
 #define LANG_MARKS_MAX 32
 #define LANG_FACTS_MAX 128
 #define LANG_NAME_MAX 4096	/* bytes of a name; longer ones are cut */
@@ -68,11 +67,8 @@ struct lang_file_ops {
 	const struct lang_tables_ops *tables;	/* NULL: it leaves none */
 };
 
-/* Asks each language; defined by lang/lang.c, which this layer cannot include. -ENODATA if none knows the file. */
+/* Asks the languages of the file (struct exe), by number, some of them NULL. -ENODATA if none knows it. */
 int lang_file_find(const struct exe *exe, struct lang_file *ret_file);
-
-/* Bit n: language n is asked. Also of lang/lang.c. */
-u32 lang_file_known(void);
 
 /* 0, or -EBADMSG if a block of that many bytes is not a struct lang_file. */
 int lang_file_check(const struct lang_file *file, size_t bytes);

@@ -14,7 +14,7 @@ struct lang_tables {
 	u32 lang;				/* enum lang */
 };
 
-/* 0, -ENODATA if the file has none, or -ENOMEM. Asks each language: defined by lang/lang.c, as lang_file_find(). */
+/* 0, -ENODATA if the file has none, or -ENOMEM. Asks the languages of the file, as lang_file_find(). */
 int lang_tables_open(const struct exe *exe, struct lang_tables *ret_tables);
 void lang_tables_done(struct lang_tables *tables);
 

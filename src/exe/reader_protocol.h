@@ -18,6 +18,8 @@
 #include "base/types.h"
 #include "exe/lines.h"
 #include "exe/reader.h"
+
+struct lang_file_ops;
 #include "exe/symbols.h"
 
 /* The reader process is this program again, started with this argv[0] and the socket as this descriptor. */
@@ -83,6 +85,6 @@ int reader_unpack(int fd, size_t bytes, void **ret_at);
 int exe_info_check(const struct exe_info *info, size_t bytes);
 
 /* What the reader process runs; returns its exit status. */
-int reader_server_main(int socket_fd);
+int reader_server_main(int socket_fd, const struct lang_file_ops *const *langs);
 
 #endif

@@ -37,6 +37,7 @@
 
 struct server {
 	int socket_fd;
+	const struct lang_file_ops *const *langs;
 	struct inlines *inlines;	/* from the first call for lines on */
 };
 
@@ -45,16 +46,17 @@ struct answer {
 	size_t bytes;
 };
 
-/* Open files of a request, -1 where there is none. */
+/* Open files of a request, -1 where there is none, and who is asked about them. */
 struct files {
 	int fd[READER_FILES];
+	const struct lang_file_ops *const *langs;
 };
 
 static int answer_identify(const struct files *files, struct answer *ret_answer)
 {
 	_cleanup_(exe_freep) struct exe *exe = NULL;
 	struct exe_info *info;
-	int r = exe_map(files->fd[READER_EXE], &exe);
+	int r = exe_map(files->fd[READER_EXE], files->langs, &exe);
 
 	if (r < 0)
 		return r;
@@ -69,10 +71,10 @@ static int answer_identify(const struct files *files, struct answer *ret_answer)
 /* The executable and, if it came along and is one that can be read, its debug file. */
 static int open_both(const struct files *files, struct exe **ret_exe, struct exe **ret_debug)
 {
-	int r = exe_map(files->fd[READER_EXE], ret_exe);
+	int r = exe_map(files->fd[READER_EXE], files->langs, ret_exe);
 
 	if (r == 0 && files->fd[READER_DEBUG] >= 0)
-		(void)exe_map(files->fd[READER_DEBUG], ret_debug);
+		(void)exe_map(files->fd[READER_DEBUG], files->langs, ret_debug);
 	return r;
 }
 
@@ -97,7 +99,7 @@ static int answer_lang(const struct files *files, struct answer *ret_answer)
 {
 	_cleanup_(exe_freep) struct exe *exe = NULL;
 	_cleanup_(freep) struct lang_file *file = calloc(1, sizeof(*file));
-	int r = file ? exe_map(files->fd[READER_EXE], &exe) : -ENOMEM;
+	int r = file ? exe_map(files->fd[READER_EXE], files->langs, &exe) : -ENOMEM;
 
 	if (r == 0)
 		r = lang_file_find(exe, file);
@@ -143,7 +145,7 @@ static int answer_lines(struct server *server, const struct reader_request *requ
 	int r;
 
 	if (!server->inlines)
-		server->inlines = inlines_new();
+		server->inlines = inlines_new(server->langs);
 	if (!server->inlines)
 		return -ENOMEM;
 	r = inlines_find(server->inlines, files->fd[READER_EXE], files->fd[READER_DEBUG], files->fd[READER_ALT],
@@ -204,7 +206,7 @@ static void rest(struct server *server)
 /* 1 after a request was answered or none came for a while, 0 when there will be no more, or -errno. */
 static int serve_request(struct server *server)
 {
-	struct files files = { { -1, -1, -1 } };
+	struct files files = { { -1, -1, -1 }, server->langs };
 	struct answer answer = { 0 };
 	union {
 		struct reader_request request;
@@ -237,12 +239,12 @@ static int serve_request(struct server *server)
 	return r < 0 ? r : 1;
 }
 
-int reader_server_main(int socket_fd)
+int reader_server_main(int socket_fd, const struct lang_file_ops *const *langs)
 {
 	/* Ctrl-C and systemd's SIGTERM reach us too, but the agent still has names to ask for: it says when to end. */
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 	struct reader_hello hello = { .magic = READER_HELLO_MAGIC };
-	struct server server = { .socket_fd = socket_fd };
+	struct server server = { .socket_fd = socket_fd, .langs = langs };
 	struct timeval idle = { .tv_sec = IDLE_SECONDS };
 	bool seccomp = false;
 	int r;

@@ -26,6 +26,7 @@
 struct rows_cache {
 	int dir_fd;
 	u64 max_bytes;
+	u32 langs;
 	u64 used_bytes;		/* as far as we know: other wicks add and remove */
 	struct rows_cache_stats stats;
 };
@@ -41,9 +42,9 @@ struct cache_header {
 };
 
 /* Rows carry the marks of languages: those of a wick that knew fewer of them are stale. */
-static u32 cache_version(void)
+static u32 cache_version(const struct rows_cache *cache)
 {
-	return ROWS_COMPILE_VERSION | lang_file_known() << 16;
+	return ROWS_COMPILE_VERSION | cache->langs << 16;
 }
 _Static_assert(sizeof(struct cache_header) == 64, "no padding, which would reach the disk");
 
@@ -169,7 +170,7 @@ static void make_room(struct rows_cache *cache)
 	free(files.at);
 }
 
-int rows_cache_open(const char *path, u64 max_bytes, struct rows_cache **ret_cache)
+int rows_cache_open(const char *path, u64 max_bytes, u32 langs, struct rows_cache **ret_cache)
 {
 	_cleanup_(rows_cache_freep) struct rows_cache *cache = calloc(1, sizeof(*cache));
 	int fd;
@@ -182,6 +183,7 @@ int rows_cache_open(const char *path, u64 max_bytes, struct rows_cache **ret_cac
 		return fd;
 	cache->dir_fd = fd;
 	cache->max_bytes = max_bytes;
+	cache->langs = langs;
 	make_room(cache);
 	*ret_cache = TAKE(cache);
 	return 0;
@@ -229,7 +231,8 @@ static int write_all(int fd, const void *from, size_t bytes)
 }
 
 /* -EBADMSG if it is not what we wrote under that id, -ESTALE if another version did. */
-static int read_header(int fd, const u8 *id, size_t id_bytes, struct cache_header *ret_header)
+static int read_header(const struct rows_cache *cache, int fd, const u8 *id, size_t id_bytes,
+		       struct cache_header *ret_header)
 {
 	u8 padded_id[ROWS_CACHE_ID_MAX] = { 0 };
 	struct stat st;
@@ -244,7 +247,7 @@ static int read_header(int fd, const u8 *id, size_t id_bytes, struct cache_heade
 		return r;
 	if (memcmp(ret_header->magic, CACHE_MAGIC, sizeof(ret_header->magic)))
 		return -EBADMSG;
-	if (ret_header->version != cache_version())
+	if (ret_header->version != cache_version(cache))
 		return -ESTALE;
 	memcpy(padded_id, id, id_bytes);
 	if (ret_header->id_bytes != id_bytes || memcmp(ret_header->id, padded_id, sizeof(padded_id)) ||
@@ -289,7 +292,7 @@ int rows_cache_get(struct rows_cache *cache, const u8 *id, size_t id_bytes, stru
 		return -ENOENT;
 	}
 	/* Whatever else sits there, such as a symbolic link, is not ours. */
-	r = fd < 0 ? -EBADMSG : read_header(fd, id, id_bytes, &header);
+	r = fd < 0 ? -EBADMSG : read_header(cache, fd, id, id_bytes, &header);
 	if (r == 0)
 		r = read_rows(fd, &header, ret_rows);
 	if (r == 0) {
@@ -337,12 +340,13 @@ static int store(struct rows_cache *cache, const struct cache_name *name, const 
 
 int rows_cache_put(struct rows_cache *cache, const u8 *id, size_t id_bytes, const struct rows *rows)
 {
-	struct cache_header header = { .magic = CACHE_MAGIC, .version = cache_version() };
+	struct cache_header header = { .magic = CACHE_MAGIC };
 	struct cache_name name;
 	int r;
 
 	if (!cache)
 		return 0;
+	header.version = cache_version(cache);
 	name = name_of(id, id_bytes);
 	if (rows->bytes > FILE_BYTES_MAX || sizeof(header) + rows->bytes > cache->max_bytes)
 		return -E2BIG;

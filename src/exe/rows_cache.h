@@ -39,8 +39,9 @@ struct rows_cache_stats {
 /*
  * The directory is made if only its last part is missing. -EPERM if it belongs to somebody else or others may enter it,
  * -ELOOP or -ENOTDIR if it is no directory, or what opening it gave.
+ * langs: bit n for a language that marks rows; what was written without one is stale.
  */
-int rows_cache_open(const char *path, u64 max_bytes, struct rows_cache **ret_cache);
+int rows_cache_open(const char *path, u64 max_bytes, u32 langs, struct rows_cache **ret_cache);
 void rows_cache_free(struct rows_cache *cache);
 DEFINE_CLEANUP(struct rows_cache *, rows_cache_free)
 

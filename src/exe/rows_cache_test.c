@@ -64,7 +64,7 @@ static struct rows_cache *open_cache(u64 max_bytes)
 {
 	struct rows_cache *cache;
 
-	EQ(rows_cache_open(dir, max_bytes, &cache), 0);
+	EQ(rows_cache_open(dir, max_bytes, 0, &cache), 0);
 	return cache;
 }
 
@@ -258,17 +258,17 @@ TEST(rows_cache_refuses_directories_that_others_could_touch)
 
 	make_dir();
 	EQ(chmod(dir, 0755), 0);
-	EQ(rows_cache_open(dir, MAX_BYTES, &cache), -EPERM);
+	EQ(rows_cache_open(dir, MAX_BYTES, 0, &cache), -EPERM);
 	EQ(chmod(dir, 0700), 0);
 	snprintf(link, sizeof(link), "%s", path_of("link"));
 	EQ(symlink(dir, link), 0);
-	OK(rows_cache_open(link, MAX_BYTES, &cache) < 0);
+	OK(rows_cache_open(link, MAX_BYTES, 0, &cache) < 0);
 	EQ(close(open(path_of("file"), O_CREAT | O_WRONLY, 0600)), 0);
-	EQ(rows_cache_open(path_of("file"), MAX_BYTES, &cache), -ENOTDIR);
-	EQ(rows_cache_open(path_of("no/such"), MAX_BYTES, &cache), -ENOENT);
+	EQ(rows_cache_open(path_of("file"), MAX_BYTES, 0, &cache), -ENOTDIR);
+	EQ(rows_cache_open(path_of("no/such"), MAX_BYTES, 0, &cache), -ENOENT);
 	if (geteuid() == 0) {
 		EQ(chown(dir, 12345, 12345), 0);
-		EQ(rows_cache_open(dir, MAX_BYTES, &cache), -EPERM);
+		EQ(rows_cache_open(dir, MAX_BYTES, 0, &cache), -EPERM);
 	}
 	remove_dir();
 }
@@ -281,7 +281,7 @@ TEST(rows_cache_makes_its_directory)
 
 	make_dir();
 	snprintf(made, sizeof(made), "%s", path_of("made"));
-	EQ(rows_cache_open(made, MAX_BYTES, &cache), 0);
+	EQ(rows_cache_open(made, MAX_BYTES, 0, &cache), 0);
 	EQ(stat(made, &st), 0);
 	EQ(st.st_mode & 0777, 0700);
 	rows_cache_free(cache);

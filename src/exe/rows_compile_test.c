@@ -103,7 +103,7 @@ TEST(compile_gives_rows_for_its_own_program)
 	_cleanup_(exe_freep) struct exe *exe = NULL;
 	struct rows *rows;
 
-	EQ(exe_map(fd, &exe), 0);
+	EQ(exe_map(fd, NULL, &exe), 0);
 	EQ(rows_compile(exe, NULL, &rows), 0);
 	EQ(rows_check(rows, rows->bytes), 0);
 	EQ(rows->dropped_count, 0);

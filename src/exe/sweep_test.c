@@ -220,7 +220,7 @@ TEST(sweep_agrees_with_call_frame_information)
 	struct exe_section text;
 	struct rows *rows;
 
-	EQ(exe_map(fd, &exe), 0);
+	EQ(exe_map(fd, NULL, &exe), 0);
 	if (exe->machine != EM_X86_64)
 		SKIP("x86-64 only");
 	EQ(rows_compile(exe, NULL, &rows), 0);

@@ -12,6 +12,7 @@
 #include "exe/reader.h"
 #include "exe/rows.h"
 #include "exe/rows_cache.h"
+#include "lang/lang.h"
 #include "proc/binaries.h"
 #include "proc/binary.h"
 #include "proc/maps.h"
@@ -52,7 +53,7 @@ static void installer_open_cache(struct installer *in, const char *path)
 	(void)mkdir(path, 0700);
 	if (asprintf(&rows, "%s/rows", path) < 0)
 		return;
-	(void)rows_cache_open(rows, CACHE_BYTES_MAX, &in->cache);
+	(void)rows_cache_open(rows, CACHE_BYTES_MAX, lang_known(), &in->cache);
 	free(rows);
 }
 

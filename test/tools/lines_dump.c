@@ -19,6 +19,7 @@
 #include "exe/reader.h"
 #include "exe/reader_protocol.h"
 #include "exe/symbols.h"
+#include "lang/lang.h"
 
 struct files {
 	int fd[READER_FILES];
@@ -109,7 +110,7 @@ int main(int argc, char **argv)
 	int r;
 
 	if (argc == 1 && !strcmp(argv[0], READER_ARGV0))
-		return reader_server_main(READER_SOCKET_FD);
+		return reader_server_main(READER_SOCKET_FD, lang_files);
 	for (int i = 0; i < READER_FILES && i + 2 < argc; i++)
 		files.fd[i] = open(argv[i + 2], O_RDONLY | O_CLOEXEC);
 	r = reader_start(&reader);

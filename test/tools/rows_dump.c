@@ -13,6 +13,7 @@
 #include "exe/elf.h"
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
+#include "lang/lang.h"
 
 static const char *const kinds[] = { "none", "cfa", "deref", "plt", "signal", "end", "frame" };
 
@@ -53,7 +54,7 @@ static void print_costs(const char *path, const struct rows *rows, double ms)
 static int open_exe(const char *path, struct exe **ret_exe)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int r = exe_map(fd, ret_exe);
+	int r = exe_map(fd, lang_files, ret_exe);
 
 	if (r < 0)
 		fprintf(stderr, "%s: %s\n", path, strerror(-r));

@@ -13,6 +13,7 @@
 
 #include "exe/reader.h"
 #include "exe/reader_protocol.h"
+#include "lang/lang.h"
 #include "proc/binary.h"
 #include "symbol/symbolizer.h"
 
@@ -86,7 +87,7 @@ int main(int argc, char **argv)
 	u32 count;
 
 	if (argc == 1 && !strcmp(argv[0], READER_ARGV0))
-		return reader_server_main(READER_SOCKET_FD);
+		return reader_server_main(READER_SOCKET_FD, lang_files);
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--no-inline"))
 			options.inlines = false;

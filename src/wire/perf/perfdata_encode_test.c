@@ -452,7 +452,7 @@ static void find_here(struct here *here)
 	here->offset = offset;
 	maps = fopen(here->path, "re");
 	OK(maps);
-	EQ(exe_map(fileno(maps), &exe), 0);
+	EQ(exe_map(fileno(maps), NULL, &exe), 0);
 	if (!find_build_id(exe, here->build_id))
 		SKIP("this program has no build id");
 	exe_free(exe);
