@@ -127,6 +127,11 @@ check: lint
 	$(Q)$(O)/unit >$(O)/unit.log || { grep -v '^ok' $(O)/unit.log; exit 1; }
 	$(Q)tail -n 1 $(O)/unit.log
 	$(Q)$(O)/wick --version
+	$(Q)$(MAKE) check-ui
+
+# The page's modules, where there is a node with a runner for tests.
+check-ui:
+	$(Q)! node --test-reporter=tap -e 'require("node:test")' >/dev/null 2>&1 || node --test --test-reporter=tap test/ui/*.test.mjs >$(O)/ui.log || { grep -A 12 '^not ok' $(O)/ui.log; exit 1; }
 
 arm64:
 	$(Q)tools/deps.sh build kernels
@@ -234,7 +239,7 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all test-build check link-layers docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
+.PHONY: all test-build check check-ui link-layers docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
 	test test-fresh test-all test-runtimes test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro install clean
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -7,7 +7,7 @@ const ROW = 20, TEXT_FROM = 24, CLICK = 4, WIDTH_MIN = 1e-7, NARROW = 1.5, FONT 
 // How wide letters are: measured once, since measuring each text takes longer than drawing it.
 const letters = new Float64Array(128);
 
-function fitting(context, text, room) {
+export function fitting(context, text, room) {
   if (!letters[32])
     for (let code = 32; code < 128; code++)
       letters[code] = context.measureText(String.fromCharCode(code)).width;

@@ -1,6 +1,6 @@
 // Which functions a text means; src/web/matcher.h says the same for the server.
 // Letters of ASCII alone are equal in both cases, as on the server.
-export const letters = text => text.replace(/[A-Z]+/g, letters => letters.toLowerCase());
+export const letters = text => text.replace(/[A-Z]+/g, capitals => capitals.toLowerCase());
 
 // Gives a function from (name, kind, file name, name in small letters) to whether it is meant, or throws what is wrong with the text.
 export function matcher(text) {

@@ -6,7 +6,7 @@ import { Metrics } from "../metrics.js";
 export class Heat {
   constructor(canvas, choose) {
     this.canvas = canvas;
-    brush(canvas, chosen => this.draw(chosen), (from, to) => {
+    brush(canvas, dragged => this.draw(dragged), (from, to) => {
       const at = share => this.data.from + share * this.data.seconds;
       choose(at(from), at(to));
     });
@@ -28,7 +28,7 @@ export class Heat {
     this.draw();
   }
 
-  draw(chosen = null) {
+  draw(dragged = null) {
     if (!this.image || !this.canvas.clientWidth)
       return;
     const { context, width, height } = prepare(this.canvas), style = getComputedStyle(document.documentElement);
@@ -36,9 +36,9 @@ export class Heat {
     context.fillRect(0, 0, width, height);
     context.imageSmoothingEnabled = false;
     context.drawImage(this.image, 0, 0, width, height);
-    if (chosen) {
+    if (dragged) {
       context.fillStyle = "#8886";
-      context.fillRect(chosen[0] * width, 0, (chosen[1] - chosen[0]) * width, height);
+      context.fillRect(dragged[0] * width, 0, (dragged[1] - dragged[0]) * width, height);
     }
   }
 }
