@@ -191,8 +191,32 @@ struct target {
 };
 
 /*
+ * ---- Switches -----------------------------------------------------------
+ *
+ * What a program is told before it is loaded, in a section of its own
+ * (SWITCHES_SECTION): the verifier knows the values, and leaves out what they rule out.
+ */
+#define SWITCHES_SECTION ".rodata.switches"
+
+struct switches {
+	u64 ring_bytes;
+	u64 user_va_mask;
+	u64 filter_cgroup;	/* inode number of its directory */
+	u64 period_ns;		/* of the software clock, whose ticks lie on a grid; 0: not known */
+	s32 filter_subsystem;	/* of the version 1 hierarchy it is in; -1: version 2 */
+	u32 filter_kind;	/* enum filter_kind */
+	u32 ring_count;
+	u32 may_switch;		/* see bpf/walk.h */
+	u32 kind;		/* of the samples: its number in kinds/list.h */
+	u32 pad;
+};
+_Static_assert(sizeof(struct switches) == 56, "no gaps");
+
+/*
  * ---- Traces -------------------------------------------------------------
  */
+#define RINGS_MAX          64
+#define WALKERS_MAX        16	/* languages' programs; no more than the bits of struct unwind's langs_off */
 #define KERNEL_FRAMES_MAX  127
 #define USER_FRAMES_MAX    1024
 #define USER_WORDS_MAX     (2 * USER_FRAMES_MAX)
@@ -252,10 +276,11 @@ enum stack_end {
 
 /* What else is counted in the kernel half; stack ends are counted where they become known, in user space. */
 #define COUNTERS(X)                                                                              \
-	X(TICKS, "ticks", "clock ticks outside idle")                                             \
+	X(TICKS, "ticks", "clock ticks outside idle, or events of another kind")                  \
 	X(FILTERED, "filtered", "ticks left out by -p, --cgroup or the command")                  \
 	X(SENT, "samples_sent", "samples handed to user space")                                   \
 	X(RING_FULL, "samples_lost_ring_full", "samples lost: the ring buffer was full")          \
+	X(NO_RING, "samples_lost_no_ring", "samples lost: no ring buffer takes them")             \
 	X(NO_SCRATCH, "samples_lost_nested", "samples lost: a tick interrupted an unwind")        \
 	X(LATE, "ticks_late", "ticks that came more than half a period late")                     \
 	X(KERNEL_CUT, "kernel_stack_cut", "kernel stacks cut at 127 frames")                      \
@@ -287,6 +312,7 @@ struct slice_regs {
  */
 struct trace_record {
 	u64 time_ns;		/* CLOCK_MONOTONIC */
+	u64 value;		/* what it weighs, in the unit of its kind */
 	struct proc_id id;
 	u32 pid, tid;
 	u32 cpu;
@@ -297,12 +323,12 @@ struct trace_record {
 	u8 end;			/* enum stack_end */
 	u8 flags;
 	u8 is_return;		/* the slice's pc is a return address */
-	u8 pad;
+	u8 kind;		/* its number in kinds/list.h */
 	u16 slice_holes;	/* bit n: the slice's step n could not be read */
-	u16 pad_2;
+	u16 pad;
 	char comm[COMM_BYTES];
 };
-_Static_assert(sizeof(struct trace_record) == 72, "wire size of a trace");
+_Static_assert(sizeof(struct trace_record) == 80, "wire size of a trace");
 _Static_assert(SLICE_BYTES_MAX / SLICE_STEP_BYTES <= 16, "a bit for each step of a slice");
 
 #endif

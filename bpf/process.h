@@ -7,10 +7,6 @@
 
 #define CGROUP_DEPTH_MAX 32
 
-const volatile u32 filter_kind = FILTER_NONE;
-const volatile u64 filter_cgroup = 0;		/* inode number of its directory */
-const volatile s32 filter_subsystem = -1;	/* of the version 1 hierarchy it is in; -1: version 2 */
-
 /* The wanted processes, by pid. Written by user space and at fork; sized when loaded. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -90,17 +86,17 @@ static __always_inline int process_in_cgroup(struct task_struct *task)
 	struct cgroup_subsys_state *css;
 	struct cgroup *cgroup;
 
-	if (filter_subsystem < 0) {
+	if (switches.filter_subsystem < 0) {
 		cgroup = BPF_CORE_READ(set, dfl_cgrp);
 	} else {
-		bpf_core_read(&css, sizeof(css), &set->subsys[filter_subsystem & 15]);
+		bpf_core_read(&css, sizeof(css), &set->subsys[switches.filter_subsystem & 15]);
 		cgroup = BPF_CORE_READ(css, cgroup);
 	}
 	LOOP_NO_UNROLL
 	for (u64 i = 0; i < CGROUP_DEPTH_MAX; i++) {
 		if (!cgroup)
 			return 0;
-		if (BPF_CORE_READ(cgroup, kn, id) == filter_cgroup)
+		if (BPF_CORE_READ(cgroup, kn, id) == switches.filter_cgroup)
 			return 1;
 		css = BPF_CORE_READ(cgroup, self.parent);
 		cgroup = css ? BPF_CORE_READ(css, cgroup) : 0;
@@ -110,9 +106,9 @@ static __always_inline int process_in_cgroup(struct task_struct *task)
 
 static __always_inline int process_is_wanted(struct task_struct *task, u32 pid, const struct proc_id *id)
 {
-	if (filter_kind == FILTER_PIDS)
+	if (switches.filter_kind == FILTER_PIDS)
 		return process_is_target(pid, id);
-	if (filter_kind == FILTER_CGROUP)
+	if (switches.filter_kind == FILTER_CGROUP)
 		return process_in_cgroup(task);
 	return 1;
 }
@@ -127,7 +123,7 @@ static __always_inline void process_forked(struct task_struct *parent, struct ta
 
 	if (parent_pid == child_pid)
 		return;
-	target = filter_kind == FILTER_PIDS ? bpf_map_lookup_elem(&targets, &parent_pid) : 0;
+	target = switches.filter_kind == FILTER_PIDS ? bpf_map_lookup_elem(&targets, &parent_pid) : 0;
 	if (target && target->follow && (!target->start_ns || target->start_ns == parent_id.start_ns)) {
 		new_target.start_ns = BPF_CORE_READ(child, start_time);
 		if (bpf_map_update_elem(&targets, &child_pid, &new_target, BPF_ANY))
@@ -156,7 +152,7 @@ static __always_inline void process_freed(struct task_struct *task)
 
 	if (BPF_CORE_READ(task, pid) != pid)
 		return;
-	target = filter_kind == FILTER_PIDS ? bpf_map_lookup_elem(&targets, &pid) : 0;
+	target = switches.filter_kind == FILTER_PIDS ? bpf_map_lookup_elem(&targets, &pid) : 0;
 	if (target && target->start_ns == start_ns)
 		bpf_map_delete_elem(&targets, &pid);
 	entry = bpf_map_lookup_elem(&procs, &pid);

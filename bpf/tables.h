@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The maps, and what unwind.h asks for, in the kernel. `native` owns the
- * maps; the objects of other runtimes declare them by including this file and
- * take over its file descriptors when they are loaded.
+ * The maps that all programs share, and what unwind.h asks for, in the kernel.
+ * The object `tracer` owns them; the objects of kinds and of languages declare
+ * them by including this file and take over its file descriptors when they are
+ * loaded. Only `counters` each kind has for itself.
  */
 #ifndef BPF_TABLES_H
 #define BPF_TABLES_H
@@ -11,6 +12,10 @@
 #include "unwind.h"
 
 #define LOOP_NO_UNROLL _Pragma("clang loop unroll(disable)")
+
+const volatile struct switches switches SEC(SWITCHES_SECTION) = {
+	.ring_bytes = 4096, .ring_count = 1, .user_va_mask = ~0ULL, .filter_subsystem = -1, .may_switch = 1,
+};
 
 /* Written by user space (src/tracer/tables.c), read at every frame. */
 struct {
@@ -77,21 +82,18 @@ struct {
 	__type(value, struct runtime_slot);
 } slots SEC(".maps");
 
-/* The programs of languages, by enum lang (lang/list.h); that of LANG_NUMBER_NONE ends the walk. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, LANG_NUMBERS_MAX);
-	__uint(key_size, sizeof(u32));
-	__uint(value_size, sizeof(u32));
-} walkers SEC(".maps");
+/* Samples on their way to user space. Sized when loaded. */
+struct ring_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
 
-/* The unwind in progress. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, RINGS_MAX);
 	__type(key, u32);
-	__type(value, struct unwind);
-} scratch SEC(".maps");
+	__array(values, struct ring_map);
+} rings SEC(".maps");
 
 /* What is known of a process, as long as user space has published nothing new: see process_find(). */
 struct known_proc {
@@ -103,31 +105,12 @@ _Static_assert(sizeof(struct known_proc) == 64, "a line of the cache");
 
 #define KNOWN_PROCS 16	/* a power of two */
 
-/* Where the tick's grid lies. */
-struct tick_grid {
-	u64 first_ns;
-	u64 late_run;	/* ticks in a row that were late */
-};
-
-/* What a CPU keeps from sample to sample. */
+/* What a CPU keeps from sample to sample of a kind. */
 struct cpu_state {
 	struct known_proc procs[KNOWN_PROCS];
 	struct place places[PLACES_MAX];
-	struct tick_grid grid;
-	u64 pad[6];
+	u64 own[8];	/* the kind's own */
 };
-
-/*
- * One value a CPU; sized when loaded. An array, and shared memory: its address is in the program, and begins at a page,
- * so that nothing lies in two lines of the cache.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct cpu_state);
-} cpus SEC(".maps");
 
 /* How often user space has published or taken back a process: written by it. */
 struct {
@@ -167,14 +150,6 @@ static __always_inline const struct rows_chunk *table_chunk(u32 index)
 static __always_inline const struct unwind_rule *table_rule(u32 index)
 {
 	return bpf_map_lookup_elem(&rules, &index);
-}
-
-static __always_inline struct place *table_place(struct unwind *u, u64 va)
-{
-	u32 cpu = u->trace.cpu;
-	struct cpu_state *state = bpf_map_lookup_elem(&cpus, &cpu);
-
-	return state ? &state->places[place_index(va)] : 0;
 }
 
 static __always_inline int read_user(struct unwind *u, void *to, u32 bytes, u64 va)

@@ -6,9 +6,15 @@
  *
  *	int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule);
  *
- * `native` hands such frames over to the runtime's program, by a tail call.
- * Each lang/<folder>/<folder>.bpf.c includes this, defines runtime_step() for
- * its own frames, and ends with WALKER(): see lang/README.md.
+ * The program of a kind (bpf/sample.h) hands such frames over to the runtime's
+ * program, by a tail call. Each lang/<folder>/<folder>.bpf.c includes this,
+ * defines runtime_step() for its own frames, and ends with WALKER(): see
+ * lang/README.md.
+ *
+ * The maps below are a kind's own: a sample of one may be taken while a walk
+ * of another is under way. Its object makes them; a language's object is
+ * loaded for each kind, as a program of the kind's type, and takes over that
+ * kind's maps. So a walk finds its state without asking whose it is.
  *
  * One step of the walk is a global function: the verifier looks at it once,
  * alone, however often it is called. So a plain bounded loop of 1024 frames
@@ -18,6 +24,42 @@
 #define BPF_WALK_H
 
 #include "tables.h"
+
+/* The programs of languages, by number of the language (lang/list.h); that of 0 ends the walk. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, WALKERS_MAX);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(u32));
+} walkers SEC(".maps");
+
+/* The unwind in progress. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct unwind);
+} scratch SEC(".maps");
+
+/*
+ * One value a CPU; sized when loaded. An array, and shared memory: its address is in the program, and begins at a page,
+ * so that nothing lies in two lines of the cache.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct cpu_state);
+} cpus SEC(".maps");
+
+static __always_inline struct place *table_place(struct unwind *u, u64 va)
+{
+	u32 cpu = u->trace.cpu;
+	struct cpu_state *state = bpf_map_lookup_elem(&cpus, &cpu);
+
+	return state ? &state->places[place_index(va)] : 0;
+}
 
 static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule);
 
@@ -29,9 +71,9 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
 
 /*
  * Programs that make tail calls may have functions only from v5.10 on (x86-64) and v6.0 (arm64): where the kernel says
- * no, all code is walked as native.
+ * no (switches.may_switch), all code is walked as native.
  */
-const volatile u32 may_switch = 1;
+#define WALKER_FINISH 0	/* of `walkers` */
 
 static __always_inline void walk_begin(struct unwind *u)
 {
@@ -68,11 +110,11 @@ __noinline int walk_steps(u32 unused)
 }
 
 /* Returns only if the program that should take over is not there: its code is then walked as native. */
-static __always_inline void walk_switch(struct unwind *u, struct bpf_perf_event_data *ctx)
+static __always_inline void walk_switch(struct unwind *u, void *ctx)
 {
 	u32 lang = u->lang;
 
-	if (may_switch && u->switch_count < SWITCHES_MAX) {
+	if (switches.may_switch && u->switch_count < SWITCHES_MAX) {
 		u->switch_count++;
 		bpf_tail_call(ctx, &walkers, lang);
 	}
@@ -82,7 +124,7 @@ static __always_inline void walk_switch(struct unwind *u, struct bpf_perf_event_
 }
 
 /* From the current frame on. In the end, u->trace.end says why. */
-static __always_inline void walk(struct unwind *u, struct bpf_perf_event_data *ctx)
+static __always_inline void walk(struct unwind *u, void *ctx)
 {
 	LOOP_NO_UNROLL
 	for (u64 round = 0; round <= SLOT_CHAIN; round++) {
@@ -133,9 +175,9 @@ static __always_inline int walk_take_over(struct unwind *u, u32 lang)
 }
 
 /* Ends the walk in the program that sends the sample. */
-static __always_inline void walk_finish(struct unwind *u, struct bpf_perf_event_data *ctx)
+static __always_inline void walk_finish(struct unwind *u, void *ctx)
 {
-	bpf_tail_call(ctx, &walkers, LANG_NUMBER_NONE);
+	bpf_tail_call(ctx, &walkers, WALKER_FINISH);
 	count(COUNTER_WALK_LOST);
 	u->busy = 0;
 }
@@ -153,7 +195,7 @@ static __always_inline void walk_finish(struct unwind *u, struct bpf_perf_event_
 	}                                                                                                       \
                                                                                                                 \
 	SEC("perf_event")                                                                                       \
-	int walk_language(struct bpf_perf_event_data *ctx)                                                      \
+	int walk_language(void *ctx)                                                      \
 	{                                                                                                       \
 		u32 zero = 0;                                                                                   \
 		struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);                                        \

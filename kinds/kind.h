@@ -8,6 +8,8 @@
 #ifndef KINDS_KIND_H
 #define KINDS_KIND_H
 
+#include <stddef.h>
+
 #include "base/str.h"
 #include "base/types.h"
 #include "kinds/list.h"
@@ -16,6 +18,13 @@
 /* As pprof and OTLP have it: what is counted, and in what. */
 struct kind_type {
 	const char *type, *unit;
+};
+
+/* As in struct perf_event_attr. */
+struct kind_event {
+	const char *name;		/* what -e calls it */
+	u32 type;
+	u64 config;
 };
 
 struct kind {
@@ -32,6 +41,14 @@ struct kind {
 	/* perf's event, as in struct perf_event_attr; both 0: none. */
 	u32 perf_type;
 	u64 perf_config;
+
+	/*
+	 * How wick samples it (kinds/README.md): at events of perf, of which the first that this machine has is taken,
+	 * by a program in its BPF object (the ELF bytes of its skeleton).
+	 */
+	const struct kind_event *events;	/* ended by one without a name */
+	u64 events_per_sample;		/* unless it is chosen; 0: by frequency */
+	const void *(*object)(size_t *ret_bytes);
 };
 
 /* By number; NULL where there is none. */

@@ -190,14 +190,18 @@ static void raise_file_limit(void)
 
 static int agent_init(struct agent *a, const struct agent_options *options, struct buf *why)
 {
-	int r;
+	struct tracer_options tracer = options->tracer;
+	int r = 0;
 
+	if (!tracer.kinds.count)
+		r = kind_choices_add(&tracer.kinds, "cpu", why);
 	raise_file_limit();
-	r = reader_start(&a->reader);
+	if (r == 0)
+		r = reader_start(&a->reader);
 	if (r == 0)
 		r = symbolizer_new(&options->symbolizer, a->reader, &a->symbolizer);
 	if (r == 0)
-		r = tracer_open(&options->tracer, a->reader, &a->tracer, why);
+		r = tracer_open(&tracer, a->reader, &a->tracer, why);
 	if (r == 0)
 		r = tracer_start(a->tracer, why);
 	if (r < 0)
@@ -209,7 +213,8 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 	a->draw_percent = options->draw_percent;
 	a->wanted_ns = options->wanted_ns;
 	a->wanted_arg = options->wanted_arg;
-	a->build.frequency_hz = options->tracer.frequency_hz;
+	a->build.kinds = tracer.kinds;
+	a->build.frequency_hz = tracer.frequency_hz;
 	a->build.without_marks = options->without_marks;
 	a->build.self_pids[0] = getpid();
 	a->build.self_pids[1] = reader_pid(a->reader);

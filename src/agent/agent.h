@@ -23,7 +23,7 @@ struct agent;
 #define AGENT_INTERVAL_MS 5000
 
 struct agent_options {
-	struct tracer_options tracer;
+	struct tracer_options tracer;	/* no kinds: cpu */
 	struct symbolizer_options symbolizer;
 	u32 interval_ms;	/* of a window; 0: AGENT_INTERVAL_MS */
 	u32 first_ms;		/* the first ends so long after the first sample, if that is sooner; 0: as the others */
@@ -58,7 +58,7 @@ void agent_stop(struct agent *agent);
 struct agent_status {
 	u64 samples;			/* since the start */
 	u64 first_sample_ns;		/* CLOCK_MONOTONIC; 0: none yet */
-	const char *event;		/* what the clock is */
+	const char *event;		/* what makes samples: "cpu-clock", or several with commas */
 	struct symbolizer_stats symbols;
 	const char *kernel_problem;	/* "", or why kernel frames have no names */
 	size_t counter_count;

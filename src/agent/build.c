@@ -45,9 +45,11 @@ struct build {
 	struct profile *profile;
 	struct locations *locations;
 	u32 *stacks;			/* by index in the window: index in the profile */
-	struct profile_set **sets;	/* by process */
+	u32 *kinds;			/* by process: bit n, it has samples of kind n */
+	struct profile_set **sets;	/* by process: one for each of its kinds, in their order */
 	u32 *first_time;		/* of each sample, in times; one more at the end */
 	u64 *times;			/* grouped by sample */
+	s64 *values;			/* of those times; NULL: each is 1 */
 	u32 end_attributes[END_COUNT];
 };
 
@@ -55,9 +57,11 @@ static void build_done(struct build *b)
 {
 	locations_free(b->locations);
 	free(b->stacks);
+	free(b->kinds);
 	free(b->sets);
 	free(b->first_time);
 	free(b->times);
+	free(b->values);
 	profile_free(b->profile);
 }
 
@@ -98,14 +102,37 @@ static u32 build_environment(struct build *b, const struct window_process *proce
 	return count;
 }
 
-/* One resource, scope and set for each process: what the OpenTelemetry profiler does. */
-static struct profile_set *build_process(struct build *b, const struct window_process *process)
+/* What lies between two samples, by the kind's number. */
+static s64 period_of(const struct build_options *options, u32 kind)
+{
+	for (u32 i = 0; i < options->kinds.count; i++)
+		if (options->kinds.at[i].kind == kind_list[kind] && options->kinds.at[i].events_per_sample)
+			return (s64)options->kinds.at[i].events_per_sample;
+	return 1000000000 / options->frequency_hz;
+}
+
+static struct profile_set *build_sets(struct build *b, struct profile_scope *scope, u32 kinds)
 {
 	const struct window *w = b->window;
+
+	for (u32 kind = 0; kind < KIND_MAX; kind++) {
+		struct profile_set *set = kinds >> kind & 1 ? profile_add_set(b->profile, scope) : NULL;
+
+		if (!set)
+			continue;
+		profile_set_describe(b->profile, set, kind_list[kind], period_of(b->options, kind));
+		set->time_unix_ns = (u64)((s64)w->start_ns + w->unix_offset_ns);
+		set->duration_ns = w->end_ns - w->start_ns;
+	}
+	return profile_err(b->profile) ? NULL : scope->sets;
+}
+
+/* One resource and scope for each process, what the OpenTelemetry profiler does, with a set for each kind of sample. */
+static struct profile_set *build_process(struct build *b, const struct window_process *process, u32 kinds)
+{
 	struct keyvalue attributes[8 + ENVIRONMENT_NAMES_MAX];
 	struct profile_resource *resource;
 	struct profile_scope *scope;
-	struct profile_set *set;
 	u32 count = 0;
 
 	attributes[count++] = (struct keyvalue){ STR("process.pid"), { .kind = ANY_INT, .integer = process->pid } };
@@ -129,13 +156,7 @@ static struct profile_set *build_process(struct build *b, const struct window_pr
 		return NULL;
 	scope->name = profile_copy_str(b->profile, "wick", 4);
 	scope->version = profile_copy_str(b->profile, WICK_VERSION, strlen(WICK_VERSION));
-	set = profile_add_set(b->profile, scope);
-	if (!set)
-		return NULL;
-	profile_set_describe(b->profile, set, kind_list[KIND_CPU], 1000000000 / b->options->frequency_hz);
-	set->time_unix_ns = (u64)((s64)w->start_ns + w->unix_offset_ns);
-	set->duration_ns = w->end_ns - w->start_ns;
-	return set;
+	return build_sets(b, scope, kinds);
 }
 
 static u32 build_stack(struct build *b, const struct window_stack *stack)
@@ -164,16 +185,20 @@ static int build_times(struct build *b)
 
 	b->first_time = calloc(samples + 2, sizeof(*b->first_time));
 	b->times = calloc(w->time_count + 1, sizeof(*b->times));
-	if (!b->first_time || !b->times)
+	if (w->is_weighed)
+		b->values = calloc(w->time_count + 1, sizeof(*b->values));
+	if (!b->first_time || !b->times || (w->is_weighed && !b->values))
 		return -ENOMEM;
 	for (u32 i = 0; i < w->time_count; i++)
 		b->first_time[w->times[i].sample + 2]++;
 	for (u32 i = 2; i < samples + 2; i++)
 		b->first_time[i] += b->first_time[i - 1];
 	for (u32 i = 0; i < w->time_count; i++) {
-		u64 time = (u64)((s64)w->times[i].time_ns + w->unix_offset_ns);
+		u32 to = b->first_time[w->times[i].sample + 1]++;
 
-		b->times[b->first_time[w->times[i].sample + 1]++] = time;
+		b->times[to] = (u64)((s64)w->times[i].time_ns + w->unix_offset_ns);
+		if (b->values)
+			b->values[to] = (s64)w->times[i].value;
 	}
 	return 0;
 }
@@ -193,14 +218,22 @@ static u32 build_labels(struct build *b, const struct window_stack *stack, u32 *
 	return count;
 }
 
+static bool all_are_1(const s64 *values, u32 count)
+{
+	while (count && values[count - 1] == 1)
+		count--;
+	return !count;
+}
+
 static void build_sample(struct build *b, u32 index)
 {
 	const struct window_sample *from = window_sample(b->window, index);
 	const struct window_stack *stack = window_stack(b->window, from->stack);
 	u32 first = b->first_time[index], count = b->first_time[index + 1] - first;
 	u32 attributes[4 + LABELS_MAX], attribute_count = 0;
-	struct profile_set *set = b->sets[stack->process];
-	struct profile_sample *to = set ? profile_add_sample(b->profile, set) : NULL;
+	u32 before = b->kinds[stack->process] & ((1u << from->kind) - 1);
+	struct profile_set *sets = b->sets[stack->process];
+	struct profile_sample *to = sets ? profile_add_sample(b->profile, sets + __builtin_popcount(before)) : NULL;
 
 	if (!to)
 		return;
@@ -214,6 +247,10 @@ static void build_sample(struct build *b, u32 index)
 	to->attributes = profile_copy_indices(b->profile, attributes, attribute_count);
 	to->time_count = count;
 	to->times_unix_ns = profile_copy(b->profile, b->times + first, count * sizeof(*b->times));
+	if (b->values && !all_are_1(b->values + first, count)) {
+		to->value_count = count;
+		to->values = profile_copy(b->profile, b->values + first, count * sizeof(*b->values));
+	}
 }
 
 /* A stack that is not whole says why. */
@@ -252,14 +289,17 @@ static int build_all(struct build *b)
 	const struct window *w = b->window;
 
 	b->stacks = calloc(w->stack_keys.count + 1, sizeof(*b->stacks));
+	b->kinds = calloc(w->process_count + 1, sizeof(*b->kinds));
 	b->sets = calloc(w->process_count + 1, sizeof(*b->sets));
-	if (!b->stacks || !b->sets || build_times(b) < 0)
+	if (!b->stacks || !b->kinds || !b->sets || build_times(b) < 0)
 		return -ENOMEM;
+	for (u32 i = 0; i < w->sample_keys.count; i++)
+		b->kinds[window_stack(w, window_sample(w, i)->stack)->process] |= 1u << window_sample(w, i)->kind;
 	build_end_attributes(b);
 	for (u32 i = 0; i < w->stack_keys.count; i++)
 		b->stacks[i] = build_stack(b, window_stack(w, i));
 	for (u32 i = 0; i < w->process_count; i++)
-		b->sets[i] = build_process(b, &w->processes[i]);
+		b->sets[i] = build_process(b, &w->processes[i], b->kinds[i]);
 	for (u32 i = 0; i < w->sample_keys.count; i++)
 		build_sample(b, i);
 	return profile_err(b->profile);

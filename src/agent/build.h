@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Turns a window of traces into a profile: names the frames, makes a resource
- * of each process, a sample of each (stack, thread, CPU).
+ * of each process, a set of each kind, a sample of each (stack, thread, CPU).
  */
 #ifndef AGENT_BUILD_H
 #define AGENT_BUILD_H
@@ -11,13 +11,15 @@
 #include <sys/types.h>
 
 #include "base/types.h"
+#include "kinds/choice.h"
 
 struct profile;
 struct symbolizer;
 struct window;
 
 struct build_options {
-	u32 frequency_hz;
+	struct kind_choices kinds;
+	u32 frequency_hz;	/* of kinds that a clock samples */
 	pid_t self_pids[2];	/* wick's own processes, whose samples are marked; 0: none */
 	bool without_marks;	/* no frame such as [incomplete] at the root of stacks that are not whole */
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/build.h"
 
+#include "kinds/kind.h"
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
 #include "test.h"
@@ -9,7 +10,7 @@
 static const struct build_options options = { .frequency_hz = 20 };
 
 /* A window of one sample of kernel code, of which nothing is known. */
-static struct window *one_sample(u64 start_ns, u64 time_ns, u64 end_ns, u8 end)
+static struct window *one_sample_of(u8 kind, u64 value, u64 start_ns, u64 time_ns, u64 end_ns, u8 end)
 {
 	static const char environment[] = "LANG=de\0EMPTY=";
 	static const u64 kernel[] = { 0xffffffff81000000 };
@@ -17,11 +18,17 @@ static struct window *one_sample(u64 start_ns, u64 time_ns, u64 end_ns, u8 end)
 	struct window_process process = { .pid = 42, .comm = "x", .exe_path = "/bin/x", .container_id = "",
 					  .command_line = "", .environment = environment,
 					  .environment_bytes = sizeof(environment) };
-	struct trace_record trace = { .time_ns = time_ns, .pid = 42, .tid = 43, .kernel_count = 1, .comm = "x" };
+	struct trace_record trace = { .time_ns = time_ns, .value = value, .pid = 42, .tid = 43,
+				      .kernel_count = 1, .kind = kind, .comm = "x" };
 
 	window_add(w, window_process(w, 1, &process), &trace, kernel, NULL, 0, end, NULL, NULL);
 	w->end_ns = end_ns;
 	return w;
+}
+
+static struct window *one_sample(u64 start_ns, u64 time_ns, u64 end_ns, u8 end)
+{
+	return one_sample_of(KIND_CPU, 1, start_ns, time_ns, end_ns, end);
 }
 
 static struct profile *build(struct window *w, const struct build_options *how)
@@ -85,4 +92,51 @@ TEST(build_marks_stacks_that_are_not_whole_if_asked)
 	profile_free(marked);
 	profile_free(plain);
 	window_free(w);
+}
+
+TEST(build_states_values_unless_each_is_1)
+{
+	struct window *one = one_sample(0, 1, 2, END_COMPLETE);
+	struct window *more = one_sample_of(KIND_CPU, 5, 0, 1, 2, END_COMPLETE);
+	struct profile *ones = build(one, &options), *fives = build(more, &options);
+	const struct profile_sample *sample = ones->resources.at[0].scopes[0].sets[0].samples;
+
+	EQ(sample->value_count, 0);
+	EQ(profile_sample_value(sample), 1);
+	sample = fives->resources.at[0].scopes[0].sets[0].samples;
+	EQ(sample->value_count, 1);
+	EQ(sample->time_count, 1);
+	EQ(profile_sample_value(sample), 5);
+	profile_free(ones);
+	profile_free(fives);
+	window_free(one);
+	window_free(more);
+}
+
+/* For each kind that there is beside cpu. */
+TEST(build_makes_a_set_for_each_kind_of_a_process)
+{
+	for (u8 kind = 0; kind < KIND_MAX; kind++) {
+		struct build_options how = { .frequency_hz = 20, .kinds = { 1, { { kind_list[kind], NULL, 16 } } } };
+		struct window *w = one_sample_of(kind, 16, 0, 1, 2, END_COMPLETE);
+		struct trace_record trace = { .value = 1, .comm = "x" };
+		const struct profile_scope *scope;
+		struct profile *p;
+
+		if (kind == KIND_CPU || !kind_list[kind]) {
+			window_free(w);
+			continue;
+		}
+		window_add(w, 0, &trace, NULL, NULL, 0, END_COMPLETE, NULL, NULL);
+		p = build(w, &how);
+		scope = p->resources.at[0].scopes;
+		EQ(scope->set_count, 2);
+		EQ(scope->sets[0].period, 50000000);
+		EQ(scope->sets[0].sample_count, 1);
+		EQ(profile_sample_value(scope->sets[0].samples), 1);
+		EQ(scope->sets[1].period, 16);
+		EQ(profile_sample_value(scope->sets[1].samples), 16);
+		profile_free(p);
+		window_free(w);
+	}
 }

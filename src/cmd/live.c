@@ -13,10 +13,6 @@
 #include "lang/lang.h"
 #include "tracer/kernel_check.h"
 
-const char *const live_events[] = {
-	[SAMPLER_AUTO] = "auto", [SAMPLER_CYCLES] = "cycles", [SAMPLER_CLOCK] = "clock", NULL,
-};
-
 static int check_privileges(struct buf *why)
 {
 	char missing[128];
@@ -47,7 +43,6 @@ int live_start(const struct live_options *options, struct agent **ret_agent, str
 	struct agent_options p = {
 		.tracer = {
 			.frequency_hz = (u32)options->frequency,
-			.event = (enum sampler_event)options->event,
 			.pids = pids,
 			.pid_count = options->pids.count,
 			.follow_children = options->children,
@@ -65,8 +60,10 @@ int live_start(const struct live_options *options, struct agent **ret_agent, str
 		},
 		.interval_ms = options->interval_ms,
 	};
-	int r = check_privileges(why);
+	int r = kind_choices_add(&p.tracer.kinds, options->kinds ? options->kinds : "", why);
 
+	if (r == 0)
+		r = check_privileges(why);
 	if (r < 0)
 		return r;
 	for (u32 i = 0; i < options->pids.count; i++)
@@ -113,6 +110,12 @@ double live_whole_percent(const struct agent_status *status)
 	return whole && whole->value + cut ? 100.0 * (double)whole->value / (double)(whole->value + cut) : 100;
 }
 
+static const char *counter_name(const struct counter_value *c, char *to, size_t bytes)
+{
+	snprintf(to, bytes, "%s%s%s", c->of ? c->of : "", c->of ? "." : "", c->name);
+	return to;
+}
+
 void live_print_counters(const struct agent_status *status, const struct terminal *terminal, struct buf *out)
 {
 	static const enum terminal_style styles[] = {
@@ -122,18 +125,24 @@ void live_print_counters(const struct agent_status *status, const struct termina
 	for (size_t i = 0; i < status->counter_count; i++) {
 		const struct counter_value *c = &status->counters[i];
 
+		char name[64];
+
 		if (c->value)
 			buf_addf(out, "%s%12llu%s  %-28s %s%s%s\n", terminal_style(terminal, styles[c->kind]),
-				 (unsigned long long)c->value, terminal_style(terminal, STYLE_NONE), c->name,
-				 terminal_style(terminal, STYLE_DIM), c->text, terminal_style(terminal, STYLE_NONE));
+				 (unsigned long long)c->value, terminal_style(terminal, STYLE_NONE),
+				 counter_name(c, name, sizeof(name)), terminal_style(terminal, STYLE_DIM), c->text,
+				 terminal_style(terminal, STYLE_NONE));
 	}
 }
 
 void live_counters_json(const struct agent_status *status, struct buf *out)
 {
+	char name[64];
+
 	buf_addf(out, "{");
 	for (size_t i = 0; i < status->counter_count; i++)
-		buf_addf(out, "%s\n  \"%s\": %llu", i ? "," : "", status->counters[i].name,
+		buf_addf(out, "%s\n  \"%s\": %llu", i ? "," : "",
+			 counter_name(&status->counters[i], name, sizeof(name)),
 			 (unsigned long long)status->counters[i].value);
 	buf_addf(out, "\n}");
 }

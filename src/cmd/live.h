@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "cmd/options.h"
+#include "kinds/list.h"
 
 struct buf;
 struct agent;
@@ -19,12 +20,12 @@ struct terminal;
 /* Where unwind rows, and debug files that were fetched, are kept. */
 #define LIVE_CACHE_PATH "/var/cache/wick"
 
-/* As --event names them, in the order of enum sampler_event. */
-extern const char *const live_events[];
+/* For KINDS(): what help says of a kind. */
+#define LIVE_KIND(number, ID, folder) " " #folder
 
 struct live_options {
 	s64 frequency;
-	int event;			/* index into live_events */
+	const char *kinds;		/* of samples, as kinds/choice.h reads them; NULL: cpu */
 	struct option_numbers pids;	/* only these, if any */
 	bool children;			/* of theirs */
 	const char *cgroup;		/* or NULL */

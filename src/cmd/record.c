@@ -36,8 +36,7 @@ struct record_values {
 	struct option_numbers pids;
 	bool children, inlines, debuginfod, command_lines, quiet, verbose, version_check;
 	bool java_signatures, python_await_chain, source_maps;
-	const char *cgroup, *output, *format, *tracers;
-	int event;
+	const char *cgroup, *output, *format, *tracers, *kinds;
 };
 
 #define AT(field) offsetof(struct record_values, field)
@@ -65,7 +64,8 @@ static const struct option_entry record_options[] = {
 	  "fetch missing debug information; on if $DEBUGINFOD_URLS names servers" },
 	{ "command-line", 0, OPTION_SWITCH, AT(command_lines), NULL, NULL, 0, 0, NULL,
 	  "put processes' arguments into the profile; they may hold secrets" },
-	{ "event", 'e', OPTION_CHOICE, AT(event), "CLOCK", "auto", 0, 0, live_events, "what ticks" },
+	{ "event", 'e', OPTION_TEXT, AT(kinds), "KIND,...", "cpu", 0, 0, NULL,
+	  "kinds of samples:" KINDS(LIVE_KIND) "; KIND:N takes one for N events, cycles and cpu-clock are clocks" },
 	{ "kernel-version-check", 0, OPTION_SWITCH, AT(version_check), NULL, "on", 0, 0, NULL,
 	  "refuse kernels that reading user memory from BPF can freeze" },
 	{ "verbose", 'v', OPTION_SWITCH, AT(verbose), NULL, NULL, 0, 0, NULL, "say when the first sample came" },
@@ -236,7 +236,7 @@ static int start(struct record *r, char **command)
 	const struct record_values *v = r->values;
 	struct live_options options = {
 		.frequency = v->frequency,
-		.event = v->event,
+		.kinds = v->kinds,
 		.pids = v->pids,
 		.children = v->children,
 		.cgroup = v->cgroup,

@@ -51,12 +51,14 @@ static void receiver_free(void *self)
 }
 
 /* A scrape keeps the names until it is over. */
-static void make_names(struct receiver *r)
+static void make_names(struct receiver *r, u32 kinds)
 {
 	static const u64 zeros[COUNTER_VALUES_MAX];
 	struct counter_value values[COUNTER_VALUES_MAX];
 	u32 count = counters_list(zeros, zeros, zeros, values);
 
+	for (u32 i = 1; i < kinds; i++)
+		count += counters_list_kind("", zeros, values + count);
 	for (u32 i = 0; i < count; i++)
 		snprintf(r->names[i], sizeof(r->names[i]), "wick_profiler_%s", values[i].name);
 }
@@ -64,6 +66,7 @@ static void make_names(struct receiver *r)
 static int receiver_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
 {
 	struct receiver *r = calloc(1, sizeof(*r));
+	struct kind_choices kinds;
 
 	if (!r)
 		return -ENOMEM;
@@ -74,7 +77,8 @@ static int receiver_create(const struct component_setup *setup, const void *opti
 		receiver_free(r);
 		return -ENOMEM;
 	}
-	make_names(r);
+	(void)profiling_kinds(options, &kinds, why);	/* checked with the other options */
+	make_names(r, kinds.count);
 	receipts_init(&r->receipts, service_metrics(setup->service), setup, "");
 	*ret_self = r;
 	return 0;
@@ -162,14 +166,15 @@ static void *receiver_run(void *arg)
 static void receiver_metrics(void *self, struct metrics_out *out)
 {
 	struct receiver *r = self;
-	const struct metric_label label = { "receiver", r->setup->id };
 	struct counter_value values[COUNTER_VALUES_MAX];
 	size_t count = agent_counters(r->agent, values, COUNTER_VALUES_MAX);
 
 	for (size_t i = 0; i < count; i++) {
+		const struct metric_label labels[] = { { "receiver", r->setup->id }, { "kind", values[i].of } };
+
 		/* What was done may be what there is now: the number of processes. What was lost only grows. */
 		metrics_put(out, values[i].kind == COUNT_NEUTRAL ? METRIC_GAUGE : METRIC_COUNTER, r->names[i],
-			    values[i].text, &label, 1, (double)values[i].value);
+			    values[i].text, labels, values[i].of ? 2 : 1, (double)values[i].value);
 	}
 }
 
@@ -229,7 +234,10 @@ static int start_thread(struct receiver *r)
 static int begin(struct receiver *r, struct buf *why)
 {
 	struct agent_options options = agent_options_of(r->options, service_taps(r->setup->service));
-	int result;
+	int result = profiling_kinds(r->options, &options.tracer.kinds, why);
+
+	if (result < 0)
+		return result;
 
 	/* Without it unwind tables are compiled anew each time; that is all. */
 	(void)mkdir(CACHE_PATH, 0700);

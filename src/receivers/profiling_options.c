@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "lang/lang.h"
 #include "proc/environment.h"
 #include "tracer/sampler.h"
@@ -36,7 +37,10 @@ static const struct config_field interpreters_fields[] = {
 };
 
 #define OPTION(name, type, ...) { #name, CONFIG_##type, .any_case = true, __VA_ARGS__ }
+#define KIND_WORD(number, ID, folder) " " #folder
 const struct config_field profiling_fields[] = {
+	OPTION(kinds, TEXTS, .offset = AT(kinds), .commas = true,
+	       .help = "of samples, cpu if there is none:" KINDS(KIND_WORD) "; KIND:N takes one for N events"),
 	OPTION(samples_per_second, INTEGER, .offset = AT(samples_per_second), .min = 1, .max = 10000,
 	       .help = "on each CPU"),
 	OPTION(reporter_interval, DURATION, .offset = AT(reporter_interval_ns), .min = 1e8, .max = 3600e9,
@@ -157,6 +161,27 @@ u32 profiling_langs_off(const struct profiling_config *config)
 	return off & ~1u;
 }
 
+int profiling_kinds(const struct profiling_config *config, struct kind_choices *ret_kinds, struct buf *why)
+{
+	int r = 0;
+
+	*ret_kinds = (struct kind_choices){ 0 };
+	for (u32 i = 0; r == 0 && i < config->kinds.count; i++)
+		r = kind_choices_add(ret_kinds, config->kinds.at[i], why);
+	return r;
+}
+
+static void check_kinds(const struct profiling_config *config, struct config_place place, const char *path,
+			struct config_errors *errors)
+{
+	_cleanup_(buf_done) struct buf why;
+	struct kind_choices kinds;
+
+	buf_init(&why, 1024);
+	if (profiling_kinds(config, &kinds, &why) < 0)
+		config_error(errors, place, path, "kinds: %s", buf_err(&why) < 0 ? "out of memory" : why.data);
+}
+
 static int count_cpu(void *arg, u32 cpu)
 {
 	return 0;
@@ -186,6 +211,7 @@ void profiling_config_check(const void *options, struct config_place place, cons
 {
 	const struct profiling_config *o = options;
 
+	check_kinds(o, place, path, errors);
 	check_tracers(o->tracers, place, path, errors);
 	check_env_vars(&o->include_env_vars, place, path, errors);
 	if (*o->pin_cpu_ids && sampler_parse_cpus(o->pin_cpu_ids, count_cpu, NULL) <= 0)

@@ -6,10 +6,12 @@
 #include <stdbool.h>
 
 #include "config/fields.h"
+#include "kinds/choice.h"
 
 enum profiling_error_mode { PROFILING_PROPAGATE, PROFILING_IGNORE };
 
 struct profiling_config {
+	struct config_texts kinds;
 	s64 samples_per_second;
 	s64 reporter_interval_ns;
 	double reporter_jitter;
@@ -32,6 +34,9 @@ struct profiling_config {
 
 extern const struct config_field profiling_fields[];
 extern const struct profiling_config profiling_defaults;
+
+/* The kinds of samples that are wanted; none: the default. -EINVAL with a sentence in `why`. */
+int profiling_kinds(const struct profiling_config *config, struct kind_choices *ret_kinds, struct buf *why);
 
 /* The languages whose frames are not wanted: bit n for number n of lang/list.h. */
 u32 profiling_langs_off(const struct profiling_config *config);

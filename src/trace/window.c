@@ -196,19 +196,23 @@ static u32 window_add_stack(struct window *w, u32 process, const struct trace_re
 	return interner_add(&w->stack_keys, key, sizeof(*head) + (kernel_count + user_count) * sizeof(u64), ret_new);
 }
 
-static bool window_add_time(struct window *w, u32 sample, u64 time_ns)
+static bool window_add_time(struct window *w, u32 sample, const struct trace_record *trace)
 {
 	if (w->time_count >= WINDOW_SAMPLES_MAX ||
 	    array_reserve(&w->times, &w->time_cap, w->time_count + 1, sizeof(*w->times)) < 0)
 		return false;
-	w->times[w->time_count++] = (struct window_time){ .sample = sample, .time_ns = time_ns };
+	w->times[w->time_count++] = (struct window_time){
+		.sample = sample,
+		.value = trace->value < WINDOW_VALUE_MAX ? trace->value : WINDOW_VALUE_MAX,
+		.time_ns = trace->time_ns,
+	};
 	return true;
 }
 
 void window_add(struct window *w, u32 process, const struct trace_record *trace, const u64 *kernel, const u64 *user,
 		u32 user_count, u8 end, struct binary *(*binary)(void *arg, u32 id), void *arg)
 {
-	struct window_sample sample = { .tid = trace->tid, .cpu = trace->cpu };
+	struct window_sample sample = { .tid = trace->tid, .cpu = trace->cpu, .kind = trace->kind };
 	bool is_new = false;
 	u32 index = INTERNER_NONE;
 
@@ -221,11 +225,12 @@ void window_add(struct window *w, u32 process, const struct trace_record *trace,
 	}
 	if (is_new)
 		window_take_binaries(w, user, user_count, binary, arg);
-	if (index == INTERNER_NONE || !window_add_time(w, index, trace->time_ns)) {
+	if (index == INTERNER_NONE || !window_add_time(w, index, trace)) {
 		w->lost++;
 		return;
 	}
 	w->ends[end]++;
+	w->is_weighed |= trace->value != 1;
 }
 
 void window_add_symbol(struct window *w, const struct window_symbol *symbol)

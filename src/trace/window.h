@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A window: the samples of a few seconds, folded. Equal stacks are kept once;
- * a sample is then a hash and a count, and its time.
+ * A window: the samples of a few seconds, of all kinds, folded. Equal stacks are kept once;
+ * a sample is then a hash and a count, and its times and values.
  *
  * It holds copies of what it needs of processes, and references to binaries,
  * so that it can be named and exported by another thread while the next one
@@ -64,20 +64,24 @@ struct window_stack {
 	u64 words[];
 };
 
-/* Who ran it, and where: with the stack, the identity of a sample. */
+/* What was sampled, who ran it, and where: with the stack, the identity of a sample. */
 struct window_sample {
 	u32 stack;
 	u32 tid;
 	u32 cpu;
-	u32 pad;
+	u32 kind;			/* its number in kinds/list.h */
 	char comm[COMM_BYTES];
 };
 
+#define WINDOW_SAMPLE_BITS 22
+#define WINDOW_VALUE_MAX ((1ull << (64 - WINDOW_SAMPLE_BITS)) - 1)	/* 73 minutes, 4 TiB: more counts as that */
+
 struct window_time {
-	u32 sample;
-	u32 pad;
+	u64 sample : WINDOW_SAMPLE_BITS;
+	u64 value : 64 - WINDOW_SAMPLE_BITS;
 	u64 time_ns;			/* CLOCK_MONOTONIC */
 };
+_Static_assert(WINDOW_SAMPLES_MAX <= 1u << WINDOW_SAMPLE_BITS, "the number of a sample fits");
 
 /* A BPF program, or another piece of generated kernel code, that came or went. */
 struct window_symbol {
@@ -104,6 +108,7 @@ struct window {
 	s64 unix_offset_ns;		/* to add to such a time to get that of the day */
 	u64 ends[END_COUNT];		/* samples, by how their user stack ended */
 	u64 lost;			/* samples that did not fit */
+	bool is_weighed;		/* a sample has a value other than 1 */
 };
 
 struct window *window_new(u64 start_ns);

@@ -46,6 +46,29 @@ TEST(window_keeps_equal_stacks_once)
 	window_free(w);
 }
 
+TEST(window_never_mixes_kinds_and_keeps_each_value)
+{
+	struct window *w = window_new(0);
+	struct trace_record trace = { .comm = "thread", .value = 1 };
+	u32 index = process(w, 1);
+
+	window_add(w, index, &trace, NULL, NULL, 0, END_COMPLETE, no_binary, NULL);
+	OK(!w->is_weighed);
+	trace.kind = 1;
+	trace.value = 7;
+	window_add(w, index, &trace, NULL, NULL, 0, END_COMPLETE, no_binary, NULL);
+	trace.value = ~0ull;
+	window_add(w, index, &trace, NULL, NULL, 0, END_COMPLETE, no_binary, NULL);
+	OK(w->is_weighed);
+	EQ(w->stack_keys.count, 1);
+	EQ(w->sample_keys.count, 2);
+	EQ(w->times[1].sample, 1);
+	EQ(w->times[1].value, 7);
+	EQ(w->times[2].value, WINDOW_VALUE_MAX);
+	EQ(window_sample(w, 1)->kind, 1);
+	window_free(w);
+}
+
 TEST(window_never_mixes_processes)
 {
 	struct window *w = window_new(0);

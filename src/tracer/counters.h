@@ -4,8 +4,7 @@
 #define TRACER_COUNTERS_H
 
 #include "abi.h"
-
-#define COUNTER_VALUES_MAX 112
+#include "kinds/list.h"
 
 enum counter_kind {
 	COUNT_NEUTRAL,	/* how much was done */
@@ -16,6 +15,7 @@ enum counter_kind {
 struct counter_value {
 	const char *name;
 	const char *text;
+	const char *of;		/* the kind of sample that it is about; NULL: the first that is sampled, or all */
 	enum counter_kind kind;
 	u64 value;
 };
@@ -77,9 +77,12 @@ enum tracer_counter {
 	TRACER_COUNTER_COUNT
 };
 
-_Static_assert(END_COUNT + COUNTER_COUNT + TRACER_COUNTER_COUNT <= COUNTER_VALUES_MAX, "room for all counters");
+#define COUNTER_VALUES_MAX (END_COUNT + TRACER_COUNTER_COUNT + KIND_MAX * COUNTER_COUNT)
 
 /* Puts the three lists together. All arrays are indexed by their enums. Returns how many. */
 u32 counters_list(const u64 *ends, const u64 *kernel, const u64 *tracer, struct counter_value *ret_values);
+
+/* Those of the kernel half for one more kind of sample. Returns how many. */
+u32 counters_list_kind(const char *kind, const u64 *kernel, struct counter_value *ret_values);
 
 #endif

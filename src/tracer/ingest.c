@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/interner.h"
+#include "kinds/kind.h"
 #include "proc/maps.h"
 #include "proc/peek.h"
 #include "proc/processes.h"
@@ -125,8 +126,9 @@ static bool record_is_whole(const struct trace_record *record, size_t bytes)
 	need += ((size_t)record->kernel_count + record->user_count) * 8 + record->slice_bytes;
 	if (record->end == END_SLICE)
 		need += sizeof(struct slice_regs);
-	return bytes == need && record->end < END_COUNT && record->kernel_count <= KERNEL_FRAMES_MAX &&
-	       record->user_count <= USER_WORDS_MAX && memchr(record->comm, '\0', sizeof(record->comm));
+	return bytes == need && record->end < END_COUNT && record->kind < KIND_MAX && kind_list[record->kind] &&
+	       record->kernel_count <= KERNEL_FRAMES_MAX && record->user_count <= USER_WORDS_MAX &&
+	       memchr(record->comm, '\0', sizeof(record->comm));
 }
 
 /* A frame of a runtime whose process or program is not known any more. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/buf.h"
-#include "bpf/native.skel.h"
+#include "bpf/tracer.skel.h"
 #include "lang/lang.h"
 #include "tracer/cgroup.h"
 #include "tracer/kernel_check.h"
@@ -21,7 +22,6 @@
 #include "tracer/tracer.h"
 
 #define POSSIBLE "/sys/devices/system/cpu/possible"
-#define RINGS_MAX 64
 #define CPUS_PER_RING 32
 #define RING_BYTES_MIN (1u << 20)
 #define RING_BYTES_MAX (16u << 20)
@@ -29,14 +29,25 @@
 #define TARGETS_COUNT 16384
 #define ROWS_DEFAULT_BYTES (16u << 20)
 
-struct loader {
-	struct native_bpf *skel;
+_Static_assert(LANG_MAX <= WALKERS_MAX, "a program for each language");
+
+struct loaded_kind {
+	struct kind_choice choice;
+	struct bpf_object *object;
 	struct bpf_object *langs[LANG_MAX];
+};
+
+struct loader {
+	struct tracer_bpf *skel;
+	struct loaded_kind kinds[KIND_MAX];
+	u32 kind_count;
+	struct switches switches;
 	struct tables *tables;
-	enum sampler_event event;
 	int ring_fd[RINGS_MAX];
-	u32 ring_count, ring_bytes;
 	int cpu_count;
+	u32 log_level;
+	u64 period_ns;		/* of the clock */
+	char event_names[64];
 };
 
 void loader_free(struct loader *l)
@@ -46,9 +57,12 @@ void loader_free(struct loader *l)
 	tables_free(l->tables);
 	for (u32 i = 0; i < RINGS_MAX; i++)
 		closep(&l->ring_fd[i]);
-	for (u32 i = 0; i < LANG_MAX; i++)
-		bpf_object__close(l->langs[i]);
-	native_bpf__destroy(l->skel);
+	for (u32 i = 0; i < KIND_MAX; i++) {
+		for (u32 k = 0; k < LANG_MAX; k++)
+			bpf_object__close(l->kinds[i].langs[k]);
+		bpf_object__close(l->kinds[i].object);
+	}
+	tracer_bpf__destroy(l->skel);
 	free(l);
 }
 
@@ -66,11 +80,15 @@ static int libbpf_quiet(enum libbpf_print_level level, const char *format, va_li
 	return vfprintf(stderr, format, args);
 }
 
-static u32 ring_bytes_for(u32 frequency_hz, int cpus)
+/* How many events of a kind that counts them there are in a second nobody knows. */
+static u32 ring_bytes_for(const struct loader *l, u32 frequency_hz, u64 cpus)
 {
-	u64 want = (u64)frequency_hz * (u64)cpus * RING_BYTES_PER_TICK;
+	u64 want = frequency_hz * cpus * RING_BYTES_PER_TICK;
 	u32 bytes = RING_BYTES_MIN;
 
+	for (u32 i = 0; i < l->kind_count; i++)
+		if (l->kinds[i].choice.events_per_sample)
+			return RING_BYTES_MAX;
 	while (bytes < want && bytes < RING_BYTES_MAX)
 		bytes *= 2;
 	return bytes;
@@ -90,7 +108,7 @@ static u64 user_va_mask(void)
 
 u64 loader_user_va_mask(const struct loader *l)
 {
-	return l->skel->rodata->user_va_mask;
+	return l->switches.user_va_mask;
 }
 
 static int loader_set_filter(struct loader *l, const struct tracer_options *options, struct buf *why)
@@ -99,7 +117,7 @@ static int loader_set_filter(struct loader *l, const struct tracer_options *opti
 	int r;
 
 	if (options->pid_count) {
-		l->skel->rodata->filter_kind = FILTER_PIDS;
+		l->switches.filter_kind = FILTER_PIDS;
 		return bpf_map__set_max_entries(l->skel->maps.targets, TARGETS_COUNT);
 	}
 	if (!options->cgroup_path)
@@ -107,9 +125,9 @@ static int loader_set_filter(struct loader *l, const struct tracer_options *opti
 	r = cgroup_find(options->cgroup_path, &filter, why);
 	if (r < 0)
 		return r;
-	l->skel->rodata->filter_kind = FILTER_CGROUP;
-	l->skel->rodata->filter_cgroup = filter.id;
-	l->skel->rodata->filter_subsystem = filter.subsystem;
+	l->switches.filter_kind = FILTER_CGROUP;
+	l->switches.filter_cgroup = filter.id;
+	l->switches.filter_subsystem = filter.subsystem;
 	return 0;
 }
 
@@ -135,22 +153,19 @@ static u32 cpu_numbers(int cpu_count)
 
 static void loader_set_switches(struct loader *l, const struct tracer_options *options)
 {
+	u32 rings;
+
 	l->cpu_count = libbpf_num_possible_cpus();
-	l->ring_count = (u32)(l->cpu_count + CPUS_PER_RING - 1) / CPUS_PER_RING;
-	if (l->ring_count > RINGS_MAX)
-		l->ring_count = RINGS_MAX;
-	l->ring_bytes = ring_bytes_for(options->frequency_hz, l->cpu_count / (int)l->ring_count);
-	l->skel->rodata->ring_count = l->ring_count;
-	l->skel->rodata->ring_bytes = l->ring_bytes;
-	l->skel->rodata->user_va_mask = user_va_mask();
-	if (l->event == SAMPLER_CLOCK)
-		l->skel->rodata->period_ns = 1000000000ull / options->frequency_hz;
+	rings = (u32)(l->cpu_count + CPUS_PER_RING - 1) / CPUS_PER_RING;
+	l->switches = (struct switches){ .ring_count = rings < RINGS_MAX ? rings : RINGS_MAX,
+					 .user_va_mask = user_va_mask(), .filter_subsystem = -1, .may_switch = 1 };
+	l->switches.ring_bytes = ring_bytes_for(l, options->frequency_hz, (u64)l->cpu_count / l->switches.ring_count);
 }
 
 static int loader_make_rings(struct loader *l)
 {
-	for (u32 i = 0; i < l->ring_count; i++) {
-		l->ring_fd[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "traces", 0, 0, l->ring_bytes, NULL);
+	for (u32 i = 0; i < l->switches.ring_count; i++) {
+		l->ring_fd[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "traces", 0, 0, (u32)l->switches.ring_bytes, NULL);
 		if (l->ring_fd[i] < 0 ||
 		    bpf_map_update_elem(bpf_map__fd(l->skel->maps.rings), &i, &l->ring_fd[i], BPF_ANY))
 			return -errno;
@@ -183,56 +198,100 @@ static int check_kernel(const struct tracer_options *options, struct buf *why)
 	return -ENOTSUP;
 }
 
-static void loader_set_log_level(struct loader *l, u32 level)
+static int loader_set_object(const struct loader *l, struct bpf_object *object)
 {
+	struct bpf_map *switches = bpf_object__find_map_by_name(object, SWITCHES_SECTION);
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, l->skel->obj)
-		(void)bpf_program__set_log_level(program, level);	/* programs that are loaded already have none */
+	bpf_object__for_each_program(program, object)
+		if (l->log_level)
+			(void)bpf_program__set_log_level(program, l->log_level);	/* of its own, or none */
+	return switches ? bpf_map__set_initial_value(switches, &l->switches, sizeof(l->switches)) : -ENOENT;
 }
 
-/* may_switch: with tail calls, which old kernels do not take in programs such as ours. */
-static int loader_try(struct loader *l, const struct tracer_options *options, bool may_switch, struct buf *why)
+/* The maps of the same name are one and the same in both, but for one. */
+static int share_maps(struct bpf_object *object, const struct bpf_object *owner, const char *but)
+{
+	struct bpf_map *map, *shared;
+
+	bpf_object__for_each_map(map, object) {
+		shared = bpf_object__find_map_by_name(owner, bpf_map__name(map));
+		if (!shared || bpf_map__is_internal(map) || (but && !strcmp(bpf_map__name(map), but)))
+			continue;
+		if (bpf_map__reuse_fd(map, bpf_map__fd(shared)))
+			return -errno;
+	}
+	return 0;
+}
+
+static int put_walker(const struct loaded_kind *kind, u32 index, const struct bpf_object *object, const char *name)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+	int map = bpf_object__find_map_fd_by_name(kind->object, "walkers");
+	int fd = program ? bpf_program__fd(program) : -1;
+
+	return fd < 0 || bpf_map_update_elem(map, &index, &fd, BPF_ANY) ? -ENOTSUP : 0;
+}
+
+static int load_kind(struct loader *l, struct loaded_kind *k)
+{
+	size_t bytes;
+	const void *elf = k->choice.kind->object(&bytes);
+	int r;
+
+	l->switches.kind = kind_number(k->choice.kind);
+	l->switches.period_ns = k->choice.event->type == PERF_TYPE_SOFTWARE && !k->choice.events_per_sample ?
+				l->period_ns : 0;
+	bpf_object__close(k->object);
+	k->object = bpf_object__open_mem(elf, bytes, NULL);
+	if (!k->object)
+		return -errno;
+	r = loader_set_object(l, k->object);
+	if (r == 0)
+		r = share_maps(k->object, l->skel->obj, "counters");
+	if (r == 0)
+		r = bpf_map__set_max_entries(bpf_object__find_map_by_name(k->object, "cpus"),
+					     cpu_numbers(l->cpu_count));
+	if (r == 0)
+		r = bpf_object__load(k->object);
+	return r < 0 ? r : put_walker(k, 0, k->object, "finish");
+}
+
+/* With tail calls, which old kernels do not take in programs such as ours, or else without. */
+static int load_kinds(struct loader *l)
+{
+	for (u32 i = 0; i < l->kind_count; i++) {
+		int r = load_kind(l, &l->kinds[i]);
+
+		if (r < 0 && r != -EPERM && r != -EACCES && l->switches.may_switch) {
+			l->switches.may_switch = 0;
+			r = load_kind(l, &l->kinds[i]);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int loader_load(struct loader *l, const struct tracer_options *options, struct buf *why)
 {
 	int r;
 
-	native_bpf__destroy(l->skel);
-	l->skel = native_bpf__open();
+	l->skel = tracer_bpf__open();
 	if (!l->skel) {
 		r = -errno;
 		buf_addf(why, "cannot prepare the BPF programs: %s", strerror(-r));
 		return r;
 	}
 	loader_set_switches(l, options);
-	l->skel->rodata->may_switch = may_switch;
-	r = bpf_map__set_max_entries(l->skel->maps.cpus, cpu_numbers(l->cpu_count));
-	if (r == 0)
-		r = loader_set_filter(l, options, why);
+	r = loader_set_filter(l, options, why);
 	if (r < 0)
 		return r;
-	if (options->verifier_log_level)
-		loader_set_log_level(l, options->verifier_log_level);
-	return native_bpf__load(l->skel);
-}
-
-static int loader_set_finish(struct loader *l)
-{
-	u32 none = LANG_NONE;
-	int fd = bpf_program__fd(l->skel->progs.finish);
-
-	return bpf_map_update_elem(bpf_map__fd(l->skel->maps.walkers), &none, &fd, BPF_ANY) ? -errno : 0;
-}
-
-static int loader_load(struct loader *l, const struct tracer_options *options, struct buf *why)
-{
-	int r = loader_try(l, options, true, why);
-
-	if (r < 0 && r != -EPERM && r != -EACCES && !why->len)
-		r = loader_try(l, options, false, why);
-	if (r < 0 && why->len)
-		return r;
+	r = loader_set_object(l, l->skel->obj);
 	if (r == 0)
-		r = loader_set_finish(l);
+		r = tracer_bpf__load(l->skel);
+	if (r == 0)
+		r = load_kinds(l);
 	if (r == -EPERM || r == -EACCES)
 		buf_addf(why, "the kernel does not allow wick to load BPF programs: run it as root (sudo), or see "
 			      "`wick doctor` for the capabilities it needs");
@@ -240,6 +299,28 @@ static int loader_load(struct loader *l, const struct tracer_options *options, s
 		buf_addf(why, "the kernel does not take wick's BPF programs: %s; `wick doctor` tells what is missing",
 			 strerror(-r));
 	return r;
+}
+
+/* Finds what this machine has of the kinds that were chosen. */
+static int loader_choose(struct loader *l, const struct kind_choices *choices, struct buf *why)
+{
+	for (u32 i = 0; i < choices->count; i++) {
+		struct kind_choice *choice = &l->kinds[i].choice;
+		size_t len = strlen(l->event_names);
+		int r;
+
+		*choice = choices->at[i];
+		r = sampler_probe(choice, &choice->event);
+		if (r < 0) {
+			buf_addf(why, "perf events cannot be opened (%s: %s): run wick as root (sudo), or see `wick "
+				      "doctor`", choice->kind->name, strerror(-r));
+			return r;
+		}
+		snprintf(l->event_names + len, sizeof(l->event_names) - len, "%s%s", len ? ", " : "",
+			 choice->event->name);
+		l->kind_count++;
+	}
+	return 0;
 }
 
 int loader_open(const struct tracer_options *options, struct loader **ret_loader, struct buf *why)
@@ -251,17 +332,14 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 	if (!l)
 		return -ENOMEM;
 	memset(l->ring_fd, -1, sizeof(l->ring_fd));
-	libbpf_set_print(options->verifier_log_level ? libbpf_aloud : libbpf_quiet);
+	l->log_level = options->verifier_log_level;
+	l->period_ns = 1000000000ull / options->frequency_hz;
+	libbpf_set_print(l->log_level ? libbpf_aloud : libbpf_quiet);
 	r = check_kernel(options, why);
+	if (r == 0)
+		r = loader_choose(l, &options->kinds, why);
 	if (r < 0)
 		return r;
-	r = sampler_probe(options->event);
-	if (r < 0) {
-		buf_addf(why, "perf events cannot be opened (%s): run wick as root (sudo), or see `wick doctor`",
-			 strerror(-r));
-		return r;
-	}
-	l->event = (enum sampler_event)r;
 	r = loader_load(l, options, why);
 	if (r < 0)
 		return r;
@@ -278,44 +356,47 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 	return 0;
 }
 
-/* The maps of the same name are one and the same in all objects. */
-static int share_maps(struct loader *l, struct bpf_object *object)
+/* A program that another tail-calls is of the same type. What it keeps of objects is the same for all kinds. */
+static int load_lang(struct loader *l, struct loaded_kind *k, u32 lang, const void *elf, size_t bytes)
 {
-	struct bpf_map *map, *ours;
+	struct bpf_object *object = k->langs[lang] = bpf_object__open_mem(elf, bytes, NULL);
+	struct bpf_program *walker, *sample = bpf_object__find_program_by_name(k->object, "sample");
+	struct bpf_map *kept;
+	int r;
 
-	bpf_object__for_each_map(map, object) {
-		ours = bpf_object__find_map_by_name(l->skel->obj, bpf_map__name(map));
-		if (ours && !bpf_map__is_internal(map) && bpf_map__reuse_fd(map, bpf_map__fd(ours)))
-			return -errno;
-	}
-	return 0;
+	if (!object)
+		return -errno;
+	walker = bpf_object__find_program_by_name(object, "walk_language");
+	if (!walker || !sample)
+		return -ENOENT;
+	bpf_program__set_type(walker, bpf_program__type(sample));
+	bpf_program__set_expected_attach_type(walker, bpf_program__expected_attach_type(sample));
+	l->switches.kind = kind_number(k->choice.kind);
+	r = loader_set_object(l, object);
+	if (r == 0)
+		r = share_maps(object, k->object, NULL);
+	kept = bpf_object__find_map_by_name(object, "kept");
+	if (r == 0 && kept && k != l->kinds)
+		r = bpf_map__reuse_fd(kept, bpf_object__find_map_fd_by_name(l->kinds[0].langs[lang], "kept"));
+	if (r == 0)
+		r = bpf_object__load(object);
+	return r < 0 ? r : put_walker(k, lang, object, "walk_language");
 }
 
 int loader_load_lang(struct loader *l, u32 lang, const struct lang_ops *ops)
 {
-	struct bpf_program *program;
 	size_t bytes;
 	const void *elf = ops->object(&bytes);
-	int fd, r;
+	int r = l->switches.may_switch ? 0 : -ENOTSUP;
 
-	if (!l->skel->rodata->may_switch)
-		return -ENOTSUP;
-	l->langs[lang] = bpf_object__open_mem(elf, bytes, NULL);
-	if (!l->langs[lang])
-		return -errno;
-	r = share_maps(l, l->langs[lang]);
-	if (r == 0)
-		r = bpf_object__load(l->langs[lang]);
-	if (r < 0)
-		return r;
-	program = bpf_object__find_program_by_name(l->langs[lang], "walk_language");
-	fd = program ? bpf_program__fd(program) : -1;
-	return fd < 0 || bpf_map_update_elem(bpf_map__fd(l->skel->maps.walkers), &lang, &fd, BPF_ANY) ? -ENOTSUP : 0;
+	for (u32 i = 0; r == 0 && i < l->kind_count; i++)
+		r = load_lang(l, &l->kinds[i], lang, elf, bytes);
+	return r;
 }
 
 int loader_recall(const struct loader *l, const struct kept_key *key, struct kept_objects *ret_kept)
 {
-	const struct bpf_object *object = key->lang < LANG_MAX ? l->langs[key->lang] : NULL;
+	const struct bpf_object *object = key->lang < LANG_MAX ? l->kinds[0].langs[key->lang] : NULL;
 	int fd = object ? bpf_object__find_map_fd_by_name(object, "kept") : -1;
 
 	return fd >= 0 && bpf_map_lookup_elem(fd, key, ret_kept) == 0 ? 0 : -ENOENT;
@@ -335,19 +416,36 @@ struct tables *loader_tables(const struct loader *l)
 	return l->tables;
 }
 
-enum sampler_event loader_event(const struct loader *l)
+u32 loader_events(const struct loader *l, struct sampler_event ret_events[KIND_MAX])
 {
-	return l->event;
+	for (u32 i = 0; i < l->kind_count; i++) {
+		const struct loaded_kind *k = &l->kinds[i];
+		struct bpf_program *sample = bpf_object__find_program_by_name(k->object, "sample");
+
+		ret_events[i] = (struct sampler_event){ k->choice.event, k->choice.events_per_sample,
+							bpf_program__fd(sample) };
+	}
+	return l->kind_count;
 }
 
-int loader_program_fd(const struct loader *l)
+u32 loader_kind_count(const struct loader *l)
 {
-	return bpf_program__fd(l->skel->progs.sample);
+	return l->kind_count;
+}
+
+const struct kind *loader_kind(const struct loader *l, u32 index)
+{
+	return l->kinds[index].choice.kind;
+}
+
+const char *loader_event_names(const struct loader *l)
+{
+	return l->event_names;
 }
 
 u32 loader_ring_count(const struct loader *l)
 {
-	return l->ring_count;
+	return l->switches.ring_count;
 }
 
 int loader_ring_fd(const struct loader *l, u32 index)
@@ -355,16 +453,24 @@ int loader_ring_fd(const struct loader *l, u32 index)
 	return l->ring_fd[index];
 }
 
-void loader_counters(const struct loader *l, u64 ret_values[COUNTER_COUNT])
+static void add_counters(const struct loader *l, int map, u64 values[COUNTER_COUNT])
 {
 	u64 *of_cpus = calloc((size_t)l->cpu_count, sizeof(*of_cpus));
 
-	memset(ret_values, 0, COUNTER_COUNT * sizeof(*ret_values));
 	for (u32 i = 0; of_cpus && i < COUNTER_COUNT; i++) {
-		if (bpf_map_lookup_elem(bpf_map__fd(l->skel->maps.counters), &i, of_cpus))
+		if (bpf_map_lookup_elem(map, &i, of_cpus))
 			continue;
 		for (int cpu = 0; cpu < l->cpu_count; cpu++)
-			ret_values[i] += of_cpus[cpu];
+			values[i] += of_cpus[cpu];
 	}
 	free(of_cpus);
+}
+
+/* Those of no kind, of tables that are full, are with the first. */
+void loader_counters(const struct loader *l, u32 index, u64 ret_values[COUNTER_COUNT])
+{
+	memset(ret_values, 0, COUNTER_COUNT * sizeof(*ret_values));
+	add_counters(l, bpf_object__find_map_fd_by_name(l->kinds[index].object, "counters"), ret_values);
+	if (index == 0)
+		add_counters(l, bpf_map__fd(l->skel->maps.counters), ret_values);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads the kernel half: sets its switches and the sizes of its maps before,
- * makes its ring buffers after. Owns the BPF object and the unwind tables.
+ * Loads the kernel half: the maps and programs that there are whatever is
+ * sampled, then the object of each kind, and those of languages when they are
+ * met. Sets their switches and the sizes of their maps before, makes the ring
+ * buffers after. Owns the BPF objects and the unwind tables.
  */
 #ifndef TRACER_LOADER_H
 #define TRACER_LOADER_H
@@ -21,7 +23,7 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 void loader_free(struct loader *loader);
 DEFINE_CLEANUP(struct loader *, loader_free)
 
-/* Loads the program of a language, and puts it where walks can be handed over to it. */
+/* Loads the program of a language for each kind, and puts it where walks can be handed over to it. */
 int loader_load_lang(struct loader *loader, u32 lang, const struct lang_ops *ops);
 
 /* What the program of a language has kept of a frame's objects: 0, or -ENOENT. */
@@ -31,13 +33,21 @@ int loader_recall(const struct loader *loader, const struct kept_key *key, struc
 int loader_attach(struct loader *loader);
 
 struct tables *loader_tables(const struct loader *loader);
-enum sampler_event loader_event(const struct loader *loader);
-int loader_program_fd(const struct loader *loader);
+
+/* What the sampler is to open for each kind, in `events`; how many. */
+u32 loader_events(const struct loader *loader, struct sampler_event ret_events[KIND_MAX]);
+
+/* The kinds that were chosen. */
+u32 loader_kind_count(const struct loader *loader);
+const struct kind *loader_kind(const struct loader *loader, u32 index);
+
+/* Names of their events with commas, as "cpu-clock". Borrowed. */
+const char *loader_event_names(const struct loader *loader);
 u32 loader_ring_count(const struct loader *loader);
 int loader_ring_fd(const struct loader *loader, u32 index);
 u64 loader_user_va_mask(const struct loader *loader);
 
-/* By enum counter: the sums over all CPUs. */
-void loader_counters(const struct loader *loader, u64 ret_values[COUNTER_COUNT]);
+/* By enum counter: the sums over all CPUs, of the kind at `index` of what was chosen. */
+void loader_counters(const struct loader *loader, u32 index, u64 ret_values[COUNTER_COUNT]);
 
 #endif

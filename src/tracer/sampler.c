@@ -17,7 +17,7 @@
 
 struct sampler {
 	struct sampler_options options;
-	int *fds;		/* by CPU; -1: none */
+	int (*fds)[KIND_MAX];	/* by CPU, then as in options.events; all -1: none */
 	bool *online;
 	u32 cap;
 	bool paused;
@@ -25,14 +25,14 @@ struct sampler {
 	char list[4096];	/* of CPUs, as it was last read */
 };
 
-static int open_event(const struct sampler_options *options, enum sampler_event event, int cpu, int pid)
+static int open_event(const struct sampler_event *event, u32 frequency_hz, int cpu, int pid)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
-		.type = event == SAMPLER_CYCLES ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
-		.config = event == SAMPLER_CYCLES ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK,
-		.freq = 1,
-		.sample_freq = options->frequency_hz,
+		.type = event->event->type,
+		.config = event->event->config,
+		.freq = !event->events_per_sample,
+		.sample_period = event->events_per_sample,
 		.exclude_idle = 1,
 		.disabled = 1,
 		/* Records of throttling go to the side-band's buffer, which keeps this time. */
@@ -41,30 +41,27 @@ static int open_event(const struct sampler_options *options, enum sampler_event 
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd;
 
+	if (attr.freq)
+		attr.sample_freq = frequency_hz;
+	fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
-int sampler_probe(enum sampler_event wanted)
+int sampler_probe(const struct kind_choice *choice, const struct kind_event **ret_event)
 {
-	struct sampler_options options = { .frequency_hz = 1 };
+	const struct kind_event *event = choice->event ? choice->event : choice->kind->events;
 	int fd;
 
-	if (wanted != SAMPLER_CLOCK) {
-		fd = open_event(&options, SAMPLER_CYCLES, -1, 0);
-		if (fd >= 0) {
-			close(fd);
-			return SAMPLER_CYCLES;
-		}
-		if (wanted == SAMPLER_CYCLES)
-			return fd;
-	}
-	fd = open_event(&options, SAMPLER_CLOCK, -1, 0);
+	do {
+		fd = open_event(&(struct sampler_event){ event, choice->events_per_sample, -1 }, 1, -1, 0);
+	} while (fd < 0 && !choice->event && (++event)->name);
 	if (fd < 0)
 		return fd;
 	close(fd);
-	return SAMPLER_CLOCK;
+	*ret_event = event;
+	return 0;
 }
 
 static int want_cpu(void *arg, u32 cpu)
@@ -102,10 +99,11 @@ int sampler_new(const struct sampler_options *options, struct sampler **ret_samp
 
 static void sampler_remove_cpu(struct sampler *s, u32 cpu)
 {
-	if (s->fds[cpu] < 0)
+	if (s->fds[cpu][0] < 0)
 		return;
-	close(s->fds[cpu]);
-	s->fds[cpu] = -1;
+	for (u32 i = 0; i < s->options.event_count; i++)
+		closep(&s->fds[cpu][i]);
+	memset(s->fds[cpu], -1, sizeof(s->fds[cpu]));
 	sideband_remove_cpu(s->options.sideband, cpu);
 }
 
@@ -138,36 +136,46 @@ static int sampler_reserve(struct sampler *s, u32 cpu)
 		return -ENOMEM;
 	s->online = grown;
 	for (; s->cap < cap; s->cap++)
-		s->fds[s->cap] = -1;
+		memset(s->fds[s->cap], -1, sizeof(s->fds[s->cap]));
+	return 0;
+}
+
+static int sampler_add_event(struct sampler *s, u32 cpu, u32 index, int records)
+{
+	const struct sampler_event *event = &s->options.events[index];
+	_cleanup_(closep) int fd = open_event(event, s->options.frequency_hz, (int)cpu, -1);
+
+	if (fd < 0)
+		return fd;
+	/* Without it only the count of throttlings is missing. */
+	(void)ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, records);
+	/* The clock of a CPU that is not wanted is there, but never starts. */
+	if (is_wanted(s, cpu) && (ioctl(fd, PERF_EVENT_IOC_SET_BPF, event->program_fd) < 0 ||
+				  (!s->paused && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)))
+		return -errno;
+	s->fds[cpu][index] = fd;
+	fd = -1;
 	return 0;
 }
 
 static int sampler_add_cpu(void *arg, u32 cpu)
 {
 	struct sampler *s = arg;
-	_cleanup_(closep) int fd = -1;
 	int r = sampler_reserve(s, cpu), records;
 
 	if (r < 0)
 		return r;
 	s->online[cpu] = true;
-	if (s->fds[cpu] >= 0)
+	if (s->fds[cpu][0] >= 0)
 		return 0;
 	records = sideband_add_cpu(s->options.sideband, cpu);
 	if (records < 0)
 		return records;
-	fd = open_event(&s->options, s->options.event, (int)cpu, -1);
-	if (fd < 0)
-		return fd;
-	/* Without it only the count of throttlings is missing. */
-	(void)ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, records);
-	/* The clock of a CPU that is not wanted is there, but never starts. */
-	if (is_wanted(s, cpu) && (ioctl(fd, PERF_EVENT_IOC_SET_BPF, s->options.program_fd) < 0 ||
-				  (!s->paused && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)))
-		return -errno;
-	s->fds[cpu] = fd;
-	fd = -1;
-	return 0;
+	for (u32 i = 0; r == 0 && i < s->options.event_count; i++)
+		r = sampler_add_event(s, cpu, i, records);
+	if (r < 0)
+		sampler_remove_cpu(s, cpu);
+	return r;
 }
 
 int sampler_parse_cpus(const char *list, int (*add)(void *arg, u32 cpu), void *arg)
@@ -204,8 +212,8 @@ void sampler_pause(struct sampler *s, bool pause)
 {
 	s->paused = pause;
 	for (u32 cpu = 0; cpu < s->cap; cpu++)
-		if (s->fds[cpu] >= 0 && is_wanted(s, cpu))
-			(void)ioctl(s->fds[cpu], pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+		for (u32 i = 0; s->fds[cpu][0] >= 0 && is_wanted(s, cpu) && i < s->options.event_count; i++)
+			(void)ioctl(s->fds[cpu][i], pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
 }
 
 int sampler_update_cpus(struct sampler *s)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock: one sampling event on each CPU that is online and wanted, with the BPF
- * program attached. Hardware cycles where there is a PMU, else the kernel's
- * software clock.
+ * What makes samples: on each CPU that is online and wanted, an event of perf for
+ * each kind, with the kind's BPF program attached.
  *
  * The tracer's thread owns it.
  */
@@ -13,28 +12,33 @@
 
 #include "base/cleanup.h"
 #include "base/types.h"
+#include "kinds/choice.h"
 
 struct sampler;
 struct sideband;
 
-enum sampler_event { SAMPLER_AUTO, SAMPLER_CYCLES, SAMPLER_CLOCK };
+struct sampler_event {
+	const struct kind_event *event;
+	u64 events_per_sample;		/* 0: by frequency */
+	int program_fd;
+};
 
 struct sampler_options {
 	u32 frequency_hz;
-	enum sampler_event event;
-	int program_fd;
+	struct sampler_event events[KIND_MAX];
+	u32 event_count;
 	struct sideband *sideband;	/* listens on all CPUs */
 	const char *cpus;		/* sampled are only these, "0-3,8"; NULL: all that are online */
 };
 
-/* Which event can be had here: SAMPLER_CYCLES or SAMPLER_CLOCK; or why none, as -errno. */
-int sampler_probe(enum sampler_event wanted);
+/* Which event of a kind can be had here, the chosen one if there is one; or why none, as -errno. */
+int sampler_probe(const struct kind_choice *choice, const struct kind_event **ret_event);
 
 int sampler_new(const struct sampler_options *options, struct sampler **ret_sampler);
 void sampler_free(struct sampler *sampler);
 DEFINE_CLEANUP(struct sampler *, sampler_free)
 
-/* Stops the clock, or lets it go on. */
+/* Takes no samples any more, or again. */
 void sampler_pause(struct sampler *sampler, bool pause);
 
 /* Opens events on CPUs that came online, closes those of CPUs that went. The number online, or -errno. */

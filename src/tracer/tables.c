@@ -9,7 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf/native.skel.h"
+#include "bpf/tracer.skel.h"
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/interner.h"
@@ -92,7 +92,7 @@ static void chunk_done(struct chunk *chunk)
 }
 
 /* The memory of all but the chunks. */
-static int tables_map_memory(struct tables *t, struct native_bpf *skel)
+static int tables_map_memory(struct tables *t, struct tracer_bpf *skel)
 {
 	t->rules = map_memory(skel ? bpf_map__fd(skel->maps.rules) : -1, RULES_MAX * sizeof(*t->rules));
 	t->pages = map_memory(skel ? bpf_map__fd(skel->maps.pages) : -1, PAGES_MAX * sizeof(*t->pages));
@@ -102,7 +102,7 @@ static int tables_map_memory(struct tables *t, struct native_bpf *skel)
 	return t->rules && t->pages && t->maptab && t->slots && t->published ? 0 : -errno;
 }
 
-static int tables_init(struct tables *t, struct native_bpf *skel, u32 rows_max_bytes)
+static int tables_init(struct tables *t, struct tracer_bpf *skel, u32 rows_max_bytes)
 {
 	static const struct unwind_rule none = { .kind = RULE_NONE };
 	int r;
@@ -203,7 +203,7 @@ static int tables_add_chunks(struct tables *t, u32 count)
 	return 0;
 }
 
-int tables_new(struct native_bpf *skel, u32 rows_max_bytes, struct tables **ret_tables)
+int tables_new(struct tracer_bpf *skel, u32 rows_max_bytes, struct tables **ret_tables)
 {
 	_cleanup_(tables_freep) struct tables *t = calloc(1, sizeof(*t));
 	int r;

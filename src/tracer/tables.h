@@ -17,7 +17,7 @@
 #include "abi.h"
 #include "base/cleanup.h"
 
-struct native_bpf;
+struct tracer_bpf;
 struct rows;
 struct tables;
 
@@ -37,7 +37,7 @@ struct tables_rows {
 };
 
 /* skel NULL: in memory of our own, for stacks that no kernel half unwinds; then nothing is published. */
-int tables_new(struct native_bpf *skel, u32 rows_max_bytes, struct tables **ret_tables);
+int tables_new(struct tracer_bpf *skel, u32 rows_max_bytes, struct tables **ret_tables);
 void tables_free(struct tables *tables);
 DEFINE_CLEANUP(struct tables *, tables_free)
 

@@ -150,8 +150,7 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 	t->learning_ms = at_most((int)(500 / options->frequency_hz), LEARNING_MS_MAX);
 	if (t->learning_ms < LEARNING_MS_MIN)
 		t->learning_ms = LEARNING_MS_MIN;
-	sampler.event = loader_event(t->loader);
-	sampler.program_fd = loader_program_fd(t->loader);
+	sampler.event_count = loader_events(t->loader, sampler.events);
 	sampler.sideband = t->sideband;
 	r = sampler_new(&sampler, &t->sampler);
 	return r < 0 ? r : tracer_open_rings(t);
@@ -291,7 +290,7 @@ struct window *tracer_take_window(struct tracer *t)
 
 const char *tracer_event_name(const struct tracer *t)
 {
-	return loader_event(t->loader) == SAMPLER_CYCLES ? "cycles" : "cpu-clock";
+	return loader_event_names(t->loader);
 }
 
 u64 tracer_sample_count(const struct tracer *t)
@@ -312,7 +311,7 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 	struct peek_stats peek = peek_stats(t->peek);
 	u32 count;
 
-	loader_counters(t->loader, kernel);
+	loader_counters(t->loader, 0, kernel);
 	ingest_counters(t->ingest, tracer);
 	tracer[TRACER_PEEKS] = peek.looks;
 	tracer[TRACER_PEEKS_LATE] = peek.late;
@@ -321,6 +320,10 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 	tracer[TRACER_READER_TIMEOUTS] = reader.timeouts;
 	tracer[TRACER_READER_REFUSED] = reader.refused;
 	count = counters_list(ingest_ends(t->ingest), kernel, tracer, values);
+	for (u32 i = 1; i < loader_kind_count(t->loader); i++) {
+		loader_counters(t->loader, i, kernel);
+		count += counters_list_kind(loader_kind(t->loader, i)->name, kernel, values + count);
+	}
 	if (count > count_max)
 		count = (u32)count_max;
 	memcpy(ret_values, values, count * sizeof(*values));

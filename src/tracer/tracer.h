@@ -16,9 +16,9 @@
 
 #include "base/cleanup.h"
 #include "base/types.h"
+#include "kinds/choice.h"
 #include "proc/environment.h"
 #include "tracer/counters.h"
-#include "tracer/sampler.h"
 
 struct buf;
 struct reader;
@@ -26,8 +26,8 @@ struct tracer;
 struct window;
 
 struct tracer_options {
-	u32 frequency_hz;
-	enum sampler_event event;
+	struct kind_choices kinds;
+	u32 frequency_hz;		/* of those that a clock samples */
 	const pid_t *pids;		/* only these processes, if pid_count is not 0 */
 	size_t pid_count;
 	bool follow_children;		/* of those */
@@ -71,7 +71,7 @@ void tracer_wake(struct tracer *tracer);
 /* The window so far, the caller's to free; the next one begins. NULL for lack of memory. */
 struct window *tracer_take_window(struct tracer *tracer);
 
-/* What the clock is: "cycles" or "cpu-clock". */
+/* What makes samples: "cycles" or "cpu-clock", and others with commas. */
 const char *tracer_event_name(const struct tracer *tracer);
 
 /* Samples taken since the start, and when the first one was read (CLOCK_MONOTONIC, 0: none yet). */

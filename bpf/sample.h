@@ -1,35 +1,28 @@
-// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The kernel half for native code: a clock tick becomes a record with the
- * kernel stack and the user stack, or with a copy of the top of the user
- * stack where the process has no tables yet.
+ * The program of a kind of sample: an event becomes a record with the kernel
+ * stack and the user stack, or with a copy of the top of the user stack where
+ * the process has no tables yet.
  *
+ * A kinds/<folder>/<folder>.bpf.c includes this, and says what the sample
+ * weighs, in the unit of its kind, in
+ *
+ *	u64 measure(struct unwind *u, struct cpu_state *state, struct bpf_perf_event_data *ctx);
+ *
+ * which may keep something from sample to sample in state->own.
  */
+#ifndef BPF_SAMPLE_H
+#define BPF_SAMPLE_H
+
 #include "walk.h"
 #include "process.h"
 #include "registers.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-const volatile u64 period_ns = 0;	/* of the software clock, whose ticks lie on a grid; 0: not known */
-const volatile u32 ring_count = 1;
-const volatile u64 ring_bytes = 4096;
-const volatile u64 user_va_mask = ~0ULL;
+static __always_inline u64 measure(struct unwind *u, struct cpu_state *state, struct bpf_perf_event_data *ctx);
 
-/* Sized when loaded. */
-struct ring_map {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 64);
-	__type(key, u32);
-	__array(values, struct ring_map);
-} rings SEC(".maps");
-
-/* The scratch of this CPU, or NULL while a tick that this one interrupts is using it. */
+/* The scratch of this CPU, or NULL while a sample that this one interrupts is using it. */
 static __always_inline struct unwind *scratch_take(void)
 {
 	u32 zero = 0;
@@ -47,7 +40,7 @@ static __always_inline struct unwind *scratch_take(void)
 
 static __always_inline void *ring_of_cpu(const struct unwind *u)
 {
-	u32 which = u->trace.cpu % ring_count;
+	u32 which = u->trace.cpu % switches.ring_count;
 
 	return bpf_map_lookup_elem(&rings, &which);
 }
@@ -61,10 +54,12 @@ static __always_inline void emit(struct unwind *u)
 
 	if (u->trace.end == END_SLICE)
 		bytes += sizeof(struct slice_regs);
-	if (!ring || bytes > sizeof(u->trace) + sizeof(u->words))
+	if (!ring || bytes > sizeof(u->trace) + sizeof(u->words)) {
+		count(COUNTER_NO_RING);
 		return;
+	}
 	/* A process without tables gets them the sooner, the sooner we are heard. */
-	if (u->trace.end == END_SLICE || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= ring_bytes / 4)
+	if (u->trace.end == END_SLICE || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= switches.ring_bytes / 4)
 		flags = BPF_RB_FORCE_WAKEUP;
 	if (bpf_ringbuf_output(ring, &u->trace, bytes, flags))
 		count(COUNTER_RING_FULL);
@@ -96,9 +91,9 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 	to = (void *)(regs + 1);
 	/* Rather short slices than no room for other samples, and first those of a process that sent one already. */
 	waiting = ring ? bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) : 0;
-	if (waiting > ring_bytes / 2)
+	if (waiting > switches.ring_bytes / 2)
 		steps = 2;
-	else if (waiting > ring_bytes / 8 && u->slice_pid == u->trace.pid)
+	else if (waiting > switches.ring_bytes / 8 && u->slice_pid == u->trace.pid)
 		steps = 5;
 	u->slice_pid = u->trace.pid;
 	LOOP_NO_UNROLL
@@ -165,30 +160,6 @@ static __always_inline void kernel_stack(struct unwind *u, struct bpf_perf_event
 		count(COUNTER_KERNEL_CUT);
 }
 
-/*
- * The software clock's timer is moved on by whole periods: a tick off its grid
- * is late. Where all seem late it was the first that was, and the grid moves.
- */
-#define LATE_RUN_MAX 16
-
-static __always_inline void check_grid(struct tick_grid *g, u64 now_ns)
-{
-	u64 off;
-
-	if (!period_ns)
-		return;
-	off = (now_ns - g->first_ns) % period_ns;
-	if (!g->first_ns || period_ns - off < period_ns / 16 || g->late_run > LATE_RUN_MAX) {
-		g->first_ns = now_ns;
-		g->late_run = 0;
-	} else if (off > period_ns / 2) {
-		g->late_run++;
-		count(COUNTER_LATE);
-	} else {
-		g->late_run = 0;
-	}
-}
-
 static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *ctx, u64 pid_tgid)
 {
 	u->trace.time_ns = bpf_ktime_get_ns();
@@ -203,6 +174,8 @@ static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *
 	u->trace.end = END_NO_REGISTERS;
 	u->trace.flags = 0;
 	u->trace.is_return = 0;
+	u->trace.kind = (u8)switches.kind;
+	u->trace.value = 1;
 	u->is_leaf = 1;
 	u->is_return = 0;
 	u->is_guess = 0;
@@ -212,12 +185,12 @@ static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *
 	u->bx_va = 0;
 	u->map.start_va = 0;
 	u->map.end_va = 0;
-	u->user_va_mask = user_va_mask;
+	u->user_va_mask = switches.user_va_mask;
 	walk_begin(u);
 	bpf_get_current_comm(u->trace.comm, sizeof(u->trace.comm));
 }
 
-/* 0 if the tick is to become a trace, with all but the user stack filled in; 1 if that can be unwound here. */
+/* 0 if the event is to become a trace, with all but the user stack filled in; 1 if that can be unwound here. */
 static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
 	u32 cpu = u->trace.cpu;
@@ -226,7 +199,7 @@ static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_
 
 	if (!state)
 		return 0;
-	check_grid(&state->grid, u->trace.time_ns);
+	u->trace.value = measure(u, state, ctx);
 	if (registers_in_user_mode(ctx))
 		u->trace.flags |= TRACE_USER_MODE;
 	else
@@ -320,16 +293,4 @@ int finish(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
-{
-	process_forked(parent, child);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_free")
-int BPF_PROG(freed, struct task_struct *task)
-{
-	process_freed(task);
-	return 0;
-}
+#endif
