@@ -121,7 +121,6 @@ static void check(const void *arg, struct config_place place, const char *path, 
 		config_error(errors, place, path, "compress: wick does not speak %s; use zstd, gzip, deflate or none",
 			     compressions[options->compress]);
 	tls_client_check(&options->tls, place, path, errors);
-	sender_check(&options->sender, place, path, errors);
 }
 
 /* As in the Collector, what the endpoint or connection_params say about it is stronger than the option. */
@@ -137,20 +136,15 @@ static bool says_async_insert(const struct options *options)
 static int create(const struct component_setup *setup, const void *arg, void **ret_self, struct buf *why)
 {
 	const struct options *options = arg;
-	struct clickhouse_send *self = NULL;
-	int r = clickhouse_send_new(setup, &(struct clickhouse_send_options){
-		.sender = &options->sender,
+
+	return clickhouse_send_new(setup, &(struct clickhouse_send_options){
 		.server = { .url = options->endpoint, .username = options->username, .password = options->password,
 			    .settings = &options->connection_params, .timeout_ns = options->sender.timeout_ns,
 			    .client = { .tls = &options->tls, .proxy_url = options->proxy_url } },
 		.schema = schema_of(options), .layout = options->layout, .compression = kinds[options->compress],
 		.create_schema = options->create_schema, .async_insert = options->async_insert,
 		.has_async_insert = says_async_insert(options),
-	}, &self, why);
-
-	if (r == 0)
-		*ret_self = self;
-	return r;
+	}, ret_self, why);
 }
 
 const struct component_ops exporter_clickhouse = {
@@ -161,9 +155,7 @@ const struct component_ops exporter_clickhouse = {
 	.defaults = &defaults,
 	.check = check,
 	.create = create,
-	.start = clickhouse_send_start,
-	.consume = clickhouse_send_consume,
-	.stop = clickhouse_send_stop,
 	.free = clickhouse_send_free,
+	EXPORTER_SENDS(clickhouse_sends, struct options, sender),
 	.looks = LOOKS_AT_PROFILE,
 };

@@ -27,7 +27,6 @@ enum step { STEP_SCHEMA, STEP_STACKS, STEP_ROWS };
 
 /* A batch under way. */
 struct sending {
-	struct sending *next, **link;
 	struct clickhouse_send *self;
 	struct send *send;
 	const struct profile *profile;
@@ -43,14 +42,12 @@ struct sending {
 
 struct clickhouse_send {
 	struct clickhouse_send_options options;
-	struct sender *sender;
 	struct clickhouse *server;
 	char host[256];
 	bool has_schema;
 	struct sent *sent;
 	struct columns *rows, *stacks;		/* of the block that is being made; both are empty between calls */
 	struct buf plain;			/* a block before it is packed */
-	struct sending *sendings;
 	struct metric *stacks_sent, *stacks_forgotten, *times_wrong;
 };
 
@@ -58,11 +55,6 @@ struct clickhouse_send {
 
 static void sending_free(struct sending *sending)
 {
-	if (sending->link) {
-		*sending->link = sending->next;
-		if (sending->next)
-			sending->next->link = sending->link;
-	}
 	samples_done(&sending->samples);
 	buf_done(&sending->packed);
 	free(sending->keys);
@@ -100,11 +92,7 @@ static int sending_new(struct clickhouse_send *self, struct send *send, struct s
 		sending_free(sending);
 		return r;
 	}
-	sending->next = self->sendings;
-	sending->link = &self->sendings;
-	if (sending->next)
-		sending->next->link = &sending->next;
-	self->sendings = sending;
+	send_keep(send, sending);
 	*ret_sending = sending;
 	return 0;
 }
@@ -343,16 +331,15 @@ static void wake(void *arg)
 
 static void cancel(void *arg, struct send *send)
 {
-	struct clickhouse_send *self = arg;
-	struct sending *sending = self->sendings;
+	struct sending *sending = send_kept(send);
 
-	while (sending->send != send)
-		sending = sending->next;
 	clickhouse_cancel(sending->request);
 	sending_free(sending);
 }
 
-static const struct sender_ops ops = { .begin = begin, .wait = wait_for_answers, .wake = wake, .cancel = cancel };
+const struct sender_ops clickhouse_sends = {
+	.begin = begin, .wait = wait_for_answers, .wake = wake, .cancel = cancel,
+};
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
@@ -372,7 +359,7 @@ static void add_metrics(struct clickhouse_send *self, const struct component_set
 }
 
 int clickhouse_send_new(const struct component_setup *setup, const struct clickhouse_send_options *options,
-			struct clickhouse_send **ret_self, struct buf *why)
+			void **ret_self, struct buf *why)
 {
 	struct clickhouse_send *self = calloc(1, sizeof(*self));
 	u32 count;
@@ -389,8 +376,6 @@ int clickhouse_send_new(const struct component_setup *setup, const struct clickh
 	self->stacks = columns_new(CLICKHOUSE_STACKS, COLUMN_BYTES_MAX);
 	add_metrics(self, setup);
 	r = self->sent && self->rows && self->stacks ? clickhouse_new(&options->server, &self->server, why) : -ENOMEM;
-	if (r == 0)
-		r = sender_new(setup, options->sender, &ops, self, &self->sender, why);
 	if (r < 0) {
 		clickhouse_send_free(self);
 		return r;
@@ -399,28 +384,12 @@ int clickhouse_send_new(const struct component_setup *setup, const struct clickh
 	return 0;
 }
 
-int clickhouse_send_start(void *arg, struct buf *why)
-{
-	return sender_start(((struct clickhouse_send *)arg)->sender, why);
-}
-
-int clickhouse_send_consume(void *arg, struct batch *batch)
-{
-	return sender_consume(((struct clickhouse_send *)arg)->sender, batch);
-}
-
-void clickhouse_send_stop(void *arg, u64 deadline_ns)
-{
-	sender_stop(((struct clickhouse_send *)arg)->sender, deadline_ns);
-}
-
 void clickhouse_send_free(void *arg)
 {
 	struct clickhouse_send *self = arg;
 
 	if (!self)
 		return;
-	sender_free(self->sender);
 	clickhouse_free(self->server);
 	sent_free(self->sent);
 	columns_free(self->rows);

@@ -17,11 +17,8 @@
 #include "pipeline/component.h"
 #include "pipeline/sender.h"
 
-struct clickhouse_send;
-
 /* Strings are borrowed. */
 struct clickhouse_send_options {
-	const struct sender_options *sender;
 	struct clickhouse_options server;
 	struct clickhouse_schema schema;
 	enum clickhouse_layout layout;
@@ -30,11 +27,11 @@ struct clickhouse_send_options {
 	bool has_async_insert;			/* the settings of the server say it already */
 };
 
+/* A component that sends by these. */
+extern const struct sender_ops clickhouse_sends;
+
 int clickhouse_send_new(const struct component_setup *setup, const struct clickhouse_send_options *options,
-			struct clickhouse_send **ret_self, struct buf *why);
-int clickhouse_send_start(void *self, struct buf *why);
-int clickhouse_send_consume(void *self, struct batch *batch);
-void clickhouse_send_stop(void *self, u64 deadline_ns);
+			void **ret_self, struct buf *why);
 void clickhouse_send_free(void *self);
 
 #endif

@@ -21,7 +21,6 @@ struct options {
 
 struct exporter {
 	const struct options *options;
-	struct sender *sender;
 	struct textout out;
 };
 
@@ -79,51 +78,15 @@ static void send_text(void *self, struct batch *batch, struct send_result *ret_r
 
 static const struct sender_ops sending = { .send = send_text };
 
-static void exporter_free(void *self)
-{
-	struct exporter *exporter = self;
-
-	if (!exporter)
-		return;
-	sender_free(exporter->sender);
-	free(exporter);
-}
-
 static int exporter_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
 {
 	struct exporter *exporter = calloc(1, sizeof(*exporter));
-	int r;
 
 	if (!exporter)
 		return -ENOMEM;
 	exporter->options = options;
-	r = sender_new(setup, &exporter->options->sender, &sending, exporter, &exporter->sender, why);
-	if (r < 0) {
-		exporter_free(exporter);
-		return r;
-	}
 	*ret_self = exporter;
 	return 0;
-}
-
-static int exporter_start(void *self, struct buf *why)
-{
-	return sender_start(((struct exporter *)self)->sender, why);
-}
-
-static int exporter_consume(void *self, struct batch *batch)
-{
-	return sender_consume(((struct exporter *)self)->sender, batch);
-}
-
-static void exporter_stop(void *self, u64 deadline_ns)
-{
-	sender_stop(((struct exporter *)self)->sender, deadline_ns);
-}
-
-static void check(const void *options, struct config_place place, const char *path, struct config_errors *errors)
-{
-	sender_check(&((const struct options *)options)->sender, place, path, errors);
 }
 
 const struct component_ops exporter_customprofilesexporter = {
@@ -132,10 +95,7 @@ const struct component_ops exporter_customprofilesexporter = {
 	.fields = fields,
 	.options_bytes = sizeof(struct options),
 	.defaults = &defaults,
-	.check = check,
 	.create = exporter_create,
-	.start = exporter_start,
-	.consume = exporter_consume,
-	.stop = exporter_stop,
-	.free = exporter_free,
+	EXPORTER_SENDS(sending, struct options, sender),
+	.free = free,
 };

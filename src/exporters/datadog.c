@@ -50,13 +50,14 @@ struct options {
 };
 
 struct exporter {
+	struct http_send http;
 	const struct options *options;
+	const struct component_setup *setup;
 	const char *id;
 	struct datadog_target target;
 	struct datadog_names names;
 	char this_host[256], runtime_id[40];
 	struct buf tags;			/* names.tags */
-	struct http_send *http;
 	struct interval *interval;
 	struct metric *joined, *lost;
 };
@@ -159,7 +160,6 @@ static void check(const void *arg, struct config_place place, const char *path, 
 	if (buf_err(&tags) == -E2BIG)
 		config_error(errors, place, path, "tags: they are longer than %u bytes", TAGS_BYTES_MAX);
 	tls_client_check(&o->tls, place, path, errors);
-	sender_check(&o->sender, place, path, errors);
 }
 
 /* ---- Uploads ------------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ static void lose(void *arg, u64 samples)
 
 static void enqueue(void *arg, struct batch *batch)
 {
-	(void)http_send_consume(((struct exporter *)arg)->http, batch);	/* what it refuses it counts */
+	(void)sender_consume(((struct exporter *)arg)->setup->sender, batch);	/* what it refuses it counts */
 }
 
 static void take_interval(void *arg, struct profile *profile, u64 samples)
@@ -269,7 +269,7 @@ static void outcome(void *arg, const struct client_answer *answer, struct send_r
 	datadog_outcome(answer, clock_ns(CLOCK_REALTIME) / SECOND_NS, ret_result);
 }
 
-static const struct http_send_ops sending = { .make = make, .outcome = outcome };
+static const struct http_send_ops requests = { .make = make, .outcome = outcome };
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
@@ -335,7 +335,7 @@ static void exporter_free(void *self)
 	if (!exporter)
 		return;
 	interval_free(exporter->interval);
-	http_send_free(exporter->http);
+	http_send_done(&exporter->http);
 	buf_done(&exporter->tags);
 	free(exporter);
 }
@@ -348,30 +348,20 @@ static size_t interval_bytes(void)
 	return part < INTERVAL_BYTES_MAX ? part : INTERVAL_BYTES_MAX;
 }
 
-/* Uploads are of one owner each: the queue must not join what was cut for that. */
-static struct sender_options unjoined(const struct exporter *exporter)
-{
-	struct sender_options sender = exporter->options->sender;
-
-	if (sender.queue.has_batch)
-		log_warn(exporter->id, "sending_queue::batch has no effect: an upload is of one service and container; "
-			 "interval says how much is in it");
-	sender.queue.has_batch = false;
-	return sender;
-}
-
 static int exporter_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
 {
 	_cleanup_(exporter_freep) struct exporter *exporter = calloc(1, sizeof(*exporter));
 	const struct options *o = options;
-	struct sender_options sender;
 	int r;
 
 	if (!exporter)
 		return -ENOMEM;
 	exporter->options = o;
+	exporter->setup = setup;
 	exporter->id = setup->id;
-	sender = unjoined(exporter);
+	if (o->sender.queue.has_batch)
+		log_warn(exporter->id, "sending_queue::batch has no effect: an upload is of one service and container; "
+			 "interval says how much is in it");
 	make_counters(exporter, service_metrics(setup->service));
 	r = find_target(o, &exporter->target, why);
 	if (r == 0)
@@ -380,9 +370,9 @@ static int exporter_create(const struct component_setup *setup, const void *opti
 		r = interval_new(&(struct interval_options){ (u64)o->interval_ns, interval_bytes(), take_interval, lose,
 							     exporter }, &exporter->interval);
 	if (r == 0)
-		r = http_send_new(setup, &sender, &(struct client_options){
+		r = http_send_init(&exporter->http, &(struct client_options){
 			.tls = &o->tls, .unix_socket = exporter->target.unix_socket, .proxy_url = o->proxy_url,
-		}, &sending, exporter, &exporter->http, why);
+		}, &requests, why);
 	if (r < 0)
 		return r;
 	*ret_self = TAKE(exporter);
@@ -393,10 +383,8 @@ static int exporter_start(void *self, struct buf *why)
 {
 	struct exporter *exporter = self;
 	const struct datadog_target *target = &exporter->target;
-	int r = http_send_start(exporter->http, why);
+	int r = interval_start(exporter->interval, why);
 
-	if (r == 0)
-		r = interval_start(exporter->interval, why);
 	if (r == 0)
 		log_info(exporter->id, "sends profiles to %s%s%s", target->url, *target->unix_socket ? " at " : "",
 			 target->unix_socket);
@@ -415,12 +403,9 @@ static int exporter_consume(void *self, struct batch *batch)
 	return r == -ENOMEM ? -EAGAIN : r;
 }
 
-static void exporter_stop(void *self, u64 deadline_ns)
+static void exporter_flush(void *self)
 {
-	struct exporter *exporter = self;
-
-	interval_stop(exporter->interval);
-	http_send_stop(exporter->http, deadline_ns);
+	interval_stop(((struct exporter *)self)->interval);
 }
 
 const struct component_ops exporter_datadog = {
@@ -433,7 +418,8 @@ const struct component_ops exporter_datadog = {
 	.create = exporter_create,
 	.start = exporter_start,
 	.consume = exporter_consume,
-	.stop = exporter_stop,
+	.flush = exporter_flush,
+	EXPORTER_SENDS(http_sends_unjoined, struct options, sender),
 	.free = exporter_free,
 	.looks = LOOKS_AT_PROFILE,
 };

@@ -33,7 +33,6 @@ struct options {
 struct exporter {
 	const struct options *options;
 	const char *id;
-	struct sender *sender;
 	int outputs[OUTPUTS_MAX];
 	u32 output_count;
 	u64 second;			/* that is counted in */
@@ -69,7 +68,6 @@ static void check(const void *options, struct config_place place, const char *pa
 	if (o->output_paths.count > OUTPUTS_MAX)
 		config_error(errors, place, path, "output_paths has %u entries; at most %u are possible",
 			     o->output_paths.count, OUTPUTS_MAX);
-	sender_check(&o->sender, place, path, errors);
 }
 
 /* ---- Showing ------------------------------------------------------------------ */
@@ -168,7 +166,6 @@ static void exporter_free(void *self)
 
 	if (!exporter)
 		return;
-	sender_free(exporter->sender);
 	for (u32 i = 0; i < exporter->output_count; i++)
 		close(exporter->outputs[i]);
 	free(exporter);
@@ -177,17 +174,11 @@ static void exporter_free(void *self)
 static int exporter_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
 {
 	struct exporter *exporter = calloc(1, sizeof(*exporter));
-	int r;
 
 	if (!exporter)
 		return -ENOMEM;
 	exporter->options = options;
 	exporter->id = setup->id;
-	r = sender_new(setup, &exporter->options->sender, &sending, exporter, &exporter->sender, why);
-	if (r < 0) {
-		exporter_free(exporter);
-		return r;
-	}
 	*ret_self = exporter;
 	return 0;
 }
@@ -221,17 +212,7 @@ static int exporter_start(void *self, struct buf *why)
 		r = open_output(exporter, "stdout", why);
 	for (u32 i = 0; i < paths->count && r == 0; i++)
 		r = open_output(exporter, paths->at[i], why);
-	return r < 0 ? r : sender_start(exporter->sender, why);
-}
-
-static int exporter_consume(void *self, struct batch *batch)
-{
-	return sender_consume(((struct exporter *)self)->sender, batch);
-}
-
-static void exporter_stop(void *self, u64 deadline_ns)
-{
-	sender_stop(((struct exporter *)self)->sender, deadline_ns);
+	return r;
 }
 
 const struct component_ops exporter_debug = {
@@ -243,7 +224,6 @@ const struct component_ops exporter_debug = {
 	.check = check,
 	.create = exporter_create,
 	.start = exporter_start,
-	.consume = exporter_consume,
-	.stop = exporter_stop,
+	EXPORTER_SENDS(sending, struct options, sender),
 	.free = exporter_free,
 };

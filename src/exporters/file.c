@@ -52,7 +52,6 @@ struct options {
 
 struct exporter {
 	const struct options *options;
-	struct sender *sender;
 	struct filegroup_options group_options;
 	struct filewriter *writer;	/* unless group_by */
 	struct filegroup *group;
@@ -145,7 +144,6 @@ static void check(const void *options, struct config_place place, const char *pa
 		config_error(errors, place, path, "group_by needs a path with exactly one *, not at its start");
 	if (o->group_by.enabled && !*o->group_by.resource_attribute)
 		config_error(errors, place, path, "group_by needs a resource_attribute");
-	sender_check(&o->sender, place, path, errors);
 }
 
 /* ---- Records ---------------------------------------------------------------------- */
@@ -307,7 +305,6 @@ static void exporter_free(void *self)
 
 	if (!exporter)
 		return;
-	sender_free(exporter->sender);
 	filewriter_free(exporter->writer);
 	filegroup_free(exporter->group);
 	free(exporter);
@@ -317,7 +314,6 @@ static int exporter_create(const struct component_setup *setup, const void *opti
 {
 	struct exporter *exporter = calloc(1, sizeof(*exporter));
 	const struct options *o = options;
-	int r;
 
 	if (!exporter)
 		return -ENOMEM;
@@ -334,17 +330,13 @@ static int exporter_create(const struct component_setup *setup, const void *opti
 		},
 	};
 	(void)permissions_of(o->directory_permissions, &exporter->group_options.directory_mode);
-	r = sender_new(setup, &o->sender, &sending, exporter, &exporter->sender, why);
-	if (r < 0) {
-		exporter_free(exporter);
-		return r;
-	}
 	*ret_self = exporter;
 	return 0;
 }
 
-static int open_files(struct exporter *exporter, struct buf *why)
+static int open_files(void *self, struct buf *why)
 {
+	struct exporter *exporter = self;
 	const struct options *options = exporter->options;
 	int r = 0;
 
@@ -361,24 +353,6 @@ static int open_files(struct exporter *exporter, struct buf *why)
 	return filewriter_open(options->path, &exporter->group_options.file, &exporter->writer, why);
 }
 
-static int exporter_start(void *self, struct buf *why)
-{
-	struct exporter *exporter = self;
-	int r = open_files(exporter, why);
-
-	return r < 0 ? r : sender_start(exporter->sender, why);
-}
-
-static int exporter_consume(void *self, struct batch *batch)
-{
-	return sender_consume(((struct exporter *)self)->sender, batch);
-}
-
-static void exporter_stop(void *self, u64 deadline_ns)
-{
-	sender_stop(((struct exporter *)self)->sender, deadline_ns);
-}
-
 const struct component_ops exporter_file = {
 	.type = "file",
 	.help = "writes profiles into files, as OTLP in JSON or protobuf",
@@ -387,9 +361,8 @@ const struct component_ops exporter_file = {
 	.defaults = &defaults,
 	.check = check,
 	.create = exporter_create,
-	.start = exporter_start,
-	.consume = exporter_consume,
-	.stop = exporter_stop,
+	.start = open_files,
+	EXPORTER_SENDS(sending, struct options, sender),
 	.free = exporter_free,
 	.alone = true,
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "exporters/otlp_outcome.h"
 #include "pipeline/batch.h"
 
 #define BODY_BYTES_MAX (BATCH_BYTES_MAX + (1u << 20))
@@ -13,19 +14,10 @@
 
 /* One under way. */
 struct flight {
-	struct flight *next, **link;
 	struct http_send *http;
 	struct send *send;
 	struct client_request *client_request;
 	struct http_request request;
-};
-
-struct http_send {
-	const struct http_send_ops *ops;
-	void *self;
-	struct sender *sender;
-	struct client *client;
-	struct flight *flights;
 };
 
 void http_request_add_header(struct http_request *request, const char *name, const char *value)
@@ -42,9 +34,6 @@ void http_request_add_header(struct http_request *request, const char *name, con
 
 static void flight_free(struct flight *flight)
 {
-	*flight->link = flight->next;
-	if (flight->next)
-		flight->next->link = flight->link;
 	buf_done(&flight->request.text);
 	buf_done(&flight->request.body);
 	free(flight);
@@ -60,11 +49,7 @@ static struct flight *flight_new(struct http_send *http, struct send *send)
 	flight->send = send;
 	buf_init(&flight->request.text, TEXT_BYTES_MAX);
 	buf_init(&flight->request.body, BODY_BYTES_MAX);
-	flight->next = http->flights;
-	flight->link = &http->flights;
-	if (flight->next)
-		flight->next->link = &flight->next;
-	http->flights = flight;
+	send_keep(send, flight);
 	return flight;
 }
 
@@ -75,9 +60,9 @@ static void done(void *arg, const struct client_answer *answer)
 	struct send *send = flight->send;
 	struct send_result result;
 
-	http->ops->outcome(http->self, answer, &result);
+	http->ops->outcome(http, answer, &result);
 	flight_free(flight);
-	if (!http->ops->settle || !http->ops->settle(http->self, send, answer, &result))
+	if (!http->ops->settle || !http->ops->settle(http, send, answer, &result))
 		sender_done(send, &result);
 }
 
@@ -99,12 +84,12 @@ static int begin(void *arg, struct send *send)
 	struct flight *flight;
 	int r;
 
-	if (http->ops->prepare && http->ops->prepare(http->self, send))
+	if (http->ops->prepare && http->ops->prepare(http, send))
 		return 0;
 	flight = flight_new(http, send);
 	if (!flight)
 		return -ENOMEM;
-	r = http->ops->make(http->self, send_batch(send), &flight->request);
+	r = http->ops->make(http, send_batch(send), &flight->request);
 	if (r == -E2BIG || r == -EBADMSG) {
 		(void)snprintf(result.reason, sizeof(result.reason), "it cannot be encoded: %s",
 			       r == -E2BIG ? "it is too large" : strerror(-r));
@@ -131,59 +116,45 @@ static void wake(void *arg)
 
 static void cancel(void *arg, struct send *send)
 {
-	struct http_send *http = arg;
-	struct flight *flight = http->flights;
+	struct flight *flight = send_kept(send);
 
-	while (flight->send != send)
-		flight = flight->next;
-	client_cancel(http->client, flight->client_request);
+	client_cancel(flight->http->client, flight->client_request);
 	flight_free(flight);
 }
 
-static const struct sender_ops sending = { .begin = begin, .wait = wait_for_answers, .wake = wake, .cancel = cancel };
+const struct sender_ops http_sends = { .begin = begin, .wait = wait_for_answers, .wake = wake, .cancel = cancel };
+const struct sender_ops http_sends_unjoined = {
+	.never_joins = true, .begin = begin, .wait = wait_for_answers, .wake = wake, .cancel = cancel,
+};
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
-int http_send_new(const struct component_setup *setup, const struct sender_options *sender,
-		  const struct client_options *client, const struct http_send_ops *ops, void *self,
-		  struct http_send **ret_send, struct buf *why)
+int http_send_init(struct http_send *http, const struct client_options *client, const struct http_send_ops *ops,
+		   struct buf *why)
 {
-	_cleanup_(http_send_freep) struct http_send *http = calloc(1, sizeof(*http));
-	int r;
-
-	if (!http)
-		return -ENOMEM;
 	http->ops = ops;
-	http->self = self;
-	r = client_new(client, &http->client, why);
-	if (r == 0)
-		r = sender_new(setup, sender, &sending, http, &http->sender, why);
-	if (r < 0)
-		return r;
-	*ret_send = TAKE(http);
-	return 0;
+	return client_new(client, &http->client, why);
 }
 
-int http_send_start(struct http_send *http, struct buf *why)
+void http_send_done(struct http_send *http)
 {
-	return sender_start(http->sender, why);
-}
-
-int http_send_consume(struct http_send *http, struct batch *batch)
-{
-	return sender_consume(http->sender, batch);
-}
-
-void http_send_stop(struct http_send *http, u64 deadline_ns)
-{
-	sender_stop(http->sender, deadline_ns);
-}
-
-void http_send_free(struct http_send *http)
-{
-	if (!http)
-		return;
-	sender_free(http->sender);
 	client_free(http->client);
-	free(http);
+}
+
+bool http_outcome(const struct client_answer *answer, bool (*retry_on)(int status), u64 now_unix_s,
+		  struct send_result *ret_result)
+{
+	const char *after = client_answer_header(answer, "retry-after");
+
+	*ret_result = (struct send_result){ 0 };
+	if (answer->error) {
+		ret_result->outcome = SEND_RETRY;
+		(void)snprintf(ret_result->reason, sizeof(ret_result->reason), "%s", answer->error_text);
+		return true;
+	}
+	if (answer->status >= 200 && answer->status < 300)
+		return true;
+	ret_result->outcome = retry_on(answer->status) ? SEND_RETRY : SEND_PERMANENT;
+	ret_result->delay_ns = after ? otlp_retry_after(after, now_unix_s) : 0;
+	return false;
 }

@@ -19,7 +19,6 @@
 #include "pipeline/sender.h"
 
 struct batch;
-struct http_send;
 
 #define HTTP_SEND_HEADERS_MAX 72
 
@@ -31,7 +30,7 @@ struct http_request {
 	struct buf body;		/* for what the call's body may point to, if that is not the batch's own */
 };
 
-/* They are called in the sender's thread, with what was given to http_send_new() as self. */
+/* They are called in the sender's thread; self is the component. */
 struct http_send_ops {
 	/* -E2BIG, -EBADMSG: it cannot be encoded, and is dropped; other errors are tried again. */
 	int (*make)(void *self, struct batch *batch, struct http_request *request);
@@ -42,15 +41,25 @@ struct http_send_ops {
 	bool (*settle)(void *self, struct send *send, const struct client_answer *answer, struct send_result *result);
 };
 
+/* The first member of a component, whose component_ops.sends is http_sends. */
+struct http_send {
+	const struct http_send_ops *ops;
+	struct client *client;
+};
+extern const struct sender_ops http_sends;
+extern const struct sender_ops http_sends_unjoined;	/* the queue does not join what was cut on purpose */
+
 /* `why` gets a sentence. What options point to is borrowed. */
-int http_send_new(const struct component_setup *setup, const struct sender_options *sender,
-		  const struct client_options *client, const struct http_send_ops *ops, void *self,
-		  struct http_send **ret_send, struct buf *why);
-int http_send_start(struct http_send *send, struct buf *why);
-int http_send_consume(struct http_send *send, struct batch *batch);
-void http_send_stop(struct http_send *send, u64 deadline_ns);
-void http_send_free(struct http_send *send);
-DEFINE_CLEANUP(struct http_send *, http_send_free)
+int http_send_init(struct http_send *http, const struct client_options *client, const struct http_send_ops *ops,
+		   struct buf *why);
+void http_send_done(struct http_send *http);
+
+/*
+ * What HTTP alone says of an answer, with retry_on(status) for those that are no success; true if that is all: nobody
+ * answered, or it was taken. Else the caller has to add a reason.
+ */
+bool http_outcome(const struct client_answer *answer, bool (*retry_on)(int status), u64 now_unix_s,
+		  struct send_result *ret_result);
 
 /* Unless it has one of that name: what a user gives goes before what we would say. Past the maximum it is left out. */
 void http_request_add_header(struct http_request *request, const char *name, const char *value);

@@ -70,14 +70,12 @@ static void check(const void *arg, struct config_place place, const char *path, 
 		config_error(errors, place, path, "endpoint: %s: %s", options->endpoint, why);
 	otlp_compression_check(options->compression, place, path, errors);
 	tls_client_check(&options->tls, place, path, errors);
-	sender_check(&options->sender, place, path, errors);
 }
 
 static int create(const struct component_setup *setup, const void *arg, void **ret_self, struct buf *why)
 {
 	const struct options *options = arg;
 	struct otlp_endpoint endpoint;
-	struct otlp_send *self = NULL;
 	const char *problem;
 	char url[512];
 	int r = otlp_endpoint_parse(options->endpoint, &options->tls, &endpoint, &problem);
@@ -87,7 +85,7 @@ static int create(const struct component_setup *setup, const void *arg, void **r
 		return r;
 	}
 	(void)snprintf(url, sizeof(url), "%s://%s" EXPORT_PATH, endpoint.tls ? "https" : "http", endpoint.authority);
-	r = otlp_send_new(setup, &(struct otlp_send_options){
+	return otlp_send_new(setup, &(struct otlp_send_options){
 		.sender = &options->sender,
 		.client = { .tls = &options->tls, .unix_socket = endpoint.unix_socket,
 			    .user_agent = options->user_agent, .keepalive_time_ns = options->keepalive.time_ns,
@@ -95,10 +93,7 @@ static int create(const struct component_setup *setup, const void *arg, void **r
 		.url = url, .grpc = true, .has_tls = endpoint.tls, .compression = options->compression,
 		.headers = &options->headers, .authenticator = options->auth.authenticator,
 		.authority = options->authority,
-	}, &self, why);
-	if (r == 0)
-		*ret_self = self;
-	return r;
+	}, ret_self, why);
 }
 
 const struct component_ops exporter_otlp_grpc = {
@@ -110,8 +105,6 @@ const struct component_ops exporter_otlp_grpc = {
 	.defaults = &defaults,
 	.check = check,
 	.create = create,
-	.start = otlp_send_start,
-	.consume = otlp_send_consume,
-	.stop = otlp_send_stop,
 	.free = otlp_send_free,
+	EXPORTER_SENDS(http_sends, struct options, sender),
 };

@@ -91,7 +91,6 @@ static void check(const void *arg, struct config_place place, const char *path, 
 		config_error(errors, place, path, "%s: it is too long", whole ? "profiles_endpoint" : "endpoint");
 	otlp_compression_check(options->compression, place, path, errors);
 	tls_client_check(&options->tls, place, path, errors);
-	sender_check(&options->sender, place, path, errors);
 }
 
 /* The base without the slash at its end, and the path; or the whole as it was given. */
@@ -112,14 +111,12 @@ static int create(const struct component_setup *setup, const void *arg, void **r
 {
 	const struct options *options = arg;
 	_cleanup_(buf_done) struct buf url;
-	struct otlp_send *self = NULL;
-	int r;
 
 	buf_init(&url, URL_BYTES_MAX);
 	make_url(options, &url);
 	if (buf_err(&url) < 0)
 		return buf_err(&url);
-	r = otlp_send_new(setup, &(struct otlp_send_options){
+	return otlp_send_new(setup, &(struct otlp_send_options){
 		.sender = &options->sender,
 		.client = { .tls = &options->tls, .unix_socket = "", .proxy_url = options->proxy_url,
 			    .host_connections_max = (u32)options->max_conns_per_host,
@@ -129,10 +126,7 @@ static int create(const struct component_setup *setup, const void *arg, void **r
 		.compression = options->compression,
 		.level = options->compression_level > 0 ? (int)options->compression_level : 0,
 		.headers = &options->headers, .authenticator = options->auth.authenticator, .authority = "",
-	}, &self, why);
-	if (r == 0)
-		*ret_self = self;
-	return r;
+	}, ret_self, why);
 }
 
 const struct component_ops exporter_otlp_http = {
@@ -144,8 +138,6 @@ const struct component_ops exporter_otlp_http = {
 	.defaults = &defaults,
 	.check = check,
 	.create = create,
-	.start = otlp_send_start,
-	.consume = otlp_send_consume,
-	.stop = otlp_send_stop,
 	.free = otlp_send_free,
+	EXPORTER_SENDS(http_sends, struct options, sender),
 };

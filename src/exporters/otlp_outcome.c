@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "exporters/http_send.h"
 #include "net/client.h"
 #include "pipeline/sender.h"
 #include "wire/compression.h"
@@ -252,23 +253,15 @@ static void fill_reason(const struct client_answer *answer, struct send_result *
 		       *status.message ? ": " : "", status.message);
 }
 
+static bool is_only_for_now(int status)
+{
+	return status == 429 || status == 502 || status == 503 || status == 504;
+}
+
 void otlp_outcome_http(const struct client_answer *answer, u64 now_unix_s, struct send_result *ret_result)
 {
-	const char *after = client_answer_header(answer, "retry-after");
-	int status = answer->status;
-
-	*ret_result = (struct send_result){ 0 };
-	if (answer->error) {
-		ret_result->outcome = SEND_RETRY;
-		(void)snprintf(ret_result->reason, sizeof(ret_result->reason), "%s", answer->error_text);
-		return;
-	}
-	if (status >= 200 && status < 300) {
+	if (!http_outcome(answer, is_only_for_now, now_unix_s, ret_result))
+		fill_reason(answer, ret_result);
+	else if (!answer->error)
 		fill_success(answer, ret_result);
-		return;
-	}
-	ret_result->outcome = status == 429 || status == 502 || status == 503 || status == 504 ? SEND_RETRY :
-												 SEND_PERMANENT;
-	ret_result->delay_ns = after ? otlp_retry_after(after, now_unix_s) : 0;
-	fill_reason(answer, ret_result);
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "exporters/http_send.h"
 #include "exporters/otlp_outcome.h"
 #include "pipeline/batch.h"
 #include "pipeline/service.h"
@@ -27,15 +26,6 @@ const struct config_field otlp_auth_fields[] = {
 	{ 0 },
 };
 
-struct otlp_send {
-	struct otlp_send_options options;
-	char *url, *socket;
-	char timeout[32];			/* grpc-timeout */
-	struct http_send *http;
-	const struct authenticator_ops *authenticator;
-	void *authenticator_self;
-};
-
 void otlp_compression_check(int compression, struct config_place place, const char *path,
 			    struct config_errors *errors)
 {
@@ -46,27 +36,12 @@ void otlp_compression_check(int compression, struct config_place place, const ch
 
 /* ---- Requests ------------------------------------------------------------------------------ */
 
-static void outcome(void *arg, const struct client_answer *answer, struct send_result *ret_result)
+void otlp_send_outcome(void *arg, const struct client_answer *answer, struct send_result *ret_result)
 {
 	if (((struct otlp_send *)arg)->options.grpc)
 		otlp_outcome_grpc(answer, ret_result);
 	else
 		otlp_outcome_http(answer, clock_ns(CLOCK_REALTIME) / 1000000000, ret_result);
-}
-
-static bool prepare(void *arg, struct send *send)
-{
-	const struct otlp_send_options *options = &((struct otlp_send *)arg)->options;
-
-	return options->hooks && options->hooks->prepare && options->hooks->prepare(options->hooks_arg, send);
-}
-
-static bool settle(void *arg, struct send *send, const struct client_answer *answer, struct send_result *result)
-{
-	const struct otlp_send_options *options = &((struct otlp_send *)arg)->options;
-
-	return options->hooks && options->hooks->settle &&
-	       options->hooks->settle(options->hooks_arg, send, answer, result);
 }
 
 /* The body in another form than the batch's: 1; 0 if there is none, and its own bytes are sent. */
@@ -75,8 +50,8 @@ static int make_form(const struct otlp_send_options *options, struct batch *batc
 	const struct profile *profile;
 	int r;
 
-	if (options->hooks && options->hooks->encode) {
-		r = options->hooks->encode(options->hooks_arg, batch, form);
+	if (options->encode) {
+		r = options->encode(batch, form);
 	} else if (options->json) {
 		r = batch_profile(batch, &profile);
 		if (r == 0)
@@ -176,12 +151,12 @@ static void add_headers(const struct otlp_send *self, struct http_request *reque
 
 static size_t answer_max(const struct otlp_send_options *options)
 {
-	if (options->hooks && options->hooks->answer_max)
-		return options->hooks->answer_max;
+	if (options->answer_max)
+		return options->answer_max;
 	return options->grpc ? GRPC_ANSWER_BYTES : HTTP_ANSWER_BYTES;
 }
 
-static int make(void *arg, struct batch *batch, struct http_request *request)
+int otlp_send_make(void *arg, struct batch *batch, struct http_request *request)
 {
 	struct otlp_send *self = arg;
 	int r = make_body(self, batch, request);
@@ -200,7 +175,7 @@ static int make(void *arg, struct batch *batch, struct http_request *request)
 	return self->authenticator ? add_authorization(self, request) : 0;
 }
 
-static const struct http_send_ops ops = { .make = make, .outcome = outcome, .prepare = prepare, .settle = settle };
+static const struct http_send_ops otlp_ops = { .make = otlp_send_make, .outcome = otlp_send_outcome };
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
@@ -241,14 +216,11 @@ static int find_authenticator(struct otlp_send *self, struct service *service, s
 	return 0;
 }
 
-int otlp_send_new(const struct component_setup *setup, const struct otlp_send_options *options,
-		  struct otlp_send **ret_self, struct buf *why)
+int otlp_send_init(struct otlp_send *self, const struct component_setup *setup, const struct otlp_send_options *options,
+		   struct buf *why)
 {
-	struct otlp_send *self = calloc(1, sizeof(*self));
 	int r;
 
-	if (!self)
-		return -ENOMEM;
 	self->options = *options;
 	if (self->options.compression == OTLP_UNSET)
 		self->options.compression = OTLP_NONE;
@@ -260,38 +232,33 @@ int otlp_send_new(const struct component_setup *setup, const struct otlp_send_op
 	if (r == 0)
 		r = find_authenticator(self, setup->service, why);
 	if (r == 0)
-		r = http_send_new(setup, options->sender, &self->options.client, &ops, self, &self->http, why);
-	if (r < 0) {
-		otlp_send_free(self);
-		return r;
-	}
-	*ret_self = self;
-	return 0;
+		r = http_send_init(&self->http, &self->options.client, options->ops ? options->ops : &otlp_ops, why);
+	return r;
 }
 
-int otlp_send_start(void *arg, struct buf *why)
+void otlp_send_done(struct otlp_send *self)
 {
-	return http_send_start(((struct otlp_send *)arg)->http, why);
-}
-
-int otlp_send_consume(void *arg, struct batch *batch)
-{
-	return http_send_consume(((struct otlp_send *)arg)->http, batch);
-}
-
-void otlp_send_stop(void *arg, u64 deadline_ns)
-{
-	http_send_stop(((struct otlp_send *)arg)->http, deadline_ns);
-}
-
-void otlp_send_free(void *arg)
-{
-	struct otlp_send *self = arg;
-
-	if (!self)
-		return;
-	http_send_free(self->http);
+	http_send_done(&self->http);
 	free(self->url);
 	free(self->socket);
+}
+
+int otlp_send_new(const struct component_setup *setup, const struct otlp_send_options *options, void **ret_self,
+		  struct buf *why)
+{
+	struct otlp_send *self = calloc(1, sizeof(*self));
+	int r = self ? otlp_send_init(self, setup, options, why) : -ENOMEM;
+
+	if (r == 0)
+		*ret_self = self;
+	else
+		otlp_send_free(self);
+	return r;
+}
+
+void otlp_send_free(void *self)
+{
+	if (self)
+		otlp_send_done(self);
 	free(self);
 }

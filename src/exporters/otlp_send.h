@@ -11,11 +11,9 @@
 
 #include "base/cleanup.h"
 #include "config/fields.h"
-#include "net/client.h"
-#include "pipeline/sender.h"
+#include "exporters/http_send.h"
+#include "pipeline/component.h"
 #include "wire/compression.h"
-
-struct otlp_send;
 
 /* Indices of otlp_compressions; only the first three are spoken here. */
 enum otlp_compression { OTLP_GZIP, OTLP_NONE, OTLP_ZSTD, OTLP_COMPRESSIONS_SPOKEN };
@@ -27,18 +25,6 @@ struct otlp_auth {
 extern const struct config_field otlp_auth_fields[];
 
 struct batch;
-struct client_answer;
-
-/* What a destination that is more particular than OTLP needs. Each may be NULL. The sender's thread calls them. */
-struct otlp_send_hooks {
-	/* Before an attempt. True: it has ended it, by sender_done() or sender_split(). */
-	bool (*prepare)(void *arg, struct send *send);
-	/* The body, before it is compressed, instead of the batch's bytes. */
-	int (*encode)(void *arg, struct batch *batch, struct buf *out);
-	/* An answer came; result is what it means in OTLP, and may be changed. True: it has ended the attempt. */
-	bool (*settle)(void *arg, struct send *send, const struct client_answer *answer, struct send_result *result);
-	size_t answer_max;		/* bytes of an answer; 0: as in OTLP */
-};
 
 /* Strings are borrowed, but those of the URL and the socket, which are copied. */
 struct otlp_send_options {
@@ -52,16 +38,34 @@ struct otlp_send_options {
 	const char *authority;			/* gRPC: instead of the URL's host; "" */
 	struct http_header more_header;		/* of each request, after those; its name is NULL if there is none */
 	const char *content_type;		/* HTTP: instead of OTLP's; NULL */
-	const struct otlp_send_hooks *hooks;	/* or NULL */
-	void *hooks_arg;
+	/* What a destination that is more particular than OTLP wants; each may be NULL, or 0. */
+	const struct http_send_ops *ops;	/* with otlp_send_make and otlp_send_outcome among them */
+	int (*encode)(struct batch *batch, struct buf *out);	/* the body, before it is compressed */
+	size_t answer_max;			/* bytes of an answer */
 };
 
-int otlp_send_new(const struct component_setup *setup, const struct otlp_send_options *options,
-		  struct otlp_send **ret_self, struct buf *why);
-int otlp_send_start(void *self, struct buf *why);
-int otlp_send_consume(void *self, struct batch *batch);
-void otlp_send_stop(void *self, u64 deadline_ns);
+/* A component, or its first member; component_ops.sends is http_sends. */
+struct otlp_send {
+	struct http_send http;
+	struct otlp_send_options options;
+	char *url, *socket;
+	char timeout[32];			/* grpc-timeout */
+	const struct authenticator_ops *authenticator;
+	void *authenticator_self;
+};
+
+/* What has failed is to be done with, too. */
+int otlp_send_init(struct otlp_send *self, const struct component_setup *setup, const struct otlp_send_options *options,
+		   struct buf *why);
+void otlp_send_done(struct otlp_send *self);
+
+/* The same on the heap, as a component. */
+int otlp_send_new(const struct component_setup *setup, const struct otlp_send_options *options, void **ret_self,
+		  struct buf *why);
 void otlp_send_free(void *self);
+
+int otlp_send_make(void *self, struct batch *batch, struct http_request *request);
+void otlp_send_outcome(void *self, const struct client_answer *answer, struct send_result *ret_result);
 
 /* For check(): refuses what is not spoken. */
 void otlp_compression_check(int compression, struct config_place place, const char *path,

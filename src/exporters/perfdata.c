@@ -61,7 +61,6 @@ struct span {
 struct exporter {
 	const struct component_setup *setup;
 	const struct options *options;
-	struct sender *sender;
 	struct perfdir_options dir_options;
 	struct perfdir *dir;
 	struct utsname uts;
@@ -110,11 +109,6 @@ static const struct config_field fields[] = {
 	SENDER_FIELDS(struct options, sender),
 	{ 0 },
 };
-
-static void check(const void *options, struct config_place place, const char *path, struct config_errors *errors)
-{
-	sender_check(&((const struct options *)options)->sender, place, path, errors);
-}
 
 /* ---- Spans ----------------------------------------------------------------------------------- */
 
@@ -350,7 +344,6 @@ static void exporter_free(void *self)
 
 	if (!exporter)
 		return;
-	sender_free(exporter->sender);
 	end_thread(exporter);
 	span_done(&exporter->open);
 	span_done(&exporter->closed);
@@ -394,7 +387,6 @@ static int exporter_create(const struct component_setup *setup, const void *opti
 {
 	struct exporter *e = calloc(1, sizeof(*e));
 	const struct options *o = options;
-	int r;
 
 	if (!e)
 		return -ENOMEM;
@@ -408,11 +400,6 @@ static int exporter_create(const struct component_setup *setup, const void *opti
 	describe_host(e);
 	pthread_mutex_init(&e->lock, NULL);
 	cond_init(&e->changed);
-	r = sender_new(setup, &o->sender, &sending, e, &e->sender, why);
-	if (r < 0) {
-		exporter_free(e);
-		return r;
-	}
 	*ret_self = e;
 	return 0;
 }
@@ -429,12 +416,7 @@ static int exporter_start(void *self, struct buf *why)
 		buf_addf(why, "cannot start a thread: %s", strerror(-r));
 		return r;
 	}
-	return sender_start(exporter->sender, why);
-}
-
-static int exporter_consume(void *self, struct batch *batch)
-{
-	return sender_consume(((struct exporter *)self)->sender, batch);
+	return 0;
 }
 
 /* What is left is written at once, however short. */
@@ -456,7 +438,6 @@ static void exporter_stop(void *self, u64 deadline_ns)
 {
 	struct exporter *exporter = self;
 
-	sender_stop(exporter->sender, deadline_ns);
 	end_thread(exporter);
 	if (exporter->dir)
 		write_last(exporter);
@@ -468,11 +449,10 @@ const struct component_ops exporter_perfdata = {
 	.fields = fields,
 	.options_bytes = sizeof(struct options),
 	.defaults = &defaults,
-	.check = check,
 	.create = exporter_create,
 	.start = exporter_start,
 	.looks = LOOKS_AT_PROFILE,
-	.consume = exporter_consume,
+	EXPORTER_SENDS(sending, struct options, sender),
 	.stop = exporter_stop,
 	.free = exporter_free,
 	.alone = true,

@@ -78,7 +78,7 @@ TEST(perfdata_does_not_wait_for_what_no_file_can_hold)
 	begin(&try);
 	EQ(try_send(&try, make(65, 1)), 0);
 	EQ(try_send(&try, make(1, 40000)), 0);	/* as large as a file may be: the one before ends */
-	try.ops->stop(try.self, monotonic_ns() + 60 * SECOND_NS);
+	instance_stop(&try.instance, monotonic_ns() + 60 * SECOND_NS);
 	lost = metrics_get(try.metrics, METRIC_COUNTER, "wick_exporter_perfdata_lost_samples",
 			   "Samples of files that could not be written before wick ended, or at all", &label, 1);
 	EQ(metric_value(lost), 65);
@@ -93,20 +93,21 @@ TEST(perfdata_that_cannot_start_leaves_no_thread)
 	int r = -1;
 
 	begin(&try);
-	try.ops->stop(try.self, 0);
-	try.ops->free(TAKE(try.self));
+	instance_stop(&try.instance, 0);
+	instance_done(&try.instance);
+	instance_init(&try.instance, COMPONENT_EXPORTER, "p", "", try.ops, try.options);
 	for (long n = 0; r < 0; n++) {
+		struct instance one;
 		struct buf why;
-		void *self;
 
 		buf_init(&why, 1024);
-		EQ(try.ops->create(&try.setup, try.options, &self, &why), 0);
+		instance_init(&one, COMPONENT_EXPORTER, "p", "", try.ops, try.options);
+		EQ(instance_make(&one, try.service, try.metrics, &why), 0);
 		test_alloc_fail(n);
-		r = try.ops->start(self, &why);
+		r = instance_start(&one, &why);
 		test_alloc_reset();
-		if (r == 0)
-			try.ops->stop(self, 0);
-		try.ops->free(self);
+		instance_stop(&one, 0);
+		instance_done(&one);
 		buf_done(&why);
 	}
 	try_free(&try);

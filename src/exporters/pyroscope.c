@@ -37,9 +37,8 @@ struct options {
 };
 
 struct pyroscope {
-	struct pyroscope_shape_options shape;
 	struct pyroscope_send send;
-	struct otlp_send *out;
+	struct pyroscope_shape_options shape;
 };
 
 static const struct config_field fields[] = {
@@ -87,16 +86,14 @@ static void check(const void *arg, struct config_place place, const char *path, 
 	if (strpbrk(options->tenant, "\r\n"))
 		config_error(errors, place, path, "tenant: it has more than one line");
 	tls_client_check(&options->tls, place, path, errors);
-	sender_check(&options->sender, place, path, errors);
 }
 
 static void pyroscope_free(void *arg)
 {
 	struct pyroscope *self = arg;
 
-	if (!self)
-		return;
-	otlp_send_free(self->out);
+	if (self)
+		otlp_send_done(&self->send.otlp);
 	free(self);
 }
 
@@ -115,7 +112,7 @@ static int make_out(struct pyroscope *self, const struct component_setup *setup,
 {
 	bool is_push = options->protocol == PUSH;
 
-	return otlp_send_new(setup, &(struct otlp_send_options){
+	return otlp_send_init(&self->send.otlp, setup, &(struct otlp_send_options){
 		.sender = &options->sender,
 		.client = { .tls = &options->tls, .unix_socket = "", .proxy_url = options->proxy_url },
 		.url = url, .grpc = options->protocol == OTLP_GRPC, .has_tls = !strncasecmp(url, "https:", 6),
@@ -123,8 +120,9 @@ static int make_out(struct pyroscope *self, const struct component_setup *setup,
 		.authenticator = options->auth.authenticator, .authority = "",
 		.more_header = { *options->tenant ? "x-scope-orgid" : NULL, options->tenant },
 		.content_type = is_push ? PYROSCOPE_PUSH_TYPE : NULL,
-		.hooks = is_push ? &pyroscope_push_hooks : &pyroscope_otlp_hooks, .hooks_arg = &self->send,
-	}, &self->out, why);
+		.ops = &pyroscope_send_ops, .encode = is_push ? pyroscope_push_encode_batch : NULL,
+		.answer_max = PYROSCOPE_ANSWER_BYTES_MAX,
+	}, why);
 }
 
 static int create(const struct component_setup *setup, const void *arg, void **ret_self, struct buf *why)
@@ -155,21 +153,6 @@ static int create(const struct component_setup *setup, const void *arg, void **r
 	return 0;
 }
 
-static int start(void *self, struct buf *why)
-{
-	return otlp_send_start(((struct pyroscope *)self)->out, why);
-}
-
-static int consume(void *self, struct batch *batch)
-{
-	return otlp_send_consume(((struct pyroscope *)self)->out, batch);
-}
-
-static void stop(void *self, u64 deadline_ns)
-{
-	otlp_send_stop(((struct pyroscope *)self)->out, deadline_ns);
-}
-
 const struct component_ops exporter_pyroscope = {
 	.type = "pyroscope",
 	.help = "Grafana Pyroscope, by OTLP or its own push",
@@ -178,9 +161,7 @@ const struct component_ops exporter_pyroscope = {
 	.defaults = &defaults,
 	.check = check,
 	.create = create,
-	.start = start,
-	.consume = consume,
-	.stop = stop,
+	EXPORTER_SENDS(http_sends, struct options, sender),
 	.free = pyroscope_free,
 	.looks = LOOKS_AT_PROFILE,
 };

@@ -134,18 +134,10 @@ int pyroscope_push_encode(const struct profile *profile, struct buf *out)
 	return r < 0 ? r : buf_err(out);
 }
 
-/* ---- Hooks ---------------------------------------------------------------------------------- */
-
-static int encode(void *arg, struct batch *batch, struct buf *out)
+int pyroscope_push_encode_batch(struct batch *batch, struct buf *out)
 {
 	const struct profile *profile;
 	int r = batch_profile(batch, &profile);
 
-	(void)arg;
 	return r < 0 ? r : pyroscope_push_encode(profile, out);
 }
-
-const struct otlp_send_hooks pyroscope_push_hooks = {
-	.prepare = pyroscope_prepare, .encode = encode, .settle = pyroscope_settle,
-	.answer_max = PYROSCOPE_ANSWER_BYTES_MAX,
-};

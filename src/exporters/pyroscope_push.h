@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 
-struct otlp_send_hooks;
+struct batch;
 struct profile;
 
 #define PYROSCOPE_PUSH_PATH "/push.v1.PusherService/Push"
@@ -19,7 +19,6 @@ struct profile;
 /* The profile is one of pyroscope_shape()'s. */
 int pyroscope_push_encode(const struct profile *profile, struct buf *out);
 
-/* The arg is a struct pyroscope_send. */
-extern const struct otlp_send_hooks pyroscope_push_hooks;
+int pyroscope_push_encode_batch(struct batch *batch, struct buf *out);
 
 #endif

@@ -35,7 +35,9 @@ void pyroscope_send_init(struct pyroscope_send *self, const struct component_set
 {
 	const struct metric_label label = { "exporter", setup->id };
 
-	*self = (struct pyroscope_send){ .id = setup->id, .options = options, .is_indexed = true };
+	self->id = setup->id;
+	self->options = options;
+	self->is_indexed = true;
 	for (u32 i = 0; i < options->sample_attributes.count; i++)
 		self->is_indexed &= strcmp(options->sample_attributes.at[i], "service.name") != 0;
 	self->old = dropped_metric(setup, "too_old");
@@ -180,7 +182,7 @@ static int shape(struct pyroscope_send *self, const struct profile *from, struct
 	return 0;
 }
 
-bool pyroscope_prepare(void *arg, struct send *send)
+static bool prepare(void *arg, struct send *send)
 {
 	struct pyroscope_send *self = arg;
 	_cleanup_(pieces_done) struct pieces pieces = { 0 };
@@ -331,7 +333,7 @@ static bool end_in_halves(struct pyroscope_send *self, struct send *send, const 
 	return true;
 }
 
-bool pyroscope_settle(void *arg, struct send *send, const struct client_answer *answer, struct send_result *result)
+static bool settle(void *arg, struct send *send, const struct client_answer *answer, struct send_result *result)
 {
 	struct pyroscope_send *self = arg;
 	struct str text = answer_text(answer);
@@ -362,6 +364,6 @@ bool pyroscope_settle(void *arg, struct send *send, const struct client_answer *
 	return false;
 }
 
-const struct otlp_send_hooks pyroscope_otlp_hooks = {
-	.prepare = pyroscope_prepare, .settle = pyroscope_settle, .answer_max = PYROSCOPE_ANSWER_BYTES_MAX,
+const struct http_send_ops pyroscope_send_ops = {
+	.make = otlp_send_make, .outcome = otlp_send_outcome, .prepare = prepare, .settle = settle,
 };

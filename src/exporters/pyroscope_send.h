@@ -22,7 +22,9 @@ struct metric;
 
 #define PYROSCOPE_ANSWER_BYTES_MAX (1u << 20)
 
+/* The first member of the component. */
 struct pyroscope_send {
+	struct otlp_send otlp;
 	const char *id;
 	const struct pyroscope_shape_options *options;
 	bool is_indexed;		/* series are numbered as the sets are: no sample attribute splits them */
@@ -34,13 +36,9 @@ struct pyroscope_send {
 	u64 told_ns;			/* when it was last said in the log that something is too old */
 };
 
-/* The arg of the hooks is a struct pyroscope_send. */
-extern const struct otlp_send_hooks pyroscope_otlp_hooks;
+extern const struct http_send_ops pyroscope_send_ops;
 
 void pyroscope_send_init(struct pyroscope_send *self, const struct component_setup *setup,
 			 const struct pyroscope_shape_options *options);
-
-bool pyroscope_prepare(void *arg, struct send *send);
-bool pyroscope_settle(void *arg, struct send *send, const struct client_answer *answer, struct send_result *result);
 
 #endif

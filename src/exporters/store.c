@@ -27,7 +27,6 @@ struct exporter {
 	const struct options *options;
 	const char *id;
 	const struct component_setup *setup;
-	struct sender *sender;
 	struct store *store;
 	struct late_names *late_names;
 };
@@ -51,11 +50,6 @@ static const struct config_field fields[] = {
 	SENDER_FIELDS(struct options, sender),
 	{ 0 },
 };
-
-static void check(const void *options, struct config_place place, const char *path, struct config_errors *errors)
-{
-	sender_check(&((const struct options *)options)->sender, place, path, errors);
-}
 
 /* A disk that is full, or away, may come back; what the store cannot hold at all will not. */
 static void tell(struct exporter *exporter, int r, struct send_result *ret_result)
@@ -97,7 +91,6 @@ static void exporter_free(void *self)
 	if (!exporter)
 		return;
 	late_names_stop(exporter->late_names);
-	sender_free(exporter->sender);
 	store_release(exporter->store);
 	free(exporter);
 }
@@ -105,18 +98,12 @@ static void exporter_free(void *self)
 static int exporter_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
 {
 	struct exporter *exporter = calloc(1, sizeof(*exporter));
-	int r;
 
 	if (!exporter)
 		return -ENOMEM;
 	exporter->options = options;
 	exporter->id = setup->id;
 	exporter->setup = setup;
-	r = sender_new(setup, &exporter->options->sender, &sending, exporter, &exporter->sender, why);
-	if (r < 0) {
-		exporter_free(exporter);
-		return r;
-	}
 	*ret_self = exporter;
 	return 0;
 }
@@ -141,20 +128,12 @@ static int exporter_start(void *self, struct buf *why)
 	if (r == 0)
 		r = late_names_start(exporter->setup, &exporter->options->late_names, exporter->store,
 				     &exporter->late_names, why);
-	return r < 0 ? r : sender_start(exporter->sender, why);
-}
-
-static int exporter_consume(void *self, struct batch *batch)
-{
-	return sender_consume(((struct exporter *)self)->sender, batch);
+	return r;
 }
 
 static void exporter_stop(void *self, u64 deadline_ns)
 {
-	struct exporter *exporter = self;
-
-	late_names_stop(TAKE(exporter->late_names));
-	sender_stop(exporter->sender, deadline_ns);
+	late_names_stop(TAKE(((struct exporter *)self)->late_names));
 }
 
 const struct component_ops exporter_store = {
@@ -163,10 +142,9 @@ const struct component_ops exporter_store = {
 	.fields = fields,
 	.options_bytes = sizeof(struct options),
 	.defaults = &defaults,
-	.check = check,
 	.create = exporter_create,
 	.start = exporter_start,
-	.consume = exporter_consume,
+	EXPORTER_SENDS(sending, struct options, sender),
 	.stop = exporter_stop,
 	.free = exporter_free,
 };

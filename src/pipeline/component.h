@@ -52,6 +52,7 @@ struct component_setup {
 	bool next_reads_profiles;		/* bytes may as well be decoded at once, instead of checked */
 	struct service *service;		/* what all components share: pipeline/service.h */
 	struct component_status *status;	/* where to report health */
+	struct sender *sender;			/* of an exporter that sends, from start() on; else NULL */
 };
 
 /* What an extension offers to others; the self is the component's. */
@@ -82,9 +83,18 @@ struct component_ops {
 	/* `why` gets a sentence on failure. options live until free(). */
 	int (*create)(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why);
 	int (*start)(void *self, struct buf *why);		/* optional */
-	int (*consume)(void *self, struct batch *batch);	/* processors, exporters, connectors */
+	int (*consume)(void *self, struct batch *batch);	/* processors, connectors, exporters unless they send */
 	void (*stop)(void *self, u64 deadline_ns);		/* optional */
 	void (*free)(void *self);				/* accepts NULL */
+
+	/*
+	 * Exporters that send one batch after the other (pipeline/sender.h). Their queue is the pipeline's: it is made
+	 * after create(), started after start(), stopped before stop() and gone before free(). Without a consume() of
+	 * the exporter's own, all that comes is put into it.
+	 */
+	const struct sender_ops *sends;
+	size_t sender_at;			/* where their struct sender_options is, in the options */
+	void (*flush)(void *self);		/* optional: before the queue stops, it gets what is held back */
 
 	/* Processors, exporters, connectors. NOTHING: it depends on what comes next. */
 	enum component_look looks;

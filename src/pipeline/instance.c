@@ -7,6 +7,7 @@
 #include "base/metrics.h"
 #include "pipeline/batch.h"
 #include "pipeline/registry.h"
+#include "pipeline/sender.h"
 
 void instance_init(struct instance *instance, enum component_kind kind, const char *id, const char *pipeline,
 		   const struct component_ops *ops, const void *options)
@@ -24,6 +25,7 @@ void instance_init(struct instance *instance, enum component_kind kind, const ch
 
 void instance_done(struct instance *instance)
 {
+	sender_free(instance->sender);
 	if (instance->is_made)
 		instance->ops->free(instance->self);
 	status_done(&instance->status);
@@ -59,10 +61,17 @@ static void make_counters(struct instance *instance, struct metrics *metrics)
 	instance->counted = (struct consumers){ &instance->counter, 1 };
 }
 
+static int enqueue(void *self, struct batch *batch)
+{
+	return sender_consume(self, batch);
+}
+
 struct consumer instance_consumer(struct instance *instance)
 {
 	if (instance->kind == COMPONENT_PROCESSOR)
 		return (struct consumer){ count_incoming, instance };
+	if (!instance->ops->consume)
+		return (struct consumer){ enqueue, instance->sender };
 	return (struct consumer){ instance->ops->consume, instance->self };
 }
 
@@ -103,10 +112,13 @@ int instance_make(struct instance *instance, struct service *service, struct met
 	};
 	buf_init(&said, why->max);
 	r = instance->ops->create(&instance->setup, instance->options, &instance->self, &said);
-	if (r < 0)
-		return fail(instance, r, &said, why);
-	instance->is_made = true;
-	return 0;
+	instance->is_made = r == 0;
+	if (r == 0 && instance->ops->sends)
+		r = sender_new(&instance->setup, (const void *)((const char *)instance->options +
+								instance->ops->sender_at),
+			       instance->ops->sends, instance->self, &instance->sender, &said);
+	instance->setup.sender = instance->sender;
+	return r < 0 ? fail(instance, r, &said, why) : 0;
 }
 
 int instance_start(struct instance *instance, struct buf *why)
@@ -117,6 +129,8 @@ int instance_start(struct instance *instance, struct buf *why)
 
 	buf_init(&said, why->max);
 	r = instance->ops->start ? instance->ops->start(instance->self, &said) : 0;
+	if (r == 0 && instance->sender)
+		r = sender_start(instance->sender, &said);
 	if (r < 0)
 		return fail(instance, r, &said, why);
 	instance->is_started = true;
@@ -130,6 +144,10 @@ void instance_stop(struct instance *instance, u64 deadline_ns)
 {
 	if (!instance->is_started)
 		return;
+	if (instance->ops->flush)
+		instance->ops->flush(instance->self);
+	if (instance->sender)
+		sender_stop(instance->sender, deadline_ns);
 	if (instance->ops->stop)
 		instance->ops->stop(instance->self, deadline_ns);
 	instance->is_started = false;

@@ -30,6 +30,7 @@ struct instance {
 
 	struct component_setup setup;
 	struct component_status status;
+	struct sender *sender;		/* of an exporter that sends, or NULL */
 	void *self;
 	bool is_made, is_started;
 	bool is_alone;			/* see component_ops.alone */

@@ -8,6 +8,7 @@
 #include "base/nearest.h"
 #include "config/fields.h"
 #include "pipeline/component_id.h"
+#include "pipeline/sender.h"
 
 /* Options of components; their strings are in the config's arena already. */
 #define ARENA_MAX (256u << 20)
@@ -112,6 +113,9 @@ static int read_options(struct planner *p, struct plan_component *component, con
 	r = config_decode(&p->plan->arena, node, ops->fields, path, component->options, p->errors);
 	if (r == 0 && ops->check)
 		ops->check(component->options, component->place, path, p->errors);
+	if (r == 0 && ops->sends)
+		sender_check((const void *)((const char *)component->options + ops->sender_at), component->place, path,
+			     p->errors);
 	return r == -EINVAL ? 0 : r;
 }
 

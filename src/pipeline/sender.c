@@ -34,6 +34,7 @@ struct send {
 	struct sender *sender;
 	enum send_state state;
 	struct gathered what;
+	void *kept;			/* by the exporter */
 	bool is_piece;
 	u64 samples;			/* that it counts as; those of the batch unless it is a piece */
 	struct retry retry;
@@ -72,6 +73,16 @@ static struct sender *running;
 struct batch *send_batch(struct send *send)
 {
 	return send->what.batch;
+}
+
+void send_keep(struct send *send, void *what)
+{
+	send->kept = what;
+}
+
+void *send_kept(const struct send *send)
+{
+	return send->kept;
 }
 
 bool send_is_piece(const struct send *send)
@@ -534,6 +545,7 @@ int sender_make(const struct sender_parts *parts, const struct sender_options *o
 		return -ENOMEM;
 	sender->parts = *parts;
 	sender->options = *options;
+	sender->options.queue.has_batch &= !ops->never_joins;
 	sender->ops = ops;
 	sender->self = self;
 	pthread_mutex_init(&sender->lock, NULL);

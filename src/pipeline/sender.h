@@ -74,7 +74,10 @@ extern const struct config_field retry_fields[], queue_fields[];
 	  .help = "what waits to be sent" }, \
 	{ "timeout", CONFIG_DURATION, FIELD(type, member.timeout_ns), .help = "of one attempt; 0: none" }
 
-/* What the tables cannot say; for component_ops.check(). */
+/* In component_ops: what sends, and where the options of its queue are. */
+#define EXPORTER_SENDS(ops, type, member) .sends = &ops, .sender_at = offsetof(type, member)
+
+/* What the tables cannot say; the plan calls it. */
 void sender_check(const struct sender_options *options, struct config_place place, const char *path,
 		  struct config_errors *errors);
 
@@ -91,6 +94,7 @@ struct send_result {
 };
 
 struct sender_ops {
+	bool never_joins;		/* batches stay as they came, whatever sending_queue::batch says */
 	void (*send)(void *self, struct batch *batch, struct send_result *ret_result);
 
 	int (*begin)(void *self, struct send *send);	/* -errno: could not even begin; to be retried */
@@ -101,6 +105,11 @@ struct sender_ops {
 
 /* The batch of a request in flight; borrowed until sender_done(). */
 struct batch *send_batch(struct send *send);
+
+/* What the exporter keeps with a request in flight. */
+void send_keep(struct send *send, void *what);
+void *send_kept(const struct send *send);
+
 void sender_done(struct send *send, const struct send_result *result);
 
 /*

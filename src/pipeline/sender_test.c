@@ -113,7 +113,9 @@ static void fake_cancel(void *self, struct send *send)
 }
 
 static const struct sender_ops at_once = { .send = fake_send };
-static const struct sender_ops in_flight = { NULL, fake_begin, fake_wait, fake_wake, fake_cancel };
+static const struct sender_ops in_flight = {
+	.begin = fake_begin, .wait = fake_wait, .wake = fake_wake, .cancel = fake_cancel,
+};
 
 static int fake_open(void *self, const char *owner, struct storage **ret_storage, struct buf *why)
 {
@@ -319,7 +321,9 @@ static int fake_split(void *self, struct send *send)
 
 TEST(sender_sends_pieces_in_the_place_of_a_request)
 {
-	static const struct sender_ops splitting = { NULL, fake_split, fake_wait, fake_wake, fake_cancel };
+	static const struct sender_ops splitting = {
+		.begin = fake_split, .wait = fake_wait, .wake = fake_wake, .cancel = fake_cancel,
+	};
 	struct fake fake;
 
 	fake_init(&fake);

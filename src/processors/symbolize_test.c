@@ -82,7 +82,7 @@ static const char *name_of(const char *yaml, struct profile *profile)
 	if (try_new(&try, &processor_symbolize, yaml) < 0)
 		FAIL("%s: %s", yaml, try.why);
 	EQ(try_send(&try, profile), 0);
-	try.ops->stop(try.self, UINT64_MAX);
+	instance_stop(&try.instance, UINT64_MAX);
 	EQ(try_count(), 1);
 	p = try_result();
 	EQ(profile_check(p), 0);
@@ -170,7 +170,7 @@ TEST(symbolize_sends_on_what_needs_no_names_or_finds_no_room)
 	EQ(try_new(&try, &processor_symbolize, "{queue_size: 1, roots: [], directories: []}"), 0);
 	for (int i = 0; i < 20; i++)
 		EQ(try_send(&try, try_profile()), 0);
-	try.ops->stop(try.self, UINT64_MAX);
+	instance_stop(&try.instance, UINT64_MAX);
 	EQ(try_count(), 20);
 	OK(try_counter(&try, "wick_processor_symbolize_passed_samples") % 4 == 0);
 	/* After the end there is no thread that could take it. */

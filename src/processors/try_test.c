@@ -63,24 +63,26 @@ int try_new(struct try *try, const struct component_ops *ops, const char *yaml)
 	if (r < 0)
 		FAIL("%s: %s", yaml, try->errors.errors[0]);
 	try->metrics = metrics_new();
-	try->setup = (struct component_setup){ .id = "p", .kind = COMPONENT_PROCESSOR, .next = &next };
-	try->setup.service = service_new(&(struct service_host){ .metrics = try->metrics });
+	try->service = service_new(&(struct service_host){ .metrics = try->metrics });
 	r = decode(try);
+	instance_init(&try->instance, ops->sends ? COMPONENT_EXPORTER : COMPONENT_PROCESSOR, "p", "", ops,
+		      try->options);
+	try->instance.targets = next;
 	if (r == 0)
-		r = ops->create(&try->setup, try->options, &try->self, &why);
-	if (r == 0 && ops->start)
-		r = ops->start(try->self, &why);
+		r = instance_make(&try->instance, try->service, try->metrics, &why);
+	if (r == 0)
+		r = instance_start(&try->instance, &why);
+	/* Behind "processors::p: ". */
 	if (why.len)
-		snprintf(try->why, sizeof(try->why), "%s", why.data);
+		snprintf(try->why, sizeof(try->why), "%s", strstr(why.data, "::p: ") + 5);
 	return r;
 }
 
 void try_free(struct try *try)
 {
-	if (try->self && try->ops->stop)
-		try->ops->stop(try->self, UINT64_MAX);
-	try->ops->free(try->self);
-	service_free(try->setup.service);
+	instance_stop(&try->instance, UINT64_MAX);
+	instance_done(&try->instance);
+	service_free(try->service);
 	metrics_free(try->metrics);
 	config_errors_done(&try->errors);
 	config_free(try->config);
@@ -92,7 +94,9 @@ void try_free(struct try *try)
 
 int try_send(struct try *try, struct profile *profile)
 {
-	return try->ops->consume(try->self, batch_from_profile(profile));
+	struct consumer consumer = instance_consumer(&try->instance);
+
+	return consumer.consume(consumer.self, batch_from_profile(profile));
 }
 
 const struct profile *try_result(void)

@@ -4,14 +4,16 @@
 #define PROCESSORS_TRY_TEST_H
 
 #include "pipeline/component.h"
+#include "pipeline/instance.h"
 #include "profile/profile.h"
 
 struct try {
 	const struct component_ops *ops;
 	struct config *config;
 	struct config_errors errors;
-	void *options, *self;
-	struct component_setup setup;
+	void *options;
+	struct instance instance;
+	struct service *service;
 	struct metrics *metrics;
 	char why[1024];		/* the first error of the configuration, or why it was not made */
 };
