@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/guard.h"
+
+#include <string.h>
+
+#include "net/exchange.h"
+#include "test.h"
+
+struct request {
+	const char *path, *host, *authority, *origin, *site, *authorization, *cookie;
+	int status;			/* 0: may pass */
+};
+
+static void add(struct exchange *exchange, const char *name, const char *value)
+{
+	if (value)
+		EQ(exchange_add_header(exchange, name, strlen(name), value, strlen(value)), 0);
+}
+
+static int status_of(const struct guard *guard, const struct request *request)
+{
+	static struct exchange exchange;
+	const char *path = request->path ? request->path : "/api/v1/flame";
+	const char *why;
+	int status = -1;
+
+	memset(&exchange, 0, sizeof(exchange));
+	buf_init(&exchange.head, 1 << 16);
+	EQ(exchange_set_target(&exchange, path, strlen(path)), 0);
+	add(&exchange, "host", request->host);
+	add(&exchange, ":authority", request->authority);
+	add(&exchange, "origin", request->origin);
+	add(&exchange, "sec-fetch-site", request->site);
+	add(&exchange, "authorization", request->authorization);
+	add(&exchange, "cookie", request->cookie);
+	why = guard_refuses(guard, &exchange, &status);
+	buf_done(&exchange.head);
+	free(exchange.headers);
+	return why ? status : 0;
+}
+
+static void statuses_are(const struct guard *guard, const struct request *cases, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		int status = status_of(guard, &cases[i]);
+
+		if (status != cases[i].status)
+			FAIL("case %zu: status %d, not %d", i, status, cases[i].status);
+	}
+}
+
+#define STATUSES_ARE(guard, cases) statuses_are(guard, cases, sizeof(cases) / sizeof((cases)[0]))
+
+TEST(guard_lets_those_pass_who_ask_by_a_known_name)
+{
+	static const struct guard guard = { .token = "", .host_name = "box" };
+	static const struct request cases[] = {
+		{ .host = "localhost:11000" },
+		{ .authority = "localhost:11000" },
+		{ .host = "LOCALHOST" },
+		{ .host = "Box:1" },
+		{ .host = "[::1]:11000" },
+		{ .host = "[fe80::1]" },
+		{ .status = 403 },
+		{ .host = "", .status = 403 },
+		{ .host = "evil.example", .authority = "localhost", .status = 403 },
+		{ .host = "localhost.", .status = 403 },
+		{ .host = "[localhost.evil.example]", .status = 403 },
+	};
+
+	STATUSES_ARE(&guard, cases);
+}
+
+TEST(guard_takes_names_that_are_as_long_as_names_can_be)
+{
+	char long_name[300];
+	const char *const names[] = { long_name };
+	struct guard guard = { .token = "", .hosts = { 1, names }, .host_name = "box" };
+
+	memset(long_name, 'a', sizeof(long_name));
+	long_name[255] = '\0';
+	OK(guard_host_allowed(&guard, long_name));
+	long_name[255] = 'a';
+	long_name[256] = '\0';
+	OK(!guard_host_allowed(&guard, long_name));
+}
+
+TEST(guard_looks_at_every_name_that_is_allowed)
+{
+	static const char *const names[] = { "one.example", "two.example", "three.example" };
+	struct guard guard = { .token = "", .hosts = { 3, names }, .host_name = "box" };
+
+	for (size_t i = 0; i < 3; i++)
+		OK(guard_host_allowed(&guard, names[i]));
+	guard.hosts.count = 2;
+	OK(!guard_host_allowed(&guard, names[2]));
+}
+
+TEST(guard_refuses_scripts_of_other_sites)
+{
+	static const struct guard guard = { .token = "", .host_name = "box" };
+	static const struct request cases[] = {
+		{ .host = "localhost:1", .origin = "http://localhost:1" },
+		{ .host = "localhost:1", .origin = "https://LOCALHOST:1" },
+		{ .host = "localhost:1", .site = "same-origin" },
+		{ .host = "localhost:1", .site = "none" },
+		/* A link from elsewhere may lead to the page, but not to its answers. */
+		{ .path = "/", .host = "localhost:1", .site = "cross-site" },
+		{ .host = "localhost:1", .site = "cross-site", .status = 403 },
+		{ .host = "localhost:1", .site = "Cross-Site", .status = 403 },
+		{ .path = "/", .host = "localhost:1", .origin = "http://localhost:2", .status = 403 },
+		{ .host = "localhost:1", .origin = "localhost:1", .status = 403 },
+		{ .host = "localhost:1", .origin = "", .status = 403 },
+		{ .host = "localhost:1", .origin = "null", .status = 403 },
+	};
+
+	STATUSES_ARE(&guard, cases);
+	OK(!guard_origin_allowed("http://localhost", NULL));
+}
+
+TEST(guard_wants_the_token_where_one_is_set)
+{
+	static const struct guard guard = { .token = "secret", .host_name = "box" };
+	static const struct request cases[] = {
+		{ .host = "box", .authorization = "Bearer secret" },
+		{ .host = "box", .authorization = "bearer secret" },
+		{ .host = "box", .cookie = "wick_token=secret" },
+		{ .host = "box", .cookie = "a=b; wick_token=secret" },
+		{ .host = "box", .cookie = "wick_token=old; wick_token=secret; c=d" },
+		{ .host = "box", .authorization = "Basic eA==", .cookie = "wick_token=secret" },
+		{ .host = "box", .status = 401 },
+		{ .host = "box", .cookie = "", .status = 401 },
+		{ .host = "box", .cookie = "wick_token", .status = 401 },
+		{ .host = "box", .cookie = "wick_token=", .status = 401 },
+		{ .host = "box", .cookie = "wick_token=secre", .status = 401 },
+		{ .host = "box", .cookie = "wick_token=secrets", .status = 401 },
+		{ .host = "box", .cookie = "xwick_token=secret", .status = 401 },
+		{ .host = "box", .cookie = "a=wick_token=secret", .status = 401 },
+		{ .host = "box", .authorization = "Bearer", .status = 401 },
+		{ .host = "box", .authorization = "Bearer ", .status = 401 },
+		{ .host = "box", .authorization = "Bearer Secret", .status = 401 },
+		{ .host = "box", .authorization = "Bearer  secret", .status = 401 },
+		{ .host = "box", .authorization = "Bearer wrong", .cookie = "wick_token=secret", .status = 401 },
+		{ .host = "box", .authorization = "secret", .status = 401 },
+		/* Who comes by another name is told so first. */
+		{ .host = "evil", .authorization = "Bearer secret", .status = 403 },
+	};
+
+	STATUSES_ARE(&guard, cases);
+}
+
+TEST(guard_reads_cookies_as_long_as_tokens_can_be)
+{
+	char token[600], cookie[700];
+	struct guard guard = { .token = token, .host_name = "box" };
+	struct request request = { .host = "box", .cookie = cookie };
+
+	for (size_t len = 510; len < 515; len++) {
+		memset(token, 'x', sizeof(token));
+		token[len] = '\0';
+		(void)snprintf(cookie, sizeof(cookie), GUARD_COOKIE "=%s; a=b", token);
+		EQ(status_of(&guard, &request), len < 512 ? 0 : 401);
+	}
+}
+
+TEST(guard_without_a_token_is_no_guess)
+{
+	struct guard guard = { .token = "" };
+
+	OK(guard_is_token(&guard, ""));
+	OK(!guard_is_token(&guard, "x"));
+	guard.token = "aaaa";
+	OK(guard_is_token(&guard, "aaaa"));
+	OK(!guard_is_token(&guard, "aa"));
+	OK(!guard_is_token(&guard, "aaaaaaaa"));
+	OK(!guard_is_token(&guard, "baaa"));
+	OK(!guard_is_token(&guard, "aaab"));
+}
