@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define CAP_MIN 64
+#define GROW_MIN 4
 
 int array_reserve(void *array, uint32_t *cap, uint32_t need, size_t element_bytes)
 {
@@ -25,5 +26,24 @@ int array_reserve(void *array, uint32_t *cap, uint32_t need, size_t element_byte
 	memset(grown + *cap * element_bytes, 0, (larger - *cap) * element_bytes);
 	*(void **)array = grown;
 	*cap = larger;
+	return 0;
+}
+
+int array_grow(void *array, uint32_t *cap, uint32_t count, uint32_t max_count, size_t entry_bytes)
+{
+	uint32_t want = *cap ? *cap * 2 : GROW_MIN;
+	void *grown;
+
+	if (count < *cap)
+		return 0;
+	if (count >= max_count)
+		return -E2BIG;
+	if (want > max_count)
+		want = max_count;
+	grown = reallocarray(*(void **)array, want, entry_bytes);
+	if (!grown)
+		return -ENOMEM;
+	*(void **)array = grown;
+	*cap = want;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays that grow by doubling; what is added is zeroed. */
+/* Arrays that grow by doubling. */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
 
@@ -7,8 +7,12 @@
 #include <stdint.h>
 
 /*
- * Makes room for `need` elements of that size in *(void **)array, which has *cap. 0, or -ENOMEM: then all is as before.
+ * Makes room for `need` elements of that size in *(void **)array, which has *cap; what is added is zeroed. 0, or
+ * -ENOMEM: then all is as before.
  */
 int array_reserve(void *array, uint32_t *cap, uint32_t need, size_t element_bytes);
+
+/* As above but bounded, and what is added is not zeroed: makes room for one more than count; 0, -E2BIG or -ENOMEM. */
+int array_grow(void *array, uint32_t *cap, uint32_t count, uint32_t max_count, size_t entry_bytes);
 
 #endif

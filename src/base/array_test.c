@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "test.h"
 
 TEST(array_grows_and_zeroes)
@@ -32,4 +33,19 @@ TEST(array_stays_as_it_was_without_memory)
 	EQ(cap, 64);
 	EQ(array_reserve(&a, &cap, UINT32_MAX, sizeof(*a)), -ENOMEM);
 	free(a);
+}
+
+TEST(array_grow_stops_at_its_maximum)
+{
+	_cleanup_(freep) int *at = NULL;
+	uint32_t cap = 0;
+
+	for (uint32_t i = 0; i < 10; i++) {
+		EQ(array_grow(&at, &cap, i, 10, sizeof(*at)), 0);
+		OK(cap > i && cap <= 10);
+		at[i] = (int)i;
+	}
+	EQ(array_grow(&at, &cap, 10, 10, sizeof(*at)), -E2BIG);
+	for (int i = 0; i < 10; i++)
+		EQ(at[i], i);
 }

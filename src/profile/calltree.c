@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+#include "base/hash_index.h"
 #include "base/saturate.h"
 #include "profile/profile.h"
 #include "profile/summary.h"
@@ -14,8 +16,7 @@
 struct builder {
 	struct calltree *tree;
 	u32 max_nodes, cap;
-	u32 *slots;		/* open addressing: node + 1, or 0 */
-	u32 slot_count;
+	struct hash_index index;	/* of nodes, by parent and row */
 };
 
 void calltree_free(struct calltree *tree)
@@ -34,48 +35,24 @@ static u32 node_hash(u32 parent, const struct summary_row *row)
 	return (u32)(key >> 32);
 }
 
-static int builder_grow(struct builder *b)
-{
-	u32 cap = b->cap ? b->cap * 2 : 1024, mask = cap * 2 - 1;
-	struct calltree_node *nodes = reallocarray(b->tree->nodes, cap, sizeof(*nodes));
-	u32 *slots;
-
-	if (!nodes)
-		return -ENOMEM;
-	b->tree->nodes = nodes;
-	b->cap = cap;
-	slots = calloc((size_t)mask + 1, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(b->slots);
-	b->slots = slots;
-	b->slot_count = mask + 1;
-	for (u32 i = 0; i < b->tree->count; i++) {
-		u32 at = node_hash(nodes[i].parent, nodes[i].row) & mask;
-
-		while (slots[at])
-			at = (at + 1) & mask;
-		slots[at] = i + 1;
-	}
-	return 0;
-}
-
 /* The child of a node with that name, made if need be; the parent itself once the tree is full. */
 static int builder_child(struct builder *b, u32 parent, const struct summary_row *row, u32 *ret_node)
 {
 	struct calltree *tree = b->tree;
-	int r = tree->count == b->cap ? builder_grow(b) : 0;
-	u32 mask, at;
+	int r = array_grow(&tree->nodes, &b->cap, tree->count, UINT32_MAX, sizeof(*tree->nodes));
+	u32 hash = node_hash(parent, row);
+	u64 *slot;
 
+	if (r == 0)
+		r = hash_index_reserve(&b->index, tree->count + 1);
 	if (r < 0)
 		return r;
-	mask = b->slot_count - 1;
-	at = node_hash(parent, row) & mask;
-	for (; b->slots[at]; at = (at + 1) & mask) {
-		const struct calltree_node *node = &tree->nodes[b->slots[at] - 1];
+	slot = hash_index_first(&b->index, hash);
+	for (; *slot; slot = hash_index_next(&b->index, hash, slot)) {
+		const struct calltree_node *node = &tree->nodes[hash_index_number(*slot)];
 
 		if (node->parent == parent && node->row == row) {
-			*ret_node = b->slots[at] - 1;
+			*ret_node = hash_index_number(*slot);
 			return 0;
 		}
 	}
@@ -88,7 +65,7 @@ static int builder_child(struct builder *b, u32 parent, const struct summary_row
 		.row = row, .parent = parent, .child = CALLTREE_NONE, .sibling = CALLTREE_NONE
 	};
 	*ret_node = tree->count++;
-	b->slots[at] = tree->count;
+	hash_index_put(slot, hash, *ret_node);
 	return 0;
 }
 
@@ -208,7 +185,7 @@ int calltree_new(const struct profile *profile, const struct summary *summary, u
 	r = builder_child(&b, CALLTREE_NONE, NULL, &root);
 	if (r == 0)
 		r = add_cells(&b, profile, summary);
-	free(b.slots);
+	hash_index_done(&b.index);
 	if (r < 0)
 		return r;
 	r = link_children(tree);

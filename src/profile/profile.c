@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "kinds/kind.h"
 #include "profile/any.h"
 #include "profile/table.h"

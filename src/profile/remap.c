@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "profile/table.h"
 
 void remap_done(struct remap *remap)
@@ -59,7 +60,7 @@ static int remap_list(struct remap *remap, const u32 *map, struct indices from, 
 	int r = 0;
 
 	while (remap->list_cap < from.count && r == 0)
-		r = array_grow((void **)&remap->list, &remap->list_cap, remap->list_cap, PROFILE_TABLE_MAX,
+		r = array_grow(&remap->list, &remap->list_cap, remap->list_cap, PROFILE_TABLE_MAX,
 			       sizeof(*remap->list));
 	if (r < 0)
 		return r;
@@ -101,7 +102,7 @@ static int remap_location(struct remap *remap, struct profile *into, const struc
 	int r = remap_list(remap, remap->attributes, from->attributes, &l.attributes);
 
 	while (remap->line_cap < from->line_count && r == 0)
-		r = array_grow((void **)&remap->lines, &remap->line_cap, remap->line_cap, PROFILE_TABLE_MAX,
+		r = array_grow(&remap->lines, &remap->line_cap, remap->line_cap, PROFILE_TABLE_MAX,
 			       sizeof(*remap->lines));
 	if (r < 0)
 		return r;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash_index.h"
 #include "base/saturate.h"
 #include "profile/any.h"
 #include "profile/owner.h"
@@ -20,8 +22,7 @@ struct summary_private {
 	u32 *frame_start;		/* where those of a location start; one more than there are locations */
 	struct summary_cell *cells;
 	u32 cell_count, cell_cap;
-	u32 *slots;			/* open addressing: cell + 1, or 0 */
-	u32 slot_count;
+	struct hash_index index;		/* of cells */
 };
 
 void summary_free(struct summary *summary)
@@ -34,7 +35,7 @@ void summary_free(struct summary *summary)
 		free(p->frame_at);
 		free(p->frame_start);
 		free(p->cells);
-		free(p->slots);
+		hash_index_done(&p->index);
 		free(p);
 	}
 	if (summary)
@@ -146,46 +147,19 @@ static u32 cell_hash(u32 group, u32 stack)
 	return (u32)(key >> 32);
 }
 
-static int cells_grow(struct summary_private *p)
-{
-	u32 cap = p->cell_cap ? p->cell_cap * 2 : 1024, mask = cap * 2 - 1;
-	struct summary_cell *cells;
-	u32 *slots;
-
-	if (cap > CELLS_MAX)
-		return -E2BIG;
-	cells = reallocarray(p->cells, cap, sizeof(*cells));
-	if (!cells)
-		return -ENOMEM;
-	p->cells = cells;
-	p->cell_cap = cap;
-	slots = calloc((size_t)mask + 1, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(p->slots);
-	p->slots = slots;
-	p->slot_count = mask + 1;
-	for (u32 i = 0; i < p->cell_count; i++) {
-		u32 at = cell_hash(cells[i].group, cells[i].stack) & mask;
-
-		while (slots[at])
-			at = (at + 1) & mask;
-		slots[at] = i + 1;
-	}
-	return 0;
-}
-
 static int cell_add(struct summary_private *p, u32 group, u32 stack, s64 value)
 {
-	u32 mask, at;
-	int r = p->cell_count == p->cell_cap ? cells_grow(p) : 0;
+	u32 hash = cell_hash(group, stack);
+	int r = array_grow(&p->cells, &p->cell_cap, p->cell_count, CELLS_MAX, sizeof(*p->cells));
+	u64 *slot;
 
+	if (r == 0)
+		r = hash_index_reserve(&p->index, p->cell_count + 1);
 	if (r < 0)
 		return r;
-	mask = p->slot_count - 1;
-	at = cell_hash(group, stack) & mask;
-	for (; p->slots[at]; at = (at + 1) & mask) {
-		struct summary_cell *cell = &p->cells[p->slots[at] - 1];
+	slot = hash_index_first(&p->index, hash);
+	for (; *slot; slot = hash_index_next(&p->index, hash, slot)) {
+		struct summary_cell *cell = &p->cells[hash_index_number(*slot)];
 
 		if (cell->stack == stack && cell->group == group) {
 			cell->value = saturating_add(cell->value, value);
@@ -193,7 +167,7 @@ static int cell_add(struct summary_private *p, u32 group, u32 stack, s64 value)
 		}
 	}
 	p->cells[p->cell_count] = (struct summary_cell){ group, stack, value };
-	p->slots[at] = ++p->cell_count;
+	hash_index_put(slot, hash, p->cell_count++);
 	return 0;
 }
 

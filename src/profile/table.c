@@ -10,31 +10,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define CAP_MIN 4u
-#define SLOTS_MIN 64u
+#include "base/array.h"
 
 u64 hash_bytes(u64 hash, const void *at, size_t bytes)
 {
 	return bytes ? XXH3_64bits_withSeed(at, bytes, hash) : hash_mix(hash, 0);
-}
-
-int array_grow(void **array, u32 *cap, u32 count, u32 max_count, size_t entry_bytes)
-{
-	u32 want = *cap ? *cap * 2 : CAP_MIN;
-	void *grown;
-
-	if (count < *cap)
-		return 0;
-	if (count >= max_count)
-		return -E2BIG;
-	if (want > max_count)
-		want = max_count;
-	grown = reallocarray(*array, want, entry_bytes);
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*cap = want;
-	return 0;
 }
 
 void table_init(struct table *table, const struct table_type *type, void *owner, u64 seed, u32 max_count)
@@ -46,7 +26,7 @@ void table_init(struct table *table, const struct table_type *type, void *owner,
 void table_done(struct table *table)
 {
 	free(table->rows);
-	free(table->slots);
+	hash_index_done(&table->index);
 	*table = (struct table){ 0 };
 }
 
@@ -63,50 +43,17 @@ static u32 table_hash(const struct table *table, const void *row)
 /* The slot that holds an equal row, or the empty one where it belongs. */
 static u64 *table_slot(const struct table *table, const void *row, u32 hash)
 {
-	u32 mask = table->slot_count - 1;
+	u64 *slot = hash_index_first(&table->index, hash);
 
-	for (u32 i = hash & mask;; i = (i + 1) & mask) {
-		u64 *slot = &table->slots[i];
-
-		if (!*slot)
-			return slot;
-		if (*slot >> 32 == hash && table->type->equal(table_row(table, (u32)*slot - 1), row))
-			return slot;
-	}
-}
-
-/* Makes room for count rows, at most three quarters full. */
-static int table_reserve_slots(struct table *table, u32 count)
-{
-	u32 slot_count = table->slot_count ? table->slot_count : SLOTS_MIN;
-	u64 *slots;
-
-	while ((u64)slot_count * 3 < (u64)count * 4)
-		slot_count *= 2;
-	if (slot_count == table->slot_count)
-		return 0;
-	slots = calloc(slot_count, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	for (u32 old = 0; old < table->slot_count; old++) {
-		u32 i = (u32)(table->slots[old] >> 32) & (slot_count - 1);
-
-		if (!table->slots[old])
-			continue;
-		while (slots[i])
-			i = (i + 1) & (slot_count - 1);
-		slots[i] = table->slots[old];
-	}
-	free(table->slots);
-	table->slots = slots;
-	table->slot_count = slot_count;
-	return 0;
+	while (*slot && !table->type->equal(table_row(table, hash_index_number(*slot)), row))
+		slot = hash_index_next(&table->index, hash, slot);
+	return slot;
 }
 
 /* Indexes the rows that were appended; of equal ones the first is found from now on. */
 static int table_catch_up(struct table *table)
 {
-	int r = table_reserve_slots(table, table->count + 1);
+	int r = hash_index_reserve(&table->index, table->count + 1);
 
 	if (r < 0)
 		return r;
@@ -116,7 +63,7 @@ static int table_catch_up(struct table *table)
 		u64 *slot = table_slot(table, row, hash);
 
 		if (!*slot)
-			*slot = (u64)hash << 32 | (table->indexed + 1);
+			hash_index_put(slot, hash, table->indexed);
 	}
 	return 0;
 }
@@ -144,7 +91,7 @@ s64 table_add(struct table *table, const void *row)
 	hash = table_hash(table, row);
 	slot = table_slot(table, row, hash);
 	if (*slot)
-		return (u32)*slot - 1;
+		return hash_index_number(*slot);
 	memcpy(kept, row, table->type->row_bytes);
 	r = table->type->own ? table->type->own(table->owner, kept) : 0;
 	if (r < 0)
@@ -152,7 +99,7 @@ s64 table_add(struct table *table, const void *row)
 	number = table_append(table, kept);
 	if (number < 0)
 		return number;
-	*slot = (u64)hash << 32 | (u32)(number + 1);
+	hash_index_put(slot, hash, (u32)number);
 	table->indexed = table->count;
 	return number;
 }
@@ -163,12 +110,12 @@ void table_replace(struct table *table, u32 number, const void *row)
 	memcpy(table_row(table, number), row, table->type->row_bytes);
 	/* The index knows it by what it was. */
 	if (table->indexed) {
-		memset(table->slots, 0, table->slot_count * sizeof(*table->slots));
+		hash_index_clear(&table->index);
 		table->indexed = 0;
 	}
 }
 
 size_t table_bytes(const struct table *table)
 {
-	return table->cap * table->type->row_bytes + table->slot_count * sizeof(*table->slots);
+	return table->cap * table->type->row_bytes + hash_index_bytes(&table->index);
 }

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/hash_index.h"
 #include "base/types.h"
 
 #define TABLE_ROW_BYTES_MAX 96
@@ -30,10 +31,10 @@ struct table {
 	const struct table_type *type;
 	void *owner;
 	void *rows;
-	u64 *slots;		/* hash << 32 | row + 1, or 0 */
+	struct hash_index index;
 	u64 seed;
 	u32 count, cap, max_count;
-	u32 slot_count, indexed;
+	u32 indexed;
 };
 
 void table_init(struct table *table, const struct table_type *type, void *owner, u64 seed, u32 max_count);
@@ -59,8 +60,5 @@ static inline u64 hash_mix(u64 hash, u64 value)
 }
 
 u64 hash_bytes(u64 hash, const void *at, size_t bytes);
-
-/* Grows an array of *cap entries so that it has room for one more than count; 0, -E2BIG or -ENOMEM. */
-int array_grow(void **array, u32 *cap, u32 count, u32 max_count, size_t entry_bytes);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "profile/any.h"
 #include "profile/owner.h"
@@ -37,7 +38,7 @@ static int find_thread(struct collector *c, const struct profile_sample *sample,
 	*ret_thread = thread;
 	if (thread < e->thread_count)
 		return 0;
-	r = array_grow((void **)&e->threads, &e->thread_cap, e->thread_count, PROFILE_TABLE_MAX, sizeof(*e->threads));
+	r = array_grow(&e->threads, &e->thread_cap, e->thread_count, PROFILE_TABLE_MAX, sizeof(*e->threads));
 	if (r < 0)
 		return r;
 	e->threads[e->thread_count++] = (struct events_thread){
@@ -49,7 +50,7 @@ static int find_thread(struct collector *c, const struct profile_sample *sample,
 
 static int add_event(struct events *e, struct event event)
 {
-	int r = array_grow((void **)&e->at, &e->cap, e->count, EVENTS_MAX, sizeof(*e->at));
+	int r = array_grow(&e->at, &e->cap, e->count, EVENTS_MAX, sizeof(*e->at));
 
 	if (r < 0)
 		return r;

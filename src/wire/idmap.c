@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "profile/profile.h"
 #include "profile/table.h"
 
@@ -25,13 +26,13 @@ int idmap_add(struct idmap *map, u64 id)
 		return 0;
 	}
 	for (u32 i = 0; !map->scattered && i < map->count; i++) {
-		r = array_grow((void **)&map->entries, &map->cap, i, PROFILE_TABLE_MAX, sizeof(*map->entries));
+		r = array_grow(&map->entries, &map->cap, i, PROFILE_TABLE_MAX, sizeof(*map->entries));
 		if (r < 0)
 			return r;
 		map->entries[i] = (struct idmap_entry){ i + 1, i + 1 };
 	}
 	map->scattered = true;
-	r = array_grow((void **)&map->entries, &map->cap, map->count, PROFILE_TABLE_MAX, sizeof(*map->entries));
+	r = array_grow(&map->entries, &map->cap, map->count, PROFILE_TABLE_MAX, sizeof(*map->entries));
 	if (r < 0)
 		return r;
 	map->entries[map->count] = (struct idmap_entry){ id, map->count + 1 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/hex.h"
 #include "base/interner.h"
 #include "profile/any.h"
@@ -97,7 +98,7 @@ static void fail(struct pb *r, int err)
 
 static void list_add(struct pb *r, struct list *list, u32 value)
 {
-	int err = array_grow((void **)&list->at, &list->cap, list->count, PROFILE_TABLE_MAX, sizeof(*list->at));
+	int err = array_grow(&list->at, &list->cap, list->count, PROFILE_TABLE_MAX, sizeof(*list->at));
 
 	if (err < 0)
 		fail(r, err);
@@ -111,7 +112,7 @@ static bool list_reserve(struct pb *r, struct list *list, size_t count)
 	int err = 0;
 
 	while (list->cap - list->count < count && err == 0)
-		err = array_grow((void **)&list->at, &list->cap, list->cap, PROFILE_TABLE_MAX, sizeof(*list->at));
+		err = array_grow(&list->at, &list->cap, list->cap, PROFILE_TABLE_MAX, sizeof(*list->at));
 	if (err < 0)
 		fail(r, err);
 	return count && err == 0;
@@ -441,7 +442,7 @@ static const struct label *read_label(struct decoder *d, struct pb *r, struct pb
 	}
 	if (!is_new)
 		return &d->labels[number];
-	err = array_grow((void **)&d->labels, &d->label_cap, number, PROFILE_TABLE_MAX, sizeof(*d->labels));
+	err = array_grow(&d->labels, &d->label_cap, number, PROFILE_TABLE_MAX, sizeof(*d->labels));
 	PB_READ_MEMBERS(r, message, members, &m);
 	if (m.key >= d->profile->strings.count || m.text >= d->profile->strings.count)
 		err = -EBADMSG;

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "profile/profile.h"
 #include "profile/table.h"
@@ -72,7 +73,7 @@ static int split_frames(struct decoder *d, struct str line)
 	while (at <= end) {
 		const char *semicolon = memchr(at, ';', (size_t)(end - at));
 		const char *stop = semicolon ? semicolon : end;
-		int r = array_grow((void **)&d->frames, &d->frame_cap, d->frame_count, PROFILE_TABLE_MAX,
+		int r = array_grow(&d->frames, &d->frame_cap, d->frame_count, PROFILE_TABLE_MAX,
 				   sizeof(*d->frames));
 
 		if (r < 0)

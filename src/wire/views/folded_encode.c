@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/interner.h"
 #include "profile/any.h"
@@ -68,7 +69,7 @@ static int tally_add(struct tally *tally, const void *key, size_t len, s64 count
 	if (number == INTERNER_NONE)
 		return -ENOMEM;
 	if (is_new) {
-		r = array_grow((void **)&tally->counts, &tally->cap, number, PROFILE_TABLE_MAX, sizeof(*tally->counts));
+		r = array_grow(&tally->counts, &tally->cap, number, PROFILE_TABLE_MAX, sizeof(*tally->counts));
 		if (r < 0)
 			return r;
 		tally->counts[number] = 0;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "profile/any.h"
 #include "profile/nameless.h"
@@ -35,7 +36,7 @@ static u32 frames_add(struct frames *f, const struct frame *frame)
 	key_add(&f->key, frame->type);
 	buf_add(&f->key, &frame->line, sizeof(frame->line));
 	if (buf_err(&f->key) < 0 ||
-	    array_grow((void **)&f->at, &f->cap, f->count, PROFILE_TABLE_MAX, sizeof(*f->at)) < 0)
+	    array_grow(&f->at, &f->cap, f->count, PROFILE_TABLE_MAX, sizeof(*f->at)) < 0)
 		return FRAMES_NONE;
 	number = interner_add(&f->interner, f->key.data, f->key.len, &is_new);
 	if (number != INTERNER_NONE && is_new)
