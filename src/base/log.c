@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/lock.h"
 #include "base/utf8.h"
 
@@ -197,26 +198,11 @@ static bool admit(const char *component, const char *format, uint64_t *ret_left_
 	return true;
 }
 
-/* What cannot be written is lost: there is nobody to tell. */
-static void write_line(const char *at, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, at, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return;
-		at += n;
-		len -= (size_t)n;
-	}
-}
-
 static void line_end(struct line *line)
 {
 	line->max = LOG_LINE_MAX;
 	line_put(line, "\n");
-	write_line(line->at, line->len);
+	(void)io_write_all(fd, line->at, line->len);
 }
 
 static void say(enum log_level level, const char *component, char *text, size_t max, uint64_t left_out)
@@ -266,7 +252,7 @@ static void say_text_json(enum log_level level, const char *component, const cha
 	for (size_t i = 0; i < bytes;) {
 		i += line_text_some(&line, at + i, bytes - i, true);
 		if (i < bytes) {
-			write_line(line.at, line.len);
+			(void)io_write_all(fd, line.at, line.len);
 			line.len = 0;
 		}
 	}
@@ -284,7 +270,7 @@ void log_text(enum log_level level, const char *component, const char *at, size_
 	if (json)
 		say_text_json(level, component, at, bytes);
 	else
-		write_line(at, bytes);
+		(void)io_write_all(fd, at, bytes);
 	pthread_mutex_unlock(&lock);
 	errno = error;
 }

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "lang/jit/code_table.h"
 #include "lang/jit/perf_map.h"
 #include "ottl/value.h"
@@ -159,20 +160,13 @@ static int read_perf_map(const char *path, struct buf *out)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
+	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return -ENOENT;
-	for (;;) {
-		size_t step = out->max - out->len < 65536 ? out->max - out->len : 65536;
-		ssize_t n;
-
-		if (!step || buf_reserve(out, step) < 0)
-			return buf_err(out);
-		n = read(fd, out->data + out->len, step);
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		out->len += (size_t)n;
-	}
+	r = io_read_whole(fd, out);
+	/* The part that fits has names, too. */
+	return r == -E2BIG ? 0 : r;
 }
 
 static void name_from_table(struct profile *p, u32 filename, struct code_table *table)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 const struct privilege privileges[] = {
 	{ "CAP_BPF", CAP_BPF, true, true, "no BPF program can be loaded" },
@@ -44,17 +45,10 @@ int privilege_parse(const char *status, u64 *ret_caps)
 
 int privilege_read(u64 *ret_caps)
 {
-	_cleanup_(closep) int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	char text[4096];
-	ssize_t len;
+	ssize_t len = io_read_text("/proc/self/status", text, sizeof(text));
 
-	if (fd < 0)
-		return -errno;
-	len = read(fd, text, sizeof(text) - 1);
-	if (len < 0)
-		return -errno;
-	text[len] = '\0';
-	return privilege_parse(text, ret_caps);
+	return len < 0 ? (int)len : privilege_parse(text, ret_caps);
 }
 
 bool privilege_held(const struct privilege *privilege, u64 caps)

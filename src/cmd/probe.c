@@ -18,6 +18,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "cmd/findings.h"
 #include "cmd/privilege.h"
 #include "tracer/kernel_check.h"
@@ -25,15 +26,8 @@
 /* The start of a small file, without its last newline; false if it cannot be read. */
 static bool read_text(const char *path, char *ret_text, size_t bytes)
 {
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t len;
-
-	if (fd < 0)
+	if (io_read_text(path, ret_text, bytes) < 0)
 		return false;
-	len = read(fd, ret_text, bytes - 1);
-	if (len < 0)
-		return false;
-	ret_text[len] = '\0';
 	ret_text[strcspn(ret_text, "\n")] = '\0';
 	return true;
 }

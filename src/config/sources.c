@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 
 #define SHOWN_MAX 100
 
@@ -39,19 +40,7 @@ static int local_read_file(void *arg, const char *path, struct buf *ret_text)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
-	for (;;) {
-		ssize_t n;
-		int r = buf_reserve(ret_text, 4096);
-
-		if (r < 0)
-			return r;
-		n = read(fd, ret_text->data + ret_text->len, 4096);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		ret_text->len += n;
-	}
+	return io_read_whole(fd, ret_text);
 }
 
 const struct config_providers local_providers = { local_variable, local_read_file, NULL };

@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/io.h"
+
 #define ANSWER_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 static u32 addresses_max(u32 op)
@@ -102,19 +104,6 @@ ssize_t reader_receive(int socket_fd, void *at, size_t max_bytes, int fds[READER
 	return got;
 }
 
-static int write_all(int fd, const char *at, size_t bytes)
-{
-	while (bytes) {
-		ssize_t written = write(fd, at, bytes);
-
-		if (written < 0)
-			return -errno;
-		at += written;
-		bytes -= written;
-	}
-	return 0;
-}
-
 int reader_pack(const void *at, size_t bytes, int *ret_fd)
 {
 	_cleanup_(closep) int fd = memfd_create("wick answer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -122,7 +111,7 @@ int reader_pack(const void *at, size_t bytes, int *ret_fd)
 
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, at, bytes);
+	r = io_write_all(fd, at, bytes);
 	if (r < 0)
 		return r;
 	if (fcntl(fd, F_ADD_SEALS, ANSWER_SEALS) < 0)

@@ -14,6 +14,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/io.h"
 #include "exe/lang_file.h"
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
@@ -202,34 +203,6 @@ struct rows_cache_stats rows_cache_stats(const struct rows_cache *cache)
 	return cache ? cache->stats : (struct rows_cache_stats){ 0 };
 }
 
-static int read_all(int fd, void *to, size_t bytes)
-{
-	for (size_t got = 0; got < bytes;) {
-		ssize_t n = read(fd, (char *)to + got, bytes - got);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EBADMSG;
-		got += n;
-	}
-	return 0;
-}
-
-static int write_all(int fd, const void *from, size_t bytes)
-{
-	for (size_t put = 0; put < bytes;) {
-		ssize_t n = write(fd, (const char *)from + put, bytes - put);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		put += n;
-	}
-	return 0;
-}
-
 /* -EBADMSG if it is not what we wrote under that id, -ESTALE if another version did. */
 static int read_header(const struct rows_cache *cache, int fd, const u8 *id, size_t id_bytes,
 		       struct cache_header *ret_header)
@@ -242,7 +215,7 @@ static int read_header(const struct rows_cache *cache, int fd, const u8 *id, siz
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
 		return -EBADMSG;
-	r = read_all(fd, ret_header, sizeof(*ret_header));
+	r = io_read_exactly(fd, ret_header, sizeof(*ret_header));
 	if (r < 0)
 		return r;
 	if (memcmp(ret_header->magic, CACHE_MAGIC, sizeof(ret_header->magic)))
@@ -264,7 +237,7 @@ static int read_rows(int fd, const struct cache_header *header, struct rows **re
 
 	if (!rows)
 		return -ENOMEM;
-	r = read_all(fd, rows, header->rows_bytes);
+	r = io_read_exactly(fd, rows, header->rows_bytes);
 	if (r == 0 && XXH3_64bits(rows, header->rows_bytes) != header->checksum)
 		r = -EBADMSG;
 	if (r == 0)
@@ -315,8 +288,8 @@ static int write_file(int dir_fd, const char *name, const struct cache_header *h
 
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, header, sizeof(*header));
-	return r < 0 ? r : write_all(fd, rows, rows->bytes);
+	r = io_write_all(fd, header, sizeof(*header));
+	return r < 0 ? r : io_write_all(fd, rows, rows->bytes);
 }
 
 /* Written aside and renamed, so that nobody reads half of it. Not synced: a torn file fails its checksum. */

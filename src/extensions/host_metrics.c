@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/utf8.h"
@@ -60,9 +61,8 @@ static void put_labelled(struct metrics_out *out, enum metric_kind kind, const c
 
 static bool read_self(const struct host_metrics *host, struct host_process *ret_process)
 {
-	_cleanup_(closep) int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
 	char text[STAT_MAX];
-	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	ssize_t len = io_read_text("/proc/self/stat", text, sizeof(text));
 
 	return len > 0 && host_parse_process(text, (size_t)len, host->tick_ns, host->page_bytes, ret_process) == 0;
 }

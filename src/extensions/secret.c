@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 #define LOOK_NS 1000000000ull
 
@@ -40,19 +41,6 @@ void secret_file_done(struct secret_file *file)
 	buf_done(&file->text);
 }
 
-static int read_all(int fd, struct buf *out)
-{
-	char piece[4096];
-	ssize_t len;
-
-	while ((len = read(fd, piece, sizeof(piece))) > 0)
-		buf_add(out, piece, (size_t)len);
-	if (len < 0)
-		return -errno;
-	buf_addf(out, "%s", "");
-	return buf_err(out);
-}
-
 static bool is_unchanged(const struct secret_file *file, const struct stat *st)
 {
 	return file->text.data && st->st_ino == file->inode && st->st_mtim.tv_sec == file->changed.tv_sec &&
@@ -75,7 +63,10 @@ int secret_file_look(struct secret_file *file, u64 now_ns)
 	if (is_unchanged(file, &st))
 		return 0;
 	buf_init(&text, SECRET_FILE_MAX + 1);
-	r = read_all(fd, &text);
+	r = io_read_whole(fd, &text);
+	buf_addf(&text, "%s", "");
+	if (r == 0)
+		r = buf_err(&text);
 	if (r < 0) {
 		buf_done(&text);
 		return r;

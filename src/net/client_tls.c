@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 
 static const char *const versions[] = { "", "1.0", "1.1", "1.2", "1.3", NULL };
 #define VERSION_1_2 3
@@ -49,22 +50,6 @@ static bool given(const char *text)
 
 /* ---- Files ----------------------------------------------------------------------- */
 
-static int read_all(int fd, struct buf *out)
-{
-	ssize_t n;
-
-	for (;;) {
-		if (buf_reserve(out, 4096) < 0)
-			return out->err;
-		n = read(fd, out->data + out->len, 4096);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		out->len += n;
-	}
-}
-
 static int read_pem(struct client_pem *pem)
 {
 	_cleanup_(closep) int fd = open(pem->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -76,7 +61,7 @@ static int read_pem(struct client_pem *pem)
 	buf_init(&text, CLIENT_PEM_BYTES_MAX);
 	if (fd < 0 || fstat(fd, &seen) < 0)
 		return -errno;
-	r = read_all(fd, &text);
+	r = io_read_whole(fd, &text);
 	if (r == 0 && !text.len)
 		r = -ENODATA;
 	if (r < 0)

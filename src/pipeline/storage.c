@@ -20,6 +20,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/io.h"
 #include "pipeline/batch.h"
 
 #define NAME_BYTES 48
@@ -273,36 +274,18 @@ u64 storage_damaged_count(const struct storage *storage)
 
 /* ---- Use ---------------------------------------------------------------------------------- */
 
-static int write_all(int fd, struct iovec *parts, int count)
-{
-	while (count) {
-		ssize_t n = writev(fd, parts, count);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		for (; count && (size_t)n >= parts->iov_len; parts++, count--)
-			n -= parts->iov_len;
-		if (count) {
-			parts->iov_base = (char *)parts->iov_base + n;
-			parts->iov_len -= n;
-		}
-	}
-	return 0;
-}
-
 static int write_record(struct storage *storage, const char *part, const void *payload, size_t bytes, u64 samples)
 {
 	u8 header[STORAGE_HEADER_BYTES];
-	struct iovec parts[] = { { header, sizeof(header) }, { (void *)payload, bytes } };
 	int fd = openat(storage->dir_fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int r;
 
 	if (fd < 0)
 		return -errno;
 	fill_header(header, payload, bytes, samples);
-	r = write_all(fd, parts, 2);
+	r = io_write_all(fd, header, sizeof(header));
+	if (r == 0)
+		r = io_write_all(fd, payload, bytes);
 	if (r == 0 && storage->options.sync && fsync(fd) < 0)
 		r = -errno;
 	if (close(fd) < 0 && r == 0)
@@ -337,23 +320,6 @@ int storage_put(struct storage *storage, const void *payload, size_t bytes, u64 
 	return 0;
 }
 
-static int read_all(int fd, struct buf *out, size_t bytes)
-{
-	if (buf_reserve(out, bytes) < 0)
-		return buf_err(out);
-	while (bytes) {
-		ssize_t n = read(fd, out->data + out->len, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EBADMSG;
-		out->len += n;
-		bytes -= n;
-	}
-	return 0;
-}
-
 int storage_get(struct storage *storage, u64 id, struct buf *payload, u64 *ret_samples)
 {
 	_cleanup_(closep) int fd = -1;
@@ -372,11 +338,11 @@ int storage_get(struct storage *storage, u64 id, struct buf *payload, u64 *ret_s
 	bytes = (size_t)st.st_size - sizeof(header);
 	if (!fits(header, bytes))
 		return -EBADMSG;
-	r = read_all(fd, payload, bytes);
+	r = buf_reserve(payload, bytes) < 0 ? buf_err(payload) : io_read_exactly(fd, payload->data + old, bytes);
 	if (r == 0)
 		r = storage_verify(header, payload->data + old, bytes, ret_samples);
-	if (r < 0)
-		payload->len = old;
+	if (r == 0)
+		payload->len += bytes;
 	return r;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/io.h"
 
 /* Of one file: /proc/stat has a number for each interrupt there can be. */
 #define FILE_MAX (256u << 10)
@@ -64,22 +65,11 @@ struct host_state *host_new(const char *proc)
 static int read_file(struct host_state *state, const char *name, size_t *ret_len)
 {
 	_cleanup_(closep) int fd = openat(state->fd, name, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n;
+	ssize_t n = fd < 0 ? -errno : io_read(fd, state->file, sizeof(state->file));
 
-	if (fd < 0)
-		return -errno;
-	while (len < sizeof(state->file)) {
-		n = read(fd, state->file + len, sizeof(state->file) - len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	*ret_len = len;
+	if (n < 0)
+		return (int)n;
+	*ret_len = (size_t)n;
 	return 0;
 }
 

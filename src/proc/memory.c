@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 /* /proc/meminfo has 1.5 KiB; MemTotal is its first line. */
 #define TEXT_BYTES 4096
@@ -18,10 +19,8 @@
 __attribute__((format(printf, 2, 3)))
 static ssize_t read_text(char text[TEXT_BYTES], const char *format, ...)
 {
-	_cleanup_(closep) int fd = -1;
 	char path[PATH_MAX];
 	va_list args;
-	ssize_t n;
 	int len;
 
 	va_start(args, format);
@@ -29,14 +28,7 @@ static ssize_t read_text(char text[TEXT_BYTES], const char *format, ...)
 	va_end(args);
 	if (len >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, text, TEXT_BYTES - 1);
-	if (n < 0)
-		return -errno;
-	text[n] = '\0';
-	return n;
+	return io_read_text(path, text, TEXT_BYTES);
 }
 
 int memory_taken(const char *root, u64 *ret_bytes)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "proc/maps.h"
 #include "proc/peek.h"
 
@@ -276,18 +277,11 @@ void processes_sweep(struct processes *t, u64 now_ns)
 static void process_read_container(struct process *p, u32 tid)
 {
 	char path[64], text[8192];
-	FILE *file;
-	size_t bytes;
 
 	p->container_known = true;
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", tid);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	bytes = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[bytes] = '\0';
-	container_id_parse(text, p->container_id);
+	if (io_read_text(path, text, sizeof(text)) >= 0)
+		container_id_parse(text, p->container_id);
 }
 
 static void process_read_exe(struct process *p, u32 tid)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/hex.h"
+#include "base/io.h"
 #include "symbol/file_cache.h"
 
 const char *uploads_path(const char *store_directory, char out[4096])
@@ -29,21 +30,6 @@ static int open_directory(const char *store_directory)
 	return fd < 0 ? -errno : fd;
 }
 
-static int write_all(int fd, const char *at, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = write(fd, at, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		at += n;
-		bytes -= (size_t)n;
-	}
-	return 0;
-}
-
 static void write_id(const struct exe_info *info, char id[UPLOADS_ID_MAX])
 {
 	const u8 *bytes = info->build_id_bytes ? info->build_id : info->htlhash;
@@ -57,7 +43,7 @@ static void write_id(const struct exe_info *info, char id[UPLOADS_ID_MAX])
 static int take(int dir_fd, const char *part, struct reader *reader, const void *at, size_t bytes,
 		struct upload *upload)
 {
-	int r = write_all(upload->fd, at, bytes);
+	int r = io_write_all(upload->fd, at, bytes);
 
 	if (r == 0)
 		r = reader_identify(reader, upload->fd, &upload->info);

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/curl_library.h"
+#include "base/io.h"
 #include "symbol/file_cache.h"
 
 #define SERVERS_MAX 8u
@@ -131,16 +132,7 @@ static size_t write_part(char *data, size_t size, size_t count, void *opaque)
 	download->bytes += bytes;
 	if (download->bytes > DEBUGINFOD_FILE_BYTES)
 		return 0;
-	for (size_t done = 0; done < bytes;) {
-		ssize_t n = write(download->fd, data + done, bytes - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return 0;
-		done += n;
-	}
-	return bytes;
+	return io_write_all(download->fd, data, bytes) < 0 ? 0 : bytes;
 }
 
 static int set_up(struct debuginfod *debuginfod, const char *url, struct download *download, u64 timeout_ms)

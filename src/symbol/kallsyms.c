@@ -11,6 +11,7 @@
 
 #include <zlib.h>
 
+#include "base/io.h"
 #include "symbol/kernel_programs.h"
 #include "symbol/program_scan.h"
 
@@ -129,10 +130,9 @@ static int read_lines(struct kallsyms *kallsyms, int fd, char *piece, u64 *zero_
 
 static int read_int(const char *path)
 {
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char text[16] = "";
+	char text[16];
 
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+	if (io_read_text(path, text, sizeof(text)) <= 0)
 		return -1;
 	return (int)strtol(text, NULL, 10);
 }

@@ -14,6 +14,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 #include "bpf/tracer.skel.h"
 #include "lang/lang.h"
 #include "tracer/cgroup.h"
@@ -142,11 +143,10 @@ static int note_cpu(void *arg, u32 cpu)
 /* How many numbers CPUs may have: more than there are where some are left out. */
 static u32 cpu_numbers(int cpu_count)
 {
-	_cleanup_(closep) int fd = open(POSSIBLE, O_RDONLY | O_CLOEXEC);
 	u32 count = (u32)cpu_count;
-	char list[4096] = "";
+	char list[4096];
 
-	if (fd >= 0 && read(fd, list, sizeof(list) - 1) > 0)
+	if (io_read_text(POSSIBLE, list, sizeof(list)) > 0)
 		(void)sampler_parse_cpus(list, note_cpu, &count);
 	return count;
 }

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "base/io.h"
 #include "tracer/sideband.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
@@ -218,12 +219,11 @@ void sampler_pause(struct sampler *s, bool pause)
 
 int sampler_update_cpus(struct sampler *s)
 {
-	_cleanup_(closep) int fd = open(ONLINE, O_RDONLY | O_CLOEXEC);
-	char list[sizeof(s->list)] = "";
-	int r;
+	char list[sizeof(s->list)];
+	int r = (int)io_read_text(ONLINE, list, sizeof(list));
 
-	if (fd < 0 || read(fd, list, sizeof(list) - 1) < 0)
-		return -errno;
+	if (r < 0)
+		return r;
 	if (!strcmp(list, s->list))
 		return 0;
 	for (u32 cpu = 0; cpu < s->cap; cpu++)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "wire/compression.h"
 
 /* How much of a compressed file is looked at to tell its format. */
@@ -87,36 +88,14 @@ const struct format_ops *format_by_content(const void *at, size_t bytes)
 
 /* ---- Reading --------------------------------------------------------------- */
 
-static int read_all(int fd, struct buf *out)
-{
-	for (;;) {
-		size_t step = out->max - out->len < READ_STEP ? out->max - out->len : READ_STEP;
-		char probe;
-		ssize_t n;
-
-		if (buf_reserve(out, step) < 0)
-			return buf_err(out);
-		n = step ? read(fd, out->data + out->len, step) : read(fd, &probe, 1);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return 0;
-		if (!step)
-			return -E2BIG;
-		out->len += (size_t)n;
-	}
-}
-
 static int read_path(const char *path, struct buf *out)
 {
 	_cleanup_(closep) int fd = -1;
 
 	if (!strcmp(path, "-"))
-		return read_all(STDIN_FILENO, out);
+		return io_read_whole(STDIN_FILENO, out);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : read_all(fd, out);
+	return fd < 0 ? -errno : io_read_whole(fd, out);
 }
 
 /* Contents without compression. */
@@ -177,21 +156,6 @@ int format_read_file(const char *path, const struct format_ops *format, size_t m
 
 /* ---- Writing --------------------------------------------------------------- */
 
-static int write_all(int fd, const char *at, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, at, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			at += n;
-			len -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 /* Under sudo the file belongs to whoever called it. */
 static void give_to_sudo_user(int fd)
 {
@@ -225,7 +189,7 @@ static int write_aside(const char *path, const struct buf *bytes)
 	if (fd < 0)
 		return -errno;
 	give_to_sudo_user(fd);
-	r = write_all(fd, bytes->data, bytes->len);
+	r = io_write_all(fd, bytes->data, bytes->len);
 	if (r == 0 && rename(aside.data, path) < 0)
 		r = -errno;
 	if (r < 0)
@@ -240,7 +204,7 @@ static int write_path(const char *path, const struct buf *bytes)
 	struct stat st;
 
 	if (!strcmp(path, "-"))
-		return write_all(STDOUT_FILENO, bytes->data, bytes->len);
+		return io_write_all(STDOUT_FILENO, bytes->data, bytes->len);
 	if (lstat(path, &st) < 0) {
 		if (errno != ENOENT)
 			return -errno;
@@ -249,7 +213,7 @@ static int write_path(const char *path, const struct buf *bytes)
 	if (S_ISREG(st.st_mode))
 		return write_aside(path, bytes);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
-	return fd < 0 ? -errno : write_all(fd, bytes->data, bytes->len);
+	return fd < 0 ? -errno : io_write_all(fd, bytes->data, bytes->len);
 }
 
 static enum compression compression_for(const char *path, const struct format_ops *format)

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/saturate.h"
 #include "base/utf8.h"
 #include "profile/any.h"
@@ -125,19 +126,11 @@ static void end_record(struct encoder *e, size_t start)
 /* Of what is complete. A failure sticks to the buffer. */
 static void flush(struct encoder *e)
 {
-	size_t done = 0;
-
-	while (e->fd >= 0 && !buf_err(e->out) && done < e->out->len) {
-		ssize_t n = write(e->fd, e->out->data + done, e->out->len - done);
-
-		if (n > 0)
-			done += (size_t)n;
-		else if (n == 0 || errno != EINTR)
-			e->out->err = n == 0 ? -EIO : -errno;
-	}
+	if (e->fd >= 0 && !buf_err(e->out))
+		e->out->err = io_write_all(e->fd, e->out->data, e->out->len);
 	if (e->fd < 0 || buf_err(e->out))
 		return;
-	e->flushed += done;
+	e->flushed += e->out->len;
 	e->out->len = 0;
 }
 
