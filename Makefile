@@ -145,6 +145,7 @@ lint:
 	$(Q)awk -v MAX=80 -f tools/fnlen.awk $(ALL) $(BPF)
 	$(Q)wc -l $(ALL) $(BPF) $(HEAD) | awk '$$2 != "total" && $$1 > 800 { print $$2 ": " $$1 " lines, more than 800"; bad = 1 } END { exit bad }'
 	$(Q)awk -f tools/layers.awk $(ALL) $(BPF) $(HEAD)
+	$(Q)awk -f tools/structs.awk $(ALL) $(HEAD)
 	$(Q)! grep -nf tools/banned.txt $(ALL) /dev/null
 
 # The layers once more, by what objects link: a declaration needs no header.

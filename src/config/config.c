@@ -47,7 +47,7 @@ static int merge_text(struct loading *l, struct yaml_source source)
 static int load_source(struct loading *l, const char *uri)
 {
 	_cleanup_(buf_done) struct buf text, path;
-	struct source source;
+	struct config_source source;
 	int r;
 
 	buf_init(&text, CONFIG_BYTES_MAX);

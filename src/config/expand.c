@@ -61,7 +61,7 @@ static int spend(struct expander *e, struct config_place place, size_t bytes)
 
 /* What ${uri} stands for, appended to `value` and followed by a NUL. */
 static int retrieve(struct expander *e, const char *text, struct found at, struct config_place place,
-		    struct buf *value, struct source *ret_source)
+		    struct buf *value, struct config_source *ret_source)
 {
 	_cleanup_(freep) char *uri = strndup(text + at.start + 2, at.end - at.start - 3);
 	int r;
@@ -156,7 +156,7 @@ static int expand_once(struct expander *e, struct buf *text, struct found at, u3
 {
 	_cleanup_(buf_done) struct buf value, replaced;
 	struct config_place place = (*node)->place;
-	struct source source;
+	struct config_source source;
 	int r;
 
 	buf_text_init(&value);

@@ -19,7 +19,7 @@ struct reading {
 	struct config_place place;
 	struct config_errors *errors;
 	struct buf *text;
-	struct source source;
+	struct config_source source;
 };
 
 #define refuse(r, ...) ({ config_error((r)->errors, (r)->place, "", __VA_ARGS__); -EINVAL; })
@@ -145,7 +145,8 @@ static int read_by_scheme(struct reading *r, const char *uri)
 }
 
 int source_read(const struct config_providers *providers, struct arena *arena, const char *uri,
-		struct config_place place, struct config_errors *errors, struct buf *text, struct source *ret_source)
+		struct config_place place, struct config_errors *errors, struct buf *text,
+		struct config_source *ret_source)
 {
 	struct reading reading = { providers, arena, place, errors, text, { 0 } };
 	int r = read_by_scheme(&reading, uri);

@@ -8,7 +8,7 @@
 
 #include "config/config.h"
 
-struct source {
+struct config_source {
 	const char *name;	/* what places in it are called by; in the arena */
 	bool unset;		/* a variable that is not there, and no default */
 };
@@ -18,7 +18,8 @@ struct source {
  * error at the place, -ENOMEM.
  */
 int source_read(const struct config_providers *providers, struct arena *arena, const char *uri,
-		struct config_place place, struct config_errors *errors, struct buf *text, struct source *ret_source);
+		struct config_place place, struct config_errors *errors, struct buf *text,
+		struct config_source *ret_source);
 
 /* Whether it starts with a scheme, as file: does; "C:\x" and "x.yaml" do not. */
 bool source_has_scheme(const char *uri);

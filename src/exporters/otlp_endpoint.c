@@ -50,7 +50,7 @@ static const char *authority_problem(const char *text)
 	return NULL;
 }
 
-static int parse_socket(const char *path, struct otlp_endpoint *endpoint, const char **ret_why)
+static int parse_socket(const char *path, struct otlp_target *endpoint, const char **ret_why)
 {
 	/* unix:path, unix:/path and unix:///path; // names an authority, which is empty. */
 	if (!strncmp(path, "//", 2))
@@ -64,10 +64,10 @@ static int parse_socket(const char *path, struct otlp_endpoint *endpoint, const 
 	return 0;
 }
 
-int otlp_endpoint_parse(const char *text, const struct tls_client_options *tls, struct otlp_endpoint *ret_endpoint,
+int otlp_endpoint_parse(const char *text, const struct tls_client_options *tls, struct otlp_target *ret_endpoint,
 			const char **ret_why)
 {
-	struct otlp_endpoint endpoint = { .tls = wants_tls(tls) };
+	struct otlp_target endpoint = { .tls = wants_tls(tls) };
 	const char *problem;
 
 	if (skip(&text, "unix:")) {

@@ -13,14 +13,14 @@
 
 struct tls_client_options;
 
-struct otlp_endpoint {
+struct otlp_target {
 	bool tls;
 	char authority[300];		/* host:port; "localhost" for a socket */
 	char unix_socket[108];		/* path, or "" */
 };
 
 /* 0, or -EINVAL and what is wrong with it in *ret_why, a literal. */
-int otlp_endpoint_parse(const char *text, const struct tls_client_options *tls, struct otlp_endpoint *ret_endpoint,
+int otlp_endpoint_parse(const char *text, const struct tls_client_options *tls, struct otlp_target *ret_endpoint,
 			const char **ret_why);
 
 /* NULL, or what is wrong with it as the URL of an HTTP endpoint: a literal. */

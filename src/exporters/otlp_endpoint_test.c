@@ -29,7 +29,7 @@ TEST(otlp_endpoint_is_read_as_the_collector_reads_it)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct tls_client_options tls = { .insecure = cases[i].insecure };
-		struct otlp_endpoint endpoint;
+		struct otlp_target endpoint;
 		const char *why;
 
 		EQ(otlp_endpoint_parse(cases[i].text, &tls, &endpoint, &why), 0);
@@ -42,7 +42,7 @@ TEST(otlp_endpoint_is_read_as_the_collector_reads_it)
 TEST(otlp_endpoint_has_tls_where_an_authority_is_given)
 {
 	struct tls_client_options tls = { .insecure = true, .ca_file = "/ca.pem" };
-	struct otlp_endpoint endpoint;
+	struct otlp_target endpoint;
 	const char *why;
 
 	EQ(otlp_endpoint_parse("backend:4317", &tls, &endpoint, &why), 0);
@@ -56,7 +56,7 @@ TEST(otlp_endpoint_says_what_is_wrong)
 		"a@backend:4317", "dns://8.8.8.8/backend:4317", "unix:", "https://", "back end:1",
 	};
 	struct tls_client_options tls = { 0 };
-	struct otlp_endpoint endpoint;
+	struct otlp_target endpoint;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		const char *why = NULL;

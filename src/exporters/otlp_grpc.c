@@ -63,7 +63,7 @@ static const struct options defaults = {
 static void check(const void *arg, struct config_place place, const char *path, struct config_errors *errors)
 {
 	const struct options *options = arg;
-	struct otlp_endpoint endpoint;
+	struct otlp_target endpoint;
 	const char *why;
 
 	if (*options->endpoint && otlp_endpoint_parse(options->endpoint, &options->tls, &endpoint, &why) < 0)
@@ -75,7 +75,7 @@ static void check(const void *arg, struct config_place place, const char *path, 
 static int create(const struct component_setup *setup, const void *arg, void **ret_self, struct buf *why)
 {
 	const struct options *options = arg;
-	struct otlp_endpoint endpoint;
+	struct otlp_target endpoint;
 	const char *problem;
 	char url[512];
 	int r = otlp_endpoint_parse(options->endpoint, &options->tls, &endpoint, &problem);

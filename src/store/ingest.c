@@ -18,7 +18,7 @@
 
 struct ingest {
 	const struct profile *profile;
-	const struct ingest_options *options;
+	const struct store_ingest_options *options;
 	struct dict *dict;
 	struct names *names;
 	struct block_rows *rows;
@@ -187,7 +187,7 @@ static int node_of(struct ingest *in, u32 stack, u32 *ret_node)
 /* Hosts whose clock is off by years would make blocks that no range finds, and no retention drops. */
 static u64 checked_time(struct ingest *in, u64 time_ns)
 {
-	const struct ingest_options *o = in->options;
+	const struct store_ingest_options *o = in->options;
 
 	if (time_ns <= o->now_ns + FUTURE_NS && time_ns + o->age_max_ns >= o->now_ns)
 		return time_ns;
@@ -264,7 +264,7 @@ static int add_sample(struct ingest *in, u32 series, const struct profile_set *s
 	return r;
 }
 
-static struct str host_of(const struct profile_resource *resource, const struct ingest_options *options)
+static struct str host_of(const struct profile_resource *resource, const struct store_ingest_options *options)
 {
 	struct str host = any_text(keyvalue_find(resource->attributes, resource->attribute_count, "host.name"));
 
@@ -308,7 +308,7 @@ static int add_resource(struct ingest *in, const struct profile_resource *resour
 	return r;
 }
 
-u32 ingest_hosts(const struct profile *profile, const struct ingest_options *options, struct str *ret_hosts)
+u32 ingest_hosts(const struct profile *profile, const struct store_ingest_options *options, struct str *ret_hosts)
 {
 	u32 count = 0;
 
@@ -324,7 +324,7 @@ u32 ingest_hosts(const struct profile *profile, const struct ingest_options *opt
 	return count;
 }
 
-int ingest_rows(const struct profile *profile, struct str host, const struct ingest_options *options,
+int ingest_rows(const struct profile *profile, struct str host, const struct store_ingest_options *options,
 		struct dict *dict, struct names *names, struct block_rows *rows, struct ingest_result *ret_result)
 {
 	_cleanup_(ingest_done) struct ingest in = {

@@ -16,7 +16,7 @@ struct str;
 
 #define INGEST_HOSTS_MAX 1024
 
-struct ingest_options {
+struct store_ingest_options {
 	const char *host;	/* where a resource does not say */
 	u64 now_ns;		/* CLOCK_REALTIME */
 	u64 age_max_ns;		/* times before that, or in the future, are taken for wrong */
@@ -31,13 +31,13 @@ struct ingest_result {
  * The hosts that a profile is of, at most INGEST_HOSTS_MAX; how many. The
  * strings are the profile's, or that of the options.
  */
-u32 ingest_hosts(const struct profile *profile, const struct ingest_options *options, struct str *ret_hosts);
+u32 ingest_hosts(const struct profile *profile, const struct store_ingest_options *options, struct str *ret_hosts);
 
 /*
  * Adds the rows of one host; addresses without a name are noted in names. -ENOMEM, -E2BIG: the dictionary or the
  * block is full.
  */
-int ingest_rows(const struct profile *profile, struct str host, const struct ingest_options *options,
+int ingest_rows(const struct profile *profile, struct str host, const struct store_ingest_options *options,
 		struct dict *dict, struct names *names, struct block_rows *rows, struct ingest_result *ret_result);
 
 #endif

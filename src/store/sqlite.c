@@ -328,7 +328,7 @@ static int write_rows(struct sqlite_store *store, struct epoch *epoch, struct bl
 
 /* The rows of a host, in an epoch that has room for them. */
 static int take_rows(struct sqlite_store *store, const struct profile *profile, struct str host,
-		     const struct ingest_options *options, struct block_rows *rows, struct epoch **ret_epoch)
+		     const struct store_ingest_options *options, struct block_rows *rows, struct epoch **ret_epoch)
 {
 	struct ingest_result result = { 0 };
 	int r = 0;
@@ -354,7 +354,7 @@ static int take_rows(struct sqlite_store *store, const struct profile *profile, 
 }
 
 static int add_host(struct sqlite_store *store, const struct profile *profile, struct str host,
-		    const struct ingest_options *options)
+		    const struct store_ingest_options *options)
 {
 	_cleanup_(block_rows_done) struct block_rows rows;
 	struct epoch *epoch;
@@ -370,7 +370,7 @@ static int add_host(struct sqlite_store *store, const struct profile *profile, s
 int store_add(struct store *base, const struct profile *profile, u64 now_ns)
 {
 	struct sqlite_store *store = sqlite_store(base);
-	struct ingest_options options = { store->base.host, now_ns, store->age_max_ns };
+	struct store_ingest_options options = { store->base.host, now_ns, store->age_max_ns };
 	_cleanup_(freep) struct str *hosts = reallocarray(NULL, INGEST_HOSTS_MAX, sizeof(*hosts));
 	u32 count;
 	int r = 0;

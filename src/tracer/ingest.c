@@ -375,7 +375,7 @@ static void ingest_pending(struct ingest *in, const struct trace_record *record)
 	ingest_fold(in, p, record, (const u64 *)(record + 1) + record->kernel_count, record->user_count, record->end);
 }
 
-static void on_event(void *arg, const struct event *event)
+static void on_event(void *arg, const struct sideband_event *event)
 {
 	struct ingest *in = arg;
 

@@ -25,7 +25,7 @@ struct sideband {
 	struct cpu_ring *cpus;
 	u32 cpu_count;
 	size_t page_bytes, ring_bytes;
-	struct event *queue;	/* not sorted until dispatch */
+	struct sideband_event *queue;	/* not sorted until dispatch */
 	u32 queue_count, queue_cap;
 	bool sorted;
 	u64 handled_ns;		/* time of the latest event handed on */
@@ -123,7 +123,7 @@ int sideband_add_cpu(struct sideband *s, u32 cpu)
 	return ring->fd;
 }
 
-static void sideband_queue(struct sideband *s, struct event *event)
+static void sideband_queue(struct sideband *s, struct sideband_event *event)
 {
 	s->stats.events++;
 	if (event->kind == EVENT_LOST)
@@ -161,7 +161,7 @@ static void sideband_read_ring(struct sideband *s, struct cpu_ring *ring)
 
 	while (tail + sizeof(struct perf_event_header) <= head) {
 		struct perf_event_header header;
-		struct event event;
+		struct sideband_event event;
 		u64 at = tail & (s->ring_bytes - 1), first;
 
 		memcpy(&header, data + at, sizeof(header));	/* records are aligned to 8: a header does not wrap */
@@ -204,7 +204,7 @@ void sideband_read(struct sideband *s)
 
 static int compare_times(const void *a, const void *b)
 {
-	const struct event *x = a, *y = b;
+	const struct sideband_event *x = a, *y = b;
 
 	if (x->time_ns != y->time_ns)
 		return x->time_ns < y->time_ns ? -1 : 1;
@@ -218,14 +218,14 @@ static void sideband_sort(struct sideband *s)
 	s->sorted = true;
 }
 
-void sideband_dispatch(struct sideband *s, u64 until_ns, void (*handle)(void *arg, const struct event *event),
+void sideband_dispatch(struct sideband *s, u64 until_ns, void (*handle)(void *arg, const struct sideband_event *event),
 		       void *arg)
 {
 	u32 done = 0;
 
 	sideband_sort(s);
 	while (done < s->queue_count && s->queue[done].time_ns <= until_ns) {
-		struct event *event = &s->queue[done++];
+		struct sideband_event *event = &s->queue[done++];
 
 		handle(arg, event);
 		if (event->time_ns > s->handled_ns)

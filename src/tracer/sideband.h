@@ -26,7 +26,7 @@ enum event_kind {
 };
 
 /* Strings are good until the event has been handled. */
-struct event {
+struct sideband_event {
 	enum event_kind kind;
 	u64 time_ns;
 	u64 order;		/* of arrival, among equal times */
@@ -66,8 +66,8 @@ void sideband_remove_cpu(struct sideband *sideband, u32 cpu);
 void sideband_read(struct sideband *sideband);
 
 /* Hands on, in order, the events taken over that are not later than until_ns. */
-void sideband_dispatch(struct sideband *sideband, u64 until_ns, void (*handle)(void *arg, const struct event *event),
-		       void *arg);
+void sideband_dispatch(struct sideband *sideband, u64 until_ns,
+		       void (*handle)(void *arg, const struct sideband_event *event), void *arg);
 
 /* Is there an exec of that process among the events taken over but not handed on? */
 bool sideband_exec_waits(const struct sideband *sideband, u32 pid);

@@ -57,7 +57,7 @@ static const char *record_text(const void *record, size_t bytes, size_t at)
 	       (const char *)record + at : NULL;
 }
 
-static int parse_mmap(const struct mmap2_record *record, size_t bytes, struct event *event)
+static int parse_mmap(const struct mmap2_record *record, size_t bytes, struct sideband_event *event)
 {
 	const char *path = record_text(record, bytes, offsetof(struct mmap2_record, path));
 	struct mapping m = { 0 };
@@ -74,26 +74,26 @@ static int parse_mmap(const struct mmap2_record *record, size_t bytes, struct ev
 	m.path = strdup(path);
 	if (!m.path)
 		return -ENOMEM;
-	*event = (struct event){ .kind = EVENT_MMAP, .pid = record->pid, .tid = record->tid, .mapping = m };
+	*event = (struct sideband_event){ .kind = EVENT_MMAP, .pid = record->pid, .tid = record->tid, .mapping = m };
 	return 1;
 }
 
-static int parse_comm(const struct comm_record *record, size_t bytes, struct event *event)
+static int parse_comm(const struct comm_record *record, size_t bytes, struct sideband_event *event)
 {
 	const char *comm = record_text(record, bytes, offsetof(struct comm_record, comm));
 
 	if (!comm)
 		return -EBADMSG;
-	*event = (struct event){ .kind = EVENT_COMM, .pid = record->pid, .tid = record->tid };
+	*event = (struct sideband_event){ .kind = EVENT_COMM, .pid = record->pid, .tid = record->tid };
 	if (record->header.misc & PERF_RECORD_MISC_COMM_EXEC)
 		event->kind = EVENT_EXEC;
 	snprintf(event->comm, sizeof(event->comm), "%s", comm);
 	return 1;
 }
 
-static int parse_task(const struct task_record *record, struct event *event)
+static int parse_task(const struct task_record *record, struct sideband_event *event)
 {
-	*event = (struct event){
+	*event = (struct sideband_event){
 		.kind = record->header.type == PERF_RECORD_FORK ? EVENT_FORK : EVENT_EXIT,
 		.pid = record->pid,
 		.tid = record->tid,
@@ -103,14 +103,14 @@ static int parse_task(const struct task_record *record, struct event *event)
 	return 1;
 }
 
-static int parse_ksymbol(const struct ksymbol_record *record, size_t bytes, struct event *event)
+static int parse_ksymbol(const struct ksymbol_record *record, size_t bytes, struct sideband_event *event)
 {
 	const char *name = record_text(record, bytes, offsetof(struct ksymbol_record, name));
 	char *copy = name ? strdup(name) : NULL;
 
 	if (!copy)
 		return name ? -ENOMEM : -EBADMSG;
-	*event = (struct event){ .kind = EVENT_KSYMBOL };
+	*event = (struct sideband_event){ .kind = EVENT_KSYMBOL };
 	event->symbol.va = record->va;
 	event->symbol.bytes = record->bytes;
 	event->symbol.registered = !(record->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER);
@@ -128,7 +128,7 @@ static const struct {
 	{ PERF_RECORD_THROTTLE, sizeof(struct perf_event_header) },
 };
 
-int event_parse(const void *record, size_t bytes, struct event *ret_event)
+int event_parse(const void *record, size_t bytes, struct sideband_event *ret_event)
 {
 	const struct perf_event_header *header = record;
 	const struct sample_id *id;
@@ -156,11 +156,12 @@ int event_parse(const void *record, size_t bytes, struct event *ret_event)
 		r = parse_ksymbol(record, bytes, ret_event);
 		break;
 	case PERF_RECORD_LOST:
-		*ret_event = (struct event){ .kind = EVENT_LOST, .lost = ((const struct lost_record *)record)->lost };
+		*ret_event = (struct sideband_event){ .kind = EVENT_LOST,
+						      .lost = ((const struct lost_record *)record)->lost };
 		r = 1;
 		break;
 	case PERF_RECORD_THROTTLE:
-		*ret_event = (struct event){ .kind = EVENT_THROTTLE };
+		*ret_event = (struct sideband_event){ .kind = EVENT_THROTTLE };
 		r = 1;
 		break;
 	default:
@@ -171,7 +172,7 @@ int event_parse(const void *record, size_t bytes, struct event *ret_event)
 	return r;
 }
 
-void event_done(struct event *event)
+void event_done(struct sideband_event *event)
 {
 	if (event->kind == EVENT_MMAP)
 		free(event->mapping.path);

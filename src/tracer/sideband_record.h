@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Perf's side-band records, from bytes to struct event. */
+/* Perf's side-band records, from bytes to struct sideband_event. */
 #ifndef TRACER_SIDEBAND_RECORD_H
 #define TRACER_SIDEBAND_RECORD_H
 
@@ -14,7 +14,7 @@
  * 1 and an event, whose strings are its own (event_done()); 0 for records that do not concern us; -EBADMSG for
  * what is not a record, -ENOMEM. The record is aligned to 8 bytes.
  */
-int event_parse(const void *record, size_t bytes, struct event *ret_event);
-void event_done(struct event *event);
+int event_parse(const void *record, size_t bytes, struct sideband_event *ret_event);
+void event_done(struct sideband_event *event);
 
 #endif

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	void *aligned = malloc(size + 1);
-	struct event event;
+	struct sideband_event event;
 
 	if (!aligned)
 		return 0;

@@ -7,7 +7,7 @@
 #include "test.h"
 
 /* Appends a record's trailer (pid, tid, time) and sets its length. */
-static int parse(struct buf *b, u32 type, u16 misc, struct event *event)
+static int parse(struct buf *b, u32 type, u16 misc, struct sideband_event *event)
 {
 	struct {
 		u32 pid, tid;
@@ -52,7 +52,7 @@ static void start_mmap(struct buf *b)
 	add_u64(b, 0x1000);
 }
 
-static int parse_mmap(const char *path, u16 misc, struct event *event)
+static int parse_mmap(const char *path, u16 misc, struct sideband_event *event)
 {
 	struct buf b;
 	int r;
@@ -72,7 +72,7 @@ static int parse_mmap(const char *path, u16 misc, struct event *event)
 
 TEST(sideband_reads_a_mapping)
 {
-	struct event e;
+	struct sideband_event e;
 
 	EQ(parse_mmap("/lib/x y\n.so", 0, &e), 1);
 	EQ(e.kind, EVENT_MMAP);
@@ -90,7 +90,7 @@ TEST(sideband_reads_a_mapping)
 
 TEST(sideband_is_not_misled_by_other_listeners_build_ids)
 {
-	struct event e;
+	struct sideband_event e;
 
 	EQ(parse_mmap("//anon", PERF_RECORD_MISC_MMAP_BUILD_ID, &e), 1);
 	EQ(e.mapping.inode, 4711);
@@ -100,7 +100,7 @@ TEST(sideband_is_not_misled_by_other_listeners_build_ids)
 
 TEST(sideband_tells_exec_from_a_new_name)
 {
-	struct event e;
+	struct sideband_event e;
 	struct buf b;
 
 	for (int exec = 0; exec < 2; exec++) {
@@ -118,7 +118,7 @@ TEST(sideband_tells_exec_from_a_new_name)
 
 TEST(sideband_reads_fork_and_exit)
 {
-	struct event e;
+	struct sideband_event e;
 	struct buf b;
 
 	start(&b);
@@ -137,7 +137,7 @@ TEST(sideband_reads_fork_and_exit)
 
 TEST(sideband_refuses_text_without_end)
 {
-	struct event e;
+	struct sideband_event e;
 	struct buf b;
 
 	start(&b);
@@ -151,7 +151,7 @@ TEST(sideband_refuses_text_without_end)
 TEST(sideband_refuses_short_records_of_every_kind)
 {
 	u8 record[64] __attribute__((aligned(8))) = { 0 };
-	struct event e;
+	struct sideband_event e;
 
 	for (u32 type = 0; type < 25; type++) {
 		for (size_t bytes = 0; bytes < sizeof(record); bytes += 8) {

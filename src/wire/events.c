@@ -12,7 +12,7 @@
 #include "profile/table.h"
 
 struct collector {
-	struct events *events;
+	struct event_list *events;
 	const struct profile *profile;
 	struct str type;
 	struct owner_finder *threads, *processes;
@@ -29,7 +29,7 @@ static void collector_done(struct collector *c)
 /* Rows of threads are numbered as they are met, and so are ours. */
 static int find_thread(struct collector *c, const struct profile_sample *sample, u32 *ret_thread)
 {
-	struct events *e = c->events;
+	struct event_list *e = c->events;
 	u32 thread = owner_finder_row(c->threads, sample), process = owner_finder_row(c->processes, sample);
 	int r;
 
@@ -48,7 +48,7 @@ static int find_thread(struct collector *c, const struct profile_sample *sample,
 	return 0;
 }
 
-static int add_event(struct events *e, struct event event)
+static int add_event(struct event_list *e, struct event event)
 {
 	int r = array_grow(&e->at, &e->cap, e->count, EVENTS_MAX, sizeof(*e->at));
 
@@ -79,7 +79,7 @@ static int add_sample(struct collector *c, const struct profile_set *set, const 
 
 static int add_set(struct collector *c, const struct profile_set *set)
 {
-	struct events *e = c->events;
+	struct event_list *e = c->events;
 	struct str unit = c->profile->strings.at[set->sample_type.unit];
 	int r = 0;
 
@@ -124,7 +124,7 @@ static int compare_events(const void *left, const void *right)
 	return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
-static void put_in_order(struct events *e)
+static void put_in_order(struct event_list *e)
 {
 	u32 first = 0;
 
@@ -141,14 +141,14 @@ static void put_in_order(struct events *e)
 		e->at[i].time_ns -= e->start_unix_ns;
 }
 
-int events_init(struct events *events, const struct profile *profile, const char *type)
+int events_init(struct event_list *events, const struct profile *profile, const char *type)
 {
 	_cleanup_(collector_done) struct collector c = {
 		.events = events, .profile = profile, .type = { type, (u32)strlen(type) }
 	};
 	int r;
 
-	*events = (struct events){ .type = c.type };
+	*events = (struct event_list){ .type = c.type };
 	rowtable_init(&events->thread_rows);
 	rowtable_init(&events->process_rows);
 	c.threads = owner_finder_new(profile, SUMMARY_THREAD, &events->thread_rows);
@@ -161,7 +161,7 @@ int events_init(struct events *events, const struct profile *profile, const char
 	return r;
 }
 
-void events_done(struct events *events)
+void events_done(struct event_list *events)
 {
 	free(events->at);
 	free(events->threads);

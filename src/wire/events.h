@@ -27,7 +27,7 @@ struct events_thread {
 	u32 first, count;		/* its events */
 };
 
-struct events {
+struct event_list {
 	struct event *at;
 	u32 count, cap;
 	struct events_thread *threads;
@@ -38,7 +38,7 @@ struct events {
 };
 
 /* Of the sample type with this name. */
-int events_init(struct events *events, const struct profile *profile, const char *type);
-void events_done(struct events *events);
+int events_init(struct event_list *events, const struct profile *profile, const char *type);
+void events_done(struct event_list *events);
 
 #endif

@@ -30,7 +30,7 @@ struct encoder {
 	const struct profile *p;
 	struct json_write j;
 	struct frames frames;
-	struct events events;
+	struct event_list events;
 	struct arena arena;
 	struct interner strings, sources, modules, links;
 	u32 *stacks;		/* the number of a whole stack in the file, or NO_STACK */

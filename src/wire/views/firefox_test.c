@@ -56,7 +56,7 @@ TEST(events_are_in_order_of_time_by_thread)
 {
 	static const u64 times[] = { 0, 1000000, 3000000, 2500000 };
 	_cleanup_(profile_freep) struct profile *p = make();
-	_cleanup_(events_done) struct events events;
+	_cleanup_(events_done) struct event_list events;
 
 	EQ(events_init(&events, p, "samples"), 0);
 	EQ(events.start_unix_ns, 2000000);
@@ -81,7 +81,7 @@ TEST(events_keep_what_samples_weigh)
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
 		_cleanup_(profile_freep) struct profile *p = profile_new();
-		_cleanup_(events_done) struct events events;
+		_cleanup_(events_done) struct event_list events;
 		struct profile_set *set = profile_add_set(p, profile_add_scope(p, profile_add_resource(p, NULL, 0)));
 		struct profile_sample *s = profile_add_sample(p, set);
 

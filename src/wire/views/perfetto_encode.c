@@ -55,7 +55,7 @@ struct encoder {
 	const struct profile *p;
 	struct buf *out;
 	struct frames frames;
-	struct events events;
+	struct event_list events;
 	size_t packet, rows;	/* where those that are open begin */
 };
 
