@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/hex.h"
+#include "base/str.h"
 #include "base/utf8.h"
 
 void json_read_init(struct json_read *j, const void *at, size_t bytes)
@@ -535,11 +536,11 @@ double json_read_double(struct json_read *j)
 	if (peek(j) != '"')
 		return parse_real(j, json_read_number(j));
 	text = json_read_string(j);
-	if (text.len == 3 && !memcmp(text.at, "NaN", 3))
+	if (str_is(text, "NaN"))
 		return NAN;
-	if (text.len == 8 && !memcmp(text.at, "Infinity", 8))
+	if (str_is(text, "Infinity"))
 		return INFINITY;
-	if (text.len == 9 && !memcmp(text.at, "-Infinity", 9))
+	if (str_is(text, "-Infinity"))
 		return -INFINITY;
 	if (text.len && number_end(text.at, text.at + text.len) == text.at + text.len)
 		return parse_real(j, text);

@@ -4,23 +4,12 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "profile/any.h"
 
 #define NAME_BYTES_MAX 1024
 #define RANKS 5			/* 0: kept first */
 #define CONTAINER_ID_SHORT 12
-
-static bool starts_with(struct str text, const char *prefix)
-{
-	size_t len = strlen(prefix);
-
-	return text.len >= len && !memcmp(text.at, prefix, len);
-}
-
-static bool is(struct str text, const char *other)
-{
-	return text.len == strlen(other) && starts_with(text, other);
-}
 
 /* ---- What matters ------------------------------------------------------------------------- */
 
@@ -31,7 +20,7 @@ static bool is_of_process(struct str key)
 					     "process.command", "process.command_args", "process.command_line" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (is(key, names[i]))
+		if (str_is(key, names[i]))
 			return true;
 	}
 	return false;
@@ -49,7 +38,7 @@ static int rank_of(struct str key)
 	};
 
 	for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++) {
-		if (starts_with(key, ranks[i].prefix))
+		if (str_starts(key, ranks[i].prefix))
 			return ranks[i].rank;
 	}
 	return 2;
@@ -125,7 +114,7 @@ static void add(struct pyroscope_labels *labels, struct str key, const struct an
 	struct str name = fits ? clean_name(key, arena) : (struct str){ 0 };
 	struct any plain = *value;
 
-	if (!name.len || starts_with(name, "__") || is_taken(labels, name)) {
+	if (!name.len || str_starts(name, "__") || is_taken(labels, name)) {
 		labels->dropped++;
 		return;
 	}
@@ -195,7 +184,7 @@ void pyroscope_labels_of(const struct profile_resource *resource, enum pyroscope
 			const struct keyvalue *from = &resource->attributes[i];
 			const struct any *value = plain_value(&from->value);
 
-			if (rank_of(from->key) != rank || is(from->key, "service.name") ||
+			if (rank_of(from->key) != rank || str_is(from->key, "service.name") ||
 			    (!per_process && is_of_process(from->key)))
 				continue;
 			if (value)

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "exporters/pyroscope_send.h"
 #include "pipeline/batch.h"
 #include "profile/any.h"
@@ -26,11 +27,6 @@ static void put_label(struct buf *out, struct str name, const char *value, size_
 	pb_end(out, mark);
 }
 
-static bool begins(struct str text, const char *with)
-{
-	return text.len >= strlen(with) && !memcmp(text.at, with, strlen(with));
-}
-
 /* What Pyroscope's own agents call profiles of such values, and its users look for. */
 static struct str series_name(const struct profile *profile, const struct profile_set *set)
 {
@@ -43,7 +39,7 @@ static struct str series_name(const struct profile *profile, const struct profil
 	if (str_equal(type, STR("samples")))
 		type = profile->strings.at[set->period_type.type];
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (begins(type, names[i].type))
+		if (str_starts(type, names[i].type))
 			return names[i].name;
 	}
 	return type;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/str.h"
 #include "base/utf8.h"
 
 /* Names that do not say their unit. */
@@ -16,54 +17,30 @@ static const struct { const char *name, *unit; } units[] = {
 	{ "process_memory_usage", "_bytes" },
 };
 
-struct span {
-	const char *at;
-	size_t len;
-};
-
-static struct span line_of(const char *at, const char *end)
-{
-	const char *stop = memchr(at, '\n', (size_t)(end - at));
-
-	return (struct span){ at, (size_t)((stop ? stop : end) - at) };
-}
-
-static bool starts_with(struct span line, const char *text)
-{
-	return line.len >= strlen(text) && !memcmp(line.at, text, strlen(text));
-}
-
 /* The word that begins there: a name ends at a blank or a brace. */
-static struct span word_at(struct span line, size_t from)
+static struct str word_at(struct str line, u32 from)
 {
-	size_t end = from;
+	u32 end = from;
 
 	while (end < line.len && line.at[end] != ' ' && line.at[end] != '{')
 		end++;
-	return (struct span){ line.at + from, end - from };
+	return (struct str){ line.at + from, end - from };
 }
 
-static bool ends_with(struct span name, const char *text)
-{
-	size_t len = strlen(text);
-
-	return name.len >= len && !memcmp(name.at + name.len - len, text, len);
-}
-
-static void add_name(struct span name, bool is_counter, const struct prometheus_naming *naming, struct buf *out)
+static void add_name(struct str name, bool is_counter, const struct prometheus_naming *naming, struct buf *out)
 {
 	buf_add(out, name.at, name.len);
 	for (size_t i = 0; naming->units && i < sizeof(units) / sizeof(units[0]); i++)
-		if (name.len == strlen(units[i].name) && !memcmp(name.at, units[i].name, name.len))
+		if (str_is(name, units[i].name))
 			buf_addf(out, "%s", units[i].unit);
-	if (is_counter && naming->type_suffix && !ends_with(name, "_total"))
+	if (is_counter && naming->type_suffix && !str_ends(name, "_total"))
 		buf_addf(out, "_total");
 }
 
 /* name{a="b"} 1, or name 1 */
-static void add_sample(struct span line, bool is_counter, const struct prometheus_naming *naming, struct buf *out)
+static void add_sample(struct str line, bool is_counter, const struct prometheus_naming *naming, struct buf *out)
 {
-	struct span name = word_at(line, 0);
+	struct str name = word_at(line, 0);
 	size_t rest = name.len;
 	bool has_labels = rest < line.len && line.at[rest] == '{';
 
@@ -75,10 +52,10 @@ static void add_sample(struct span line, bool is_counter, const struct prometheu
 }
 
 /* # HELP name text, # TYPE name kind; the length of what stands before the name is in `before`. */
-static void add_comment(struct span line, size_t before, bool is_counter, const struct prometheus_naming *naming,
+static void add_comment(struct str line, u32 before, bool is_counter, const struct prometheus_naming *naming,
 			struct buf *out)
 {
-	struct span name = word_at(line, before);
+	struct str name = word_at(line, before);
 
 	buf_add(out, line.at, before);
 	add_name(name, is_counter, naming, out);
@@ -87,19 +64,18 @@ static void add_comment(struct span line, size_t before, bool is_counter, const 
 
 void prometheus_rename(const char *text, size_t len, const struct prometheus_naming *naming, struct buf *out)
 {
-	const char *end = text + len;
+	struct str rest = { text, (u32)len }, line;
 	bool is_counter = false;
 
-	while (text < end) {
-		struct span line = line_of(text, end), next = line;
+	while (str_cut(&rest, '\n', &line)) {
+		struct str next = line, after = rest;
 
-		text = line.at + line.len + 1;
 		/* The kind stands in the line after the help. */
-		if (starts_with(line, "# HELP ") && text < end)
-			next = line_of(text, end);
-		if (starts_with(next, "# TYPE "))
-			is_counter = ends_with(next, " counter");
-		if (starts_with(line, "# "))
+		if (str_starts(line, "# HELP "))
+			(void)str_cut(&after, '\n', &next);
+		if (str_starts(next, "# TYPE "))
+			is_counter = str_ends(next, " counter");
+		if (str_starts(line, "# "))
 			add_comment(line, 7 < line.len ? 7 : line.len, is_counter, naming, out);
 		else if (line.len)
 			add_sample(line, is_counter, naming, out);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/str.h"
 #include "profile/any.h"
 
 #define LIST_MAX 4096	/* of literal lists and maps */
@@ -100,8 +101,7 @@ bool parser_expect_mark(struct parser *p, char mark)
 
 static bool at_word(const struct parser *p, const char *word)
 {
-	return p->token.kind == TOKEN_NAME && p->token.text.len == strlen(word) &&
-	       !memcmp(p->token.text.at, word, p->token.text.len);
+	return p->token.kind == TOKEN_NAME && str_is(p->token.text, word);
 }
 
 /* One level deeper; false once it is too deep. */

@@ -7,32 +7,19 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "base/types.h"
 #include "base/utf8.h"
 
 #define TYPE_MAX 63
 #define NAME_MAX_BYTES 1024
 
-struct piece {
-	const char *at;
-	size_t len;
-};
-
-static struct piece trim(struct piece p)
-{
-	while (p.len && strchr(" \t", *p.at))
-		p = (struct piece){ p.at + 1, p.len - 1 };
-	while (p.len && strchr(" \t", p.at[p.len - 1]))
-		p.len--;
-	return p;
-}
-
 static bool is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static bool is_type(struct piece p)
+static bool is_type(struct str p)
 {
 	if (!p.len || p.len > TYPE_MAX || !is_letter(*p.at))
 		return false;
@@ -75,7 +62,7 @@ static bool is_refused(u32 code)
 	return false;
 }
 
-static bool is_name(struct piece p)
+static bool is_name(struct str p)
 {
 	size_t step;
 
@@ -89,7 +76,7 @@ static bool is_name(struct piece p)
 	return true;
 }
 
-static int copy(struct arena *arena, struct piece type, struct piece name, struct component_id *ret_id)
+static int copy(struct arena *arena, struct str type, struct str name, struct component_id *ret_id)
 {
 	size_t bytes = type.len + 1 + name.len;
 	char *whole = arena_zalloc(arena, bytes + 1), *own_type = arena_strndup(arena, type.at, type.len);
@@ -108,11 +95,11 @@ static int copy(struct arena *arena, struct piece type, struct piece name, struc
 int component_id_parse(struct arena *arena, const char *text, struct component_id *ret_id, const char **ret_why)
 {
 	const char *slash = strchr(text, '/');
-	struct piece type = trim((struct piece){ text, slash ? (size_t)(slash - text) : strlen(text) });
-	struct piece name = { "", 0 };
+	struct str type = str_trim(slash ? (struct str){ text, (u32)(slash - text) } : str_of(text));
+	struct str name = STR("");
 
 	if (slash)
-		name = trim((struct piece){ slash + 1, strlen(slash + 1) });
+		name = str_trim(str_of(slash + 1));
 	*ret_why = NULL;
 	if (!type.len)
 		*ret_why = slash ? "the part before / must not be empty" : "an id must not be empty";

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/str.h"
+
 #define KIB 1024
 
 const char *const host_cpu_state_names[HOST_CPU_STATE_COUNT] = {
@@ -18,41 +20,14 @@ const char *const host_memory_state_names[HOST_MEMORY_STATE_COUNT] = {
 #undef X
 };
 
-/* A text that is read from front to back and never past its end. */
-struct text {
-	const char *at, *end;
-};
-
-static bool next_line(struct text *text, struct text *ret_line)
+/* Takes the next word off a line: "" at its end. */
+static struct str next_word(struct str *line)
 {
-	const char *end;
+	struct str word = { 0 };
 
-	if (text->at >= text->end)
-		return false;
-	end = memchr(text->at, '\n', (size_t)(text->end - text->at));
-	*ret_line = (struct text){ text->at, end ? end : text->end };
-	text->at = end ? end + 1 : text->end;
-	return true;
-}
-
-static struct text next_word(struct text *line)
-{
-	struct text word;
-
-	while (line->at < line->end && *line->at == ' ')
-		line->at++;
-	word.at = line->at;
-	while (line->at < line->end && *line->at != ' ')
-		line->at++;
-	word.end = line->at;
+	while (str_cut(line, ' ', &word) && !word.len)
+		;
 	return word;
-}
-
-static bool is_word(struct text word, const char *name)
-{
-	size_t len = strlen(name);
-
-	return (size_t)(word.end - word.at) == len && !memcmp(word.at, name, len);
 }
 
 static bool is_digit(char c)
@@ -61,17 +36,17 @@ static bool is_digit(char c)
 }
 
 /* 0 for what is no number; it stops at the largest. A sign, as rss could have, makes it 0. */
-static u64 number(struct text word)
+static u64 number(struct str word)
 {
 	u64 value = 0;
 
-	for (; word.at < word.end && is_digit(*word.at); word.at++)
+	for (; word.len && is_digit(*word.at); word.at++, word.len--)
 		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *word.at - '0', &value))
 			return ~0ull;
 	return value;
 }
 
-static u64 next_number(struct text *line)
+static u64 next_number(struct str *line)
 {
 	return number(next_word(line));
 }
@@ -89,18 +64,18 @@ static u64 minus(u64 a, u64 b)
 }
 
 /* "0.52" */
-static double next_real(struct text *line)
+static double next_real(struct str *line)
 {
-	struct text word = next_word(line);
+	struct str word = next_word(line);
 	double value = 0, scale = 1;
 	bool fraction = false;
 
-	for (; word.at < word.end && (is_digit(*word.at) || *word.at == '.'); word.at++) {
-		if (*word.at == '.') {
+	for (u32 i = 0; i < word.len && (is_digit(word.at[i]) || word.at[i] == '.'); i++) {
+		if (word.at[i] == '.') {
 			fraction = true;
 			continue;
 		}
-		value = value * 10 + (*word.at - '0');
+		value = value * 10 + (word.at[i] - '0');
 		scale *= fraction ? 10 : 1;
 	}
 	return value / scale;
@@ -108,23 +83,23 @@ static double next_real(struct text *line)
 
 void host_parse_stat(const char *at, size_t len, u64 tick_ns, struct host_sample *sample)
 {
-	struct text text = { at, at + len }, line;
+	struct str text = { at, (u32)len }, line;
 
-	while (next_line(&text, &line)) {
-		struct text word = next_word(&line);
+	while (str_cut(&text, '\n', &line)) {
+		struct str word = next_word(&line);
 
-		if (is_word(word, "cpu")) {
+		if (str_is(word, "cpu")) {
 			for (int i = 0; i < HOST_CPU_STATE_COUNT; i++)
 				sample->cpu_ns[i] = times(next_number(&line), tick_ns);
-		} else if (word.end - word.at > 3 && !memcmp(word.at, "cpu", 3)) {
+		} else if (str_starts(word, "cpu")) {
 			sample->cpu_count++;
-		} else if (is_word(word, "ctxt")) {
+		} else if (str_is(word, "ctxt")) {
 			sample->context_switches = next_number(&line);
-		} else if (is_word(word, "processes")) {
+		} else if (str_is(word, "processes")) {
 			sample->forks = next_number(&line);
-		} else if (is_word(word, "procs_running")) {
+		} else if (str_is(word, "procs_running")) {
 			sample->running = (u32)next_number(&line);
-		} else if (is_word(word, "procs_blocked")) {
+		} else if (str_is(word, "procs_blocked")) {
 			sample->blocked = (u32)next_number(&line);
 		}
 	}
@@ -141,14 +116,14 @@ void host_parse_meminfo(const char *at, size_t len, struct host_sample *sample)
 		{ "SReclaimable:", &sample->memory_bytes[HOST_MEMORY_SLAB_RECLAIMABLE] },
 		{ "SUnreclaim:", &sample->memory_bytes[HOST_MEMORY_SLAB_UNRECLAIMABLE] },
 	};
-	struct text text = { at, at + len }, line;
+	struct str text = { at, (u32)len }, line;
 	u64 used;
 
-	while (next_line(&text, &line)) {
-		struct text word = next_word(&line);
+	while (str_cut(&text, '\n', &line)) {
+		struct str word = next_word(&line);
 
 		for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-			if (is_word(word, fields[i].name))
+			if (str_is(word, fields[i].name))
 				*fields[i].value = times(next_number(&line), KIB);
 	}
 	used = sample->memory_total_bytes;
@@ -159,9 +134,9 @@ void host_parse_meminfo(const char *at, size_t len, struct host_sample *sample)
 
 void host_parse_loadavg(const char *at, size_t len, struct host_sample *sample)
 {
-	struct text text = { at, at + len }, line;
+	struct str text = { at, (u32)len }, line;
 
-	if (!next_line(&text, &line))
+	if (!str_cut(&text, '\n', &line))
 		return;
 	for (int i = 0; i < 3; i++)
 		sample->load[i] = next_real(&line);
@@ -176,8 +151,8 @@ void host_parse_loadavg(const char *at, size_t len, struct host_sample *sample)
 int host_parse_process(const char *at, size_t len, u64 tick_ns, u64 page_bytes, struct host_process *ret_process)
 {
 	const char *open = memchr(at, '(', len), *close = memrchr(at, ')', len);
-	struct host_process p = { .pid = (pid_t)number((struct text){ at, at + len }) };
-	struct text rest;
+	struct host_process p = { .pid = (pid_t)number((struct str){ at, (u32)len }) };
+	struct str rest;
 	size_t name_len;
 	u64 ticks = 0;
 
@@ -185,7 +160,7 @@ int host_parse_process(const char *at, size_t len, u64 tick_ns, u64 page_bytes, 
 		return -EBADMSG;
 	name_len = (size_t)(close - open - 1);
 	memcpy(p.name, open + 1, name_len < sizeof(p.name) ? name_len : sizeof(p.name) - 1);
-	rest = (struct text){ close + 1, at + len };
+	rest = (struct str){ close + 1, (u32)(at + len - close - 1) };
 	for (int field = 3; field <= 24; field++) {
 		u64 value = next_number(&rest);
 

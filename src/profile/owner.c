@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "profile/any.h"
 #include "profile/rowtable.h"
 
@@ -46,7 +47,7 @@ struct owner_finder {
 static enum owner_role role_of_key(struct str key)
 {
 	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
-		if (key.len == strlen(roles[i].key) && !memcmp(key.at, roles[i].key, key.len))
+		if (str_is(key, roles[i].key))
 			return roles[i].role;
 	}
 	return ROLE_NONE;

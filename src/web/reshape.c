@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "store/flame.h"
@@ -51,7 +52,7 @@ static bool is_named(const struct reshape *s, u32 node)
 {
 	struct str name = flame_frames(s->from)[flame_nodes(s->from)[node].frame].name;
 
-	return name.len == strlen(s->name) && !memcmp(name.at, s->name, name.len);
+	return str_is(name, s->name);
 }
 
 /* The copy of a node's frame below a node of the new flame. */

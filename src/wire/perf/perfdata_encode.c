@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/saturate.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "profile/any.h"
 #include "profile/owner.h"
@@ -459,7 +460,7 @@ static struct perfdata_described *event_of(struct encoder *e, const struct profi
 	struct str type = e->p->strings.at[set->sample_type.type];
 
 	for (u32 i = 0; i < e->types.count; i++) {
-		if (type.len != strlen(e->types.at[i]) || (type.len && memcmp(type.at, e->types.at[i], type.len) != 0))
+		if (!str_is(type, e->types.at[i]))
 			continue;
 		if (!e->events[i].id) {
 			describe(e, set, i, &e->events[i]);

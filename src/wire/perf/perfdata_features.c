@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/interner.h"
+#include "base/str.h"
 #include "profile/any.h"
 
 #define FEATURES_BYTES_MAX ((size_t)256 << 20)
@@ -127,7 +128,7 @@ static void put_build_id(const struct perfdata_facts *f, u32 mapping, struct int
 {
 	const struct perfdata_map *map = &f->maps->at[mapping];
 	struct str name = f->profile->strings.at[f->profile->mappings.at[mapping].filename];
-	bool is_kernel = name.len >= strlen(KERNEL_MAP) && !memcmp(name.at, KERNEL_MAP, strlen(KERNEL_MAP)), is_new;
+	bool is_kernel = str_starts(name, KERNEL_MAP), is_new;
 	u32 name_bytes = (name.len / TEXT_MULTIPLE + 1) * TEXT_MULTIPLE;
 	struct perfdata_build_id entry = {
 		.misc = PERFDATA_MISC_BUILD_ID_SIZE | (is_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER),

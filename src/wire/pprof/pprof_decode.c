@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/hex.h"
 #include "base/interner.h"
+#include "base/str.h"
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "profile/table.h"

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/interner.h"
+#include "base/str.h"
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "wire/pb.h"

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/str.h"
 #include "profile/any.h"
 #include "profile/nameless.h"
 #include "profile/summary.h"
@@ -58,7 +59,7 @@ static struct str frame_type(const struct profile *p, const struct profile_locat
 
 	if (type && type->kind == ANY_STRING)
 		return type->string;
-	return module.len >= 7 && !memcmp(module.at, "[kernel", 7) ? STR("kernel") : (struct str){ 0 };
+	return str_starts(module, "[kernel") ? STR("kernel") : (struct str){ 0 };
 }
 
 static u32 add_line(struct frames *f, const struct profile_location *l, const struct profile_line *line)
