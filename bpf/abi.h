@@ -216,7 +216,6 @@ _Static_assert(sizeof(struct switches) == 56, "no gaps");
  * ---- Traces -------------------------------------------------------------
  */
 #define RINGS_MAX          64
-#define WALKERS_MAX        16	/* languages' programs; no more than the bits of struct unwind's langs_off */
 #define KERNEL_FRAMES_MAX  127
 #define USER_FRAMES_MAX    1024
 #define USER_WORDS_MAX     (2 * USER_FRAMES_MAX)

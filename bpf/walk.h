@@ -25,10 +25,10 @@
 
 #include "tables.h"
 
-/* The programs of languages, by number of the language (lang/list.h); that of 0 ends the walk. */
+/* The programs of languages, by enum lang (lang/list.h); that of LANG_NUMBER_NONE ends the walk. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, WALKERS_MAX);
+	__uint(max_entries, LANG_NUMBERS_MAX);
 	__uint(key_size, sizeof(u32));
 	__uint(value_size, sizeof(u32));
 } walkers SEC(".maps");
@@ -73,7 +73,6 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
  * Programs that make tail calls may have functions only from v5.10 on (x86-64) and v6.0 (arm64): where the kernel says
  * no (switches.may_switch), all code is walked as native.
  */
-#define WALKER_FINISH 0	/* of `walkers` */
 
 static __always_inline void walk_begin(struct unwind *u)
 {
@@ -177,7 +176,7 @@ static __always_inline int walk_take_over(struct unwind *u, u32 lang)
 /* Ends the walk in the program that sends the sample. */
 static __always_inline void walk_finish(struct unwind *u, void *ctx)
 {
-	bpf_tail_call(ctx, &walkers, WALKER_FINISH);
+	bpf_tail_call(ctx, &walkers, LANG_NUMBER_NONE);
 	count(COUNTER_WALK_LOST);
 	u->busy = 0;
 }

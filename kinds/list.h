@@ -7,7 +7,8 @@
 #define KINDS_LIST_H
 
 #define KINDS(X)                \
-	X(0, CPU, cpu)
+	X(0, CPU, cpu)          \
+	/* a new one is a line here */
 
 enum kind_number {
 #define X(number, ID, folder) KIND_##ID = number,

@@ -66,9 +66,9 @@ def any_value(value):
 
 
 class Sample:
-    __slots__ = ("resource", "attributes", "kernel", "user", "locations", "count", "times_ns")
+    __slots__ = ("resource", "attributes", "kernel", "user", "locations", "count", "times_ns", "type")
 
-    def __init__(self, resource, attributes, kernel, user, locations, count, times_ns):
+    def __init__(self, resource, attributes, kernel, user, locations, count, times_ns, kind):
         self.resource = resource        # attributes of the process
         self.attributes = attributes    # thread.name, ...
         self.kernel = kernel            # names, outermost first
@@ -76,6 +76,7 @@ class Sample:
         self.locations = locations      # indices, leaf first
         self.count = count
         self.times_ns = times_ns        # of each, if the file has them
+        self.type = kind                # what was sampled
 
     @property
     def executable(self):
@@ -117,7 +118,9 @@ class Profile:
 
     def add(self, resource, profile):
         period = int(profile.get("period", 0))
-        unit = self.strings[profile.get("sampleType", {}).get("unitStrindex", 0)]
+        kind = profile.get("sampleType", {})
+        unit = self.strings[kind.get("unitStrindex", 0)]
+        kind = self.strings[kind.get("typeStrindex", 0)]
         if period:
             self.periods_ns.add(period)
         for sample in profile.get("samples", []):
@@ -127,7 +130,7 @@ class Profile:
                 count = round(count / period)
             kernel, user, locations = self.stack(sample.get("stackIndex", 0))
             times_ns = [int(t) for t in sample.get("timestampsUnixNano", [])]
-            self.samples.append(Sample(resource, self.attributes(sample), kernel, user, locations, count, times_ns))
+            self.samples.append(Sample(resource, self.attributes(sample), kernel, user, locations, count, times_ns, kind))
 
     def attributes(self, entry):
         found = {}

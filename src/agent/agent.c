@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "agent/build.h"
 #include "base/buf.h"
@@ -48,6 +49,12 @@ struct agent {
 	bool ended;
 	int error;
 	struct agent_status status;
+};
+
+const struct agent_options agent_defaults = {
+	.tracer = { .frequency_hz = 20, .cache_path = AGENT_CACHE_PATH },
+	.symbolizer = { .inlines = true, .cache_path = AGENT_CACHE_PATH "/debuginfod" },
+	.interval_ms = 5000,
 };
 
 /* While the names of earlier windows are not done the present one goes on: what it holds is bounded by itself. */
@@ -196,6 +203,9 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 	if (!tracer.kinds.count)
 		r = kind_choices_add(&tracer.kinds, "cpu", why);
 	raise_file_limit();
+	/* Without it rows are compiled anew each time; that is all. */
+	if (tracer.cache_path)
+		(void)mkdir(tracer.cache_path, 0700);
 	if (r == 0)
 		r = reader_start(&a->reader);
 	if (r == 0)
@@ -206,7 +216,7 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 		r = tracer_start(a->tracer, why);
 	if (r < 0)
 		return r;
-	a->interval_ns = (options->interval_ms ? options->interval_ms : AGENT_INTERVAL_MS) * 1000000ull;
+	a->interval_ns = options->interval_ms * 1000000ull;
 	a->jitter = options->jitter;
 	a->first_ns = options->first_ms * 1000000ull;
 	a->draw_interval_ns = options->draw_interval_ms * 1000000ull;

@@ -20,12 +20,10 @@ struct buf;
 struct profile;
 struct agent;
 
-#define AGENT_INTERVAL_MS 5000
-
 struct agent_options {
 	struct tracer_options tracer;	/* no kinds: cpu */
 	struct symbolizer_options symbolizer;
-	u32 interval_ms;	/* of a window; 0: AGENT_INTERVAL_MS */
+	u32 interval_ms;	/* of a window */
 	u32 first_ms;		/* the first ends so long after the first sample, if that is sooner; 0: as the others */
 	double jitter;		/* each interval is longer or shorter by up to this part of it, 0 to 1 */
 	/*
@@ -37,6 +35,13 @@ struct agent_options {
 	u64 (*wanted_ns)(void *arg);
 	void *wanted_arg;
 };
+
+/*
+ * What all who sample begin with: cpu, 20 times a second on each CPU; inlined functions; what is fetched or compiled is
+ * kept below AGENT_CACHE_PATH.
+ */
+#define AGENT_CACHE_PATH "/var/cache/wick"
+extern const struct agent_options agent_defaults;
 
 /* Sampling has begun when this returns. On failure `why` gets a sentence. */
 int agent_start(const struct agent_options *options, struct agent **ret_agent, struct buf *why);

@@ -24,9 +24,9 @@
 #define LOST_PERCENT_GOOD 0.1
 
 struct doctor_values {
+	struct live_values live;
 	bool json;
 	double duration;
-	s64 frequency;
 	const char *store_path;
 };
 
@@ -34,12 +34,13 @@ struct doctor_values {
 static const struct option_entry doctor_options[] = {
 	{ "duration", 'd', OPTION_REAL, AT(duration), "SECONDS", "2", 0, 3600, NULL,
 	  "sample for so long, 0 for not at all" },
-	{ "frequency", 'F', OPTION_INTEGER, AT(frequency), "HZ", "99", 1, 10000, NULL, "samples a second on each CPU" },
 	{ "store.path", 0, OPTION_TEXT, AT(store_path), "DIRECTORY", "/var/lib/wick", 0, 0, NULL,
 	  "the store to look at" },
 	{ "json", 0, OPTION_SWITCH, AT(json), NULL, NULL, 0, 0, NULL, "print JSON" },
+	LIVE_OPTIONS("99"),
 	{ 0 },
 };
+_Static_assert(AT(live) == 0, "LIVE_OPTIONS() writes there");
 
 struct doctor {
 	struct findings findings;
@@ -116,16 +117,15 @@ static void judge_self(struct findings *findings, double seconds)
 
 static void try_sampling(struct doctor *d, const struct doctor_values *v)
 {
-	struct live_options options = {
-		.frequency = v->frequency, .inlines = true, .version_check = true, .interval_ms = WINDOW_MS
-	};
+	struct agent_options options = agent_defaults;
 	struct agent *agent = NULL;
 	_cleanup_(buf_done) struct buf why;
 	u64 begun = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
 	buf_init(&why, 4096);
-	r = live_start(&options, &agent, &why);
+	options.interval_ms = WINDOW_MS;
+	r = live_start(&v->live, &options, &agent, &why);
 	if (r == 0)
 		r = sample(agent, v->duration);
 	if (r < 0) {
@@ -135,7 +135,7 @@ static void try_sampling(struct doctor *d, const struct doctor_values *v)
 		d->has_status = true;
 		judge(d, begun);
 	}
-	/* What is borrowed from the receiver goes with it. */
+	/* What is borrowed from the agent goes with it. */
 	d->status.kernel_problem = d->status.event = "";
 	agent_free(agent);
 	judge_self(&d->findings, (double)(clock_ns(CLOCK_MONOTONIC) - begun) / 1e9);

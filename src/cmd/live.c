@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "agent/agent.h"
 #include "base/buf.h"
@@ -37,42 +36,45 @@ static void warn_of_kernel(void)
 		fprintf(stderr, "wick: %s\n", kernel_verdict_text(KERNEL_UNSURE));
 }
 
-int live_start(const struct live_options *options, struct agent **ret_agent, struct buf *why)
+/* As the agent has it; -EINVAL with a sentence in `why` for what cannot be. */
+static int apply(const struct live_values *v, struct agent_options *to, struct buf *why)
+{
+	to->tracer.frequency_hz = (u32)v->frequency;
+	to->tracer.pid_count = v->pids.count;
+	to->tracer.follow_children = v->children;
+	to->tracer.cgroup_path = v->cgroup;
+	to->tracer.no_kernel_version_check = !v->version_check;
+	to->tracer.langs_off = lang_left_out(v->tracers);
+	to->tracer.lang_wishes = (v->java_signatures ? LANG_WISH_SIGNATURES : 0) |
+				 (v->source_maps ? 0 : LANG_WISH_AS_RUN) |
+				 (v->python_await_chain ? LANG_WISH_AWAITING : 0);
+	to->symbolizer.inlines = v->inlines;
+	if (lang_unknown(v->tracers)) {
+		buf_addf(why, "--tracers: there is no \"%.40s\"; write all, native, or a list of languages with "
+			      "commas, as python,go", lang_unknown(v->tracers));
+		return -EINVAL;
+	}
+	return kind_choices_add(&to->tracer.kinds, v->kinds, why);
+}
+
+int live_start(const struct live_values *values, struct agent_options *options, struct agent **ret_agent,
+	       struct buf *why)
 {
 	pid_t pids[OPTION_NUMBERS_MAX];
-	struct agent_options p = {
-		.tracer = {
-			.frequency_hz = (u32)options->frequency,
-			.pids = pids,
-			.pid_count = options->pids.count,
-			.follow_children = options->children,
-			.cgroup_path = options->cgroup,
-			.cache_path = LIVE_CACHE_PATH,
-			.no_kernel_version_check = !options->version_check,
-			.command_lines = options->command_lines,
-			.langs_off = lang_left_out(options->tracers ? options->tracers : ""),
-			.lang_wishes = options->lang_wishes,
-		},
-		.symbolizer = {
-			.inlines = options->inlines,
-			.debuginfod_urls = options->debuginfod_urls,
-			.cache_path = LIVE_CACHE_PATH "/debuginfod",
-		},
-		.interval_ms = options->interval_ms,
-	};
-	int r = kind_choices_add(&p.tracer.kinds, options->kinds ? options->kinds : "", why);
+	int r = apply(values, options, why);
 
 	if (r == 0)
 		r = check_privileges(why);
 	if (r < 0)
 		return r;
-	for (u32 i = 0; i < options->pids.count; i++)
-		pids[i] = (pid_t)options->pids.at[i];
-	if (options->version_check)
+	for (u32 i = 0; i < values->pids.count; i++)
+		pids[i] = (pid_t)values->pids.at[i];
+	options->tracer.pids = pids;
+	if (values->version_check)
 		warn_of_kernel();
-	/* Without it rows are compiled anew each time; that is all. */
-	(void)mkdir(LIVE_CACHE_PATH, 0700);
-	return agent_start(&p, ret_agent, why);
+	r = agent_start(options, ret_agent, why);
+	options->tracer.pids = NULL;
+	return r;
 }
 
 static const struct counter_value *find_counter(const struct agent_status *status, const char *name)

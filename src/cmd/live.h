@@ -7,39 +7,60 @@
 #define CMD_LIVE_H
 
 #include <stdbool.h>
-#include <sys/types.h>
+#include <stddef.h>
 
 #include "cmd/options.h"
 #include "kinds/list.h"
 
 struct buf;
 struct agent;
+struct agent_options;
 struct agent_status;
 struct terminal;
 
-/* Where unwind rows, and debug files that were fetched, are kept. */
-#define LIVE_CACHE_PATH "/var/cache/wick"
-
-/* For KINDS(): what help says of a kind. */
-#define LIVE_KIND(number, ID, folder) " " #folder
-
-struct live_options {
+/* What can be said of sampling; a command's values begin with these. */
+struct live_values {
 	s64 frequency;
-	const char *kinds;		/* of samples, as kinds/choice.h reads them; NULL: cpu */
+	const char *kinds;
 	struct option_numbers pids;	/* only these, if any */
 	bool children;			/* of theirs */
-	const char *cgroup;		/* or NULL */
-	const char *tracers;		/* languages whose own functions are shown (lang_left_out()); NULL: all */
-	bool inlines;
-	const char *debuginfod_urls;	/* or NULL */
-	bool version_check;
-	bool command_lines;		/* put them into profiles */
-	u32 lang_wishes;		/* enum lang_wish (lang/lang.h) */
-	u32 interval_ms;		/* of a window; 0: the agent's own */
+	const char *cgroup, *tracers;
+	bool inlines, version_check;
+	bool java_signatures, python_await_chain, source_maps;
 };
 
-/* Sampling has begun when this returns 0. On failure `why` gets a sentence. Warnings go to standard error. */
-int live_start(const struct live_options *options, struct agent **ret_agent, struct buf *why);
+#define LIVE_AT(field) offsetof(struct live_values, field)
+#define LIVE_KIND(number, ID, folder) " " #folder
+/* The entries of a command's table for them: at `frequency_hz` a second, unless told otherwise. */
+#define LIVE_OPTIONS(frequency_hz)                                                                                     \
+	{ "frequency", 'F', OPTION_INTEGER, LIVE_AT(frequency), "HZ", frequency_hz, 1, 10000, NULL,                    \
+	  "samples a second on each CPU" },                                                                            \
+	{ "event", 'e', OPTION_TEXT, LIVE_AT(kinds), "KIND,...", "cpu", 0, 0, NULL,                                    \
+	  "kinds of samples:" KINDS(LIVE_KIND) "; KIND:N takes one for N events, cycles and cpu-clock are clocks" },   \
+	{ "pid", 'p', OPTION_NUMBERS, LIVE_AT(pids), "PID,...", NULL, 1, 4194304, NULL, "only these processes" },      \
+	{ "children", 0, OPTION_SWITCH, LIVE_AT(children), NULL, NULL, 0, 0, NULL,                                     \
+	  "with -p: and those that they start" },                                                                      \
+	{ "cgroup", 0, OPTION_TEXT, LIVE_AT(cgroup), "PATH", NULL, 0, 0, NULL,                                         \
+	  "only processes in this control group" },                                                                    \
+	{ "tracers", 't', OPTION_TEXT, LIVE_AT(tracers), "LIST", "all", 0, 0, NULL,                                    \
+	  "languages whose own functions are shown, or native" },                                                      \
+	{ "java-signatures", 0, OPTION_SWITCH, LIVE_AT(java_signatures), NULL, NULL, 0, 0, NULL,                       \
+	  "name Java methods with the types of their parameters" },                                                    \
+	{ "source-maps", 0, OPTION_SWITCH, LIVE_AT(source_maps), NULL, "on", 0, 0, NULL,                               \
+	  "show what scripts were made of, where their source maps tell" },                                            \
+	{ "python-await-chain", 0, OPTION_SWITCH, LIVE_AT(python_await_chain), NULL, NULL, 0, 0, NULL,                 \
+	  "show the asyncio tasks that await the running one (Python 3.14 and later)" },                               \
+	{ "inline", 0, OPTION_SWITCH, LIVE_AT(inlines), NULL, "on", 0, 0, NULL,                                        \
+	  "find inlined functions and line numbers" },                                                                 \
+	{ "kernel-version-check", 0, OPTION_SWITCH, LIVE_AT(version_check), NULL, "on", 0, 0, NULL,                    \
+	  "refuse kernels that reading user memory from BPF can freeze" }
+
+/*
+ * Sampling has begun when this returns 0. What the values say is put into `options`, which has the rest:
+ * agent_defaults and the command's own. On failure `why` gets a sentence. Warnings go to standard error.
+ */
+int live_start(const struct live_values *values, struct agent_options *options, struct agent **ret_agent,
+	       struct buf *why);
 
 /* The counters that are not 0, one a line: value, name, what it means. */
 void live_print_counters(const struct agent_status *status, const struct terminal *terminal, struct buf *out);

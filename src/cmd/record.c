@@ -15,7 +15,6 @@
 #include "cmd/targets.h"
 #include "cmd/terminal.h"
 #include "cmd/text.h"
-#include "lang/lang.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "wire/format.h"
@@ -31,47 +30,30 @@
 #define DEBUGINFOD_STANDARD "https://debuginfod.elfutils.org/"
 
 struct record_values {
-	s64 frequency;
+	struct live_values live;
 	double duration;
-	struct option_numbers pids;
-	bool children, inlines, debuginfod, command_lines, quiet, verbose, version_check;
-	bool java_signatures, python_await_chain, source_maps;
-	const char *cgroup, *output, *format, *tracers, *kinds;
+	bool debuginfod, command_lines, quiet, verbose;
+	const char *output, *format;
 };
 
 #define AT(field) offsetof(struct record_values, field)
 static const struct option_entry record_options[] = {
-	{ "frequency", 'F', OPTION_INTEGER, AT(frequency), "HZ", "20", 1, 10000, NULL, "samples a second on each CPU" },
+	LIVE_OPTIONS("20"),
 	{ "duration", 'd', OPTION_REAL, AT(duration), "SECONDS", NULL, 0.01, 1e7, NULL,
 	  "how long; without it until Ctrl-C or the end of what is sampled" },
-	{ "pid", 'p', OPTION_NUMBERS, AT(pids), "PID,...", NULL, 1, 4194304, NULL, "only these processes" },
-	{ "children", 0, OPTION_SWITCH, AT(children), NULL, NULL, 0, 0, NULL, "with -p: and those that they start" },
-	{ "cgroup", 0, OPTION_TEXT, AT(cgroup), "PATH", NULL, 0, 0, NULL, "only processes in this control group" },
 	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", "wick.pb.gz", 0, 0, NULL,
 	  "where to write; - is standard output" },
 	{ "format", 'f', OPTION_TEXT, AT(format), "FORMAT", NULL, 0, 0, NULL,
 	  "write this format; without it the name of FILE decides, pprof for -" },
-	{ "tracers", 't', OPTION_TEXT, AT(tracers), "LIST", "all", 0, 0, NULL,
-	  "languages whose own functions are shown, or native" },
-	{ "java-signatures", 0, OPTION_SWITCH, AT(java_signatures), NULL, NULL, 0, 0, NULL,
-	  "name Java methods with the types of their parameters" },
-	{ "source-maps", 0, OPTION_SWITCH, AT(source_maps), NULL, "on", 0, 0, NULL,
-	  "show what scripts were made of, where their source maps tell" },
-	{ "python-await-chain", 0, OPTION_SWITCH, AT(python_await_chain), NULL, NULL, 0, 0, NULL,
-	  "show the asyncio tasks that await the running one (Python 3.14 and later)" },
-	{ "inline", 0, OPTION_SWITCH, AT(inlines), NULL, "on", 0, 0, NULL, "find inlined functions and line numbers" },
 	{ "debuginfod", 0, OPTION_SWITCH, AT(debuginfod), NULL, NULL, 0, 0, NULL,
 	  "fetch missing debug information; on if $DEBUGINFOD_URLS names servers" },
 	{ "command-line", 0, OPTION_SWITCH, AT(command_lines), NULL, NULL, 0, 0, NULL,
 	  "put processes' arguments into the profile; they may hold secrets" },
-	{ "event", 'e', OPTION_TEXT, AT(kinds), "KIND,...", "cpu", 0, 0, NULL,
-	  "kinds of samples:" KINDS(LIVE_KIND) "; KIND:N takes one for N events, cycles and cpu-clock are clocks" },
-	{ "kernel-version-check", 0, OPTION_SWITCH, AT(version_check), NULL, "on", 0, 0, NULL,
-	  "refuse kernels that reading user memory from BPF can freeze" },
 	{ "verbose", 'v', OPTION_SWITCH, AT(verbose), NULL, NULL, 0, 0, NULL, "say when the first sample came" },
 	{ "quiet", 'q', OPTION_SWITCH, AT(quiet), NULL, NULL, 0, 0, NULL, "no progress, no summary" },
 	{ 0 },
 };
+_Static_assert(AT(live) == 0, "LIVE_OPTIONS() writes there");
 
 struct record {
 	const struct record_values *values;
@@ -153,7 +135,7 @@ static void print_summary(const struct record *r, const struct profile *profile)
 	buf_init(&out, SUMMARY_MAX);
 	agent_status(r->agent, &status);
 	buf_addf(&out, "%s: %llu samples of %u processes, %lld a second by %s, %llu lost\n", r->values->output,
-		 (unsigned long long)status.samples, profile->resources.count, (long long)r->values->frequency,
+		 (unsigned long long)status.samples, profile->resources.count, (long long)r->values->live.frequency,
 		 status.event, (unsigned long long)live_lost(&status));
 	buf_addf(&out, "stacks: %.1f %% of user stacks are whole\n", live_whole_percent(&status));
 	add_names(&status.symbols, &out);
@@ -234,42 +216,28 @@ static const char *debuginfod_urls(const struct record_values *v)
 static int start(struct record *r, char **command)
 {
 	const struct record_values *v = r->values;
-	struct live_options options = {
-		.frequency = v->frequency,
-		.kinds = v->kinds,
-		.pids = v->pids,
-		.children = v->children,
-		.cgroup = v->cgroup,
-		.tracers = v->tracers,
-		.inlines = v->inlines,
-		.debuginfod_urls = debuginfod_urls(v),
-		.version_check = v->version_check,
-		.command_lines = v->command_lines,
-		.lang_wishes = (v->java_signatures ? LANG_WISH_SIGNATURES : 0) |
-			       (v->source_maps ? 0 : LANG_WISH_AS_RUN) |
-			       (v->python_await_chain ? LANG_WISH_AWAITING : 0),
-	};
+	struct live_values live = v->live;
+	struct agent_options options = agent_defaults;
 	_cleanup_(buf_done) struct buf why;
 	int err = 0;
 
 	buf_init(&why, SUMMARY_MAX);
-	if (lang_unknown(v->tracers))
-		return command_fail(&command_record, "--tracers: there is no \"%.40s\"; write all, native, or a "
-				    "list of languages with commas, as python,go", lang_unknown(v->tracers));
+	options.tracer.command_lines = v->command_lines;
+	options.symbolizer.debuginfod_urls = debuginfod_urls(v);
 	r->has_command = command[0] != NULL;
 	if (r->has_command) {
 		err = child_start(command, &r->child);
 		if (err < 0)
 			return command_fail(&command_record, "cannot start %s: %s", command[0], strerror(-err));
-		options.pids.at[0] = (u32)r->child.pid;
-		options.pids.count = 1;
-		options.children = true;
+		live.pids.at[0] = (u32)r->child.pid;
+		live.pids.count = 1;
+		live.children = true;
 	}
-	err = live_start(&options, &r->agent, &why);
+	err = live_start(&live, &options, &r->agent, &why);
 	if (err < 0)
 		return command_fail(&command_record, "%s", why.len ? why.data : strerror(-err));
-	if (v->pids.count && !v->children)
-		targets_init(&r->targets, &v->pids);
+	if (v->live.pids.count && !v->live.children)
+		targets_init(&r->targets, &v->live.pids);
 	r->started_ns = monotonic_ns();
 	err = r->has_command ? child_go(&r->child) : 0;
 	if (err < 0) {
@@ -319,7 +287,7 @@ static int record_run(const void *values, int count, char **operands)
 	r.format = files_output(&command_record, v->output, v->format, "pprof");
 	if (!r.format)
 		return 1;
-	if (count && v->pids.count)
+	if (count && v->live.pids.count)
 		return command_fail(&command_record, "-p and a command exclude each other");
 	terminal_init(&r.terminal, STDERR_FILENO);
 	if (merger_new(MERGE_TIMES_MAX, &r.merger) < 0)

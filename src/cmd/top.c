@@ -24,11 +24,11 @@
 #define SCREEN_BYTES_MAX (4u << 20)
 
 struct top_values {
-	bool batch, inlines;
+	struct live_values live;
+	bool batch;
 	int by;
-	s64 count, limit, frequency;
+	s64 count, limit;
 	double delay;
-	struct option_numbers pids;
 };
 
 #define AT(field) offsetof(struct top_values, field)
@@ -37,13 +37,12 @@ static const struct option_entry top_options[] = {
 	  "print windows one after the other, for scripts" },
 	{ "count", 'n', OPTION_INTEGER, AT(count), "WINDOWS", NULL, 1, 1e9, NULL, "end after that many" },
 	{ "delay", 'd', OPTION_REAL, AT(delay), "SECONDS", "1", 0.1, 3600, NULL, "length of a window" },
-	{ "frequency", 'F', OPTION_INTEGER, AT(frequency), "HZ", "99", 1, 10000, NULL, "samples a second on each CPU" },
-	{ "pid", 'p', OPTION_NUMBERS, AT(pids), "PID,...", NULL, 1, 4194304, NULL, "only these processes" },
 	{ "by", 0, OPTION_CHOICE, AT(by), "WHAT", "function", 0, 0, view_by_names, "what a row is at first" },
 	{ "limit", 0, OPTION_INTEGER, AT(limit), "ROWS", "20", 1, 1e6, NULL, "rows of a window in batch mode" },
-	{ "inline", 0, OPTION_SWITCH, AT(inlines), NULL, "on", 0, 0, NULL, "count inlined functions as functions" },
+	LIVE_OPTIONS("99"),
 	{ 0 },
 };
+_Static_assert(AT(live) == 0, "LIVE_OPTIONS() writes there");
 
 struct top {
 	const struct top_values *values;
@@ -81,7 +80,7 @@ static void catch_signals(void)
 
 static int summarize(struct top *top)
 {
-	struct summary_options options = { .by = top->screen.by, .physical = !top->values->inlines };
+	struct summary_options options = { .by = top->screen.by, .physical = !top->values->live.inlines };
 	struct summary *summary;
 	int r;
 
@@ -302,20 +301,15 @@ static const char *live_text(void *context)
 static int run_live(struct top *top)
 {
 	const struct top_values *v = top->values;
-	struct live_options options = {
-		.frequency = v->frequency,
-		.pids = v->pids,
-		.inlines = v->inlines,
-		.version_check = true,
-		.interval_ms = (u32)(v->delay * 1000),
-	};
+	struct agent_options options = agent_defaults;
 	struct live_source live = { 0 };
 	struct source source = { .context = &live, .next = live_next, .status = live_text };
 	_cleanup_(buf_done) struct buf why;
 	int r;
 
 	buf_init(&why, 4096);
-	r = live_start(&options, &live.agent, &why);
+	options.interval_ms = (u32)(v->delay * 1000);
+	r = live_start(&v->live, &options, &live.agent, &why);
 	if (r < 0)
 		return command_fail(&command_top, "%s", why.len ? why.data : strerror(-r));
 	top->source = &source;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "agent/agent.h"
 #include "base/buf.h"
@@ -24,7 +23,6 @@
 #include "receivers/profiling_options.h"
 #include "receivers/receipts.h"
 
-#define CACHE_PATH "/var/cache/wick"
 #define ROWS_BYTES (16u << 20)
 #define SCALE_MAX 6
 #define WAIT_MS 60000
@@ -188,36 +186,29 @@ static u64 wanted_ns(void *taps)
 static struct agent_options agent_options_of(const struct profiling_config *o, struct taps *taps)
 {
 	s64 scale = o->map_scale_factor < SCALE_MAX ? o->map_scale_factor : SCALE_MAX;
+	struct agent_options to = agent_defaults;
 
-	return (struct agent_options){
-		.first_ms = FIRST_WINDOW_MS,
-		.tracer = {
-			.frequency_hz = (u32)o->samples_per_second,
-			.cache_path = CACHE_PATH,
-			.rows_max_bytes = (size_t)ROWS_BYTES << scale,
-			.no_kernel_version_check = o->no_kernel_version_check,
-			.environment = { o->include_env_vars.at, o->include_env_vars.count },
-			.process_age_min_ns = (u64)o->filter_min_process_age_ns,
-			.cpus = *o->pin_cpu_ids ? o->pin_cpu_ids : NULL,
-			.verifier_log_level = (u32)o->bpf_verifier_log_level,
-			.langs_off = profiling_langs_off(o),
-			.lang_wishes = (o->java_signatures ? LANG_WISH_SIGNATURES : 0) |
-				       (o->source_maps ? 0 : LANG_WISH_AS_RUN) |
-				       (o->python_await_chain ? LANG_WISH_AWAITING : 0),
-		},
-		.symbolizer = {
-			.inlines = true,
-			.debuginfod_urls = getenv("DEBUGINFOD_URLS"),
-			.cache_path = CACHE_PATH "/debuginfod",
-		},
-		.interval_ms = (u32)(o->reporter_interval_ns / 1000000),
-		.jitter = o->reporter_jitter,
-		.draw_interval_ms = (u32)(o->probabilistic_interval_ns / 1000000),
-		.draw_percent = (u32)o->probabilistic_threshold,
-		.without_marks = !o->send_error_frames,
-		.wanted_ns = wanted_ns,
-		.wanted_arg = taps,
-	};
+	to.first_ms = FIRST_WINDOW_MS;
+	to.tracer.frequency_hz = (u32)o->samples_per_second;
+	to.tracer.rows_max_bytes = (size_t)ROWS_BYTES << scale;
+	to.tracer.no_kernel_version_check = o->no_kernel_version_check;
+	to.tracer.environment = (struct environment_names){ o->include_env_vars.at, o->include_env_vars.count };
+	to.tracer.process_age_min_ns = (u64)o->filter_min_process_age_ns;
+	to.tracer.cpus = *o->pin_cpu_ids ? o->pin_cpu_ids : NULL;
+	to.tracer.verifier_log_level = (u32)o->bpf_verifier_log_level;
+	to.tracer.langs_off = profiling_langs_off(o);
+	to.tracer.lang_wishes = (o->java_signatures ? LANG_WISH_SIGNATURES : 0) |
+				(o->source_maps ? 0 : LANG_WISH_AS_RUN) |
+				(o->python_await_chain ? LANG_WISH_AWAITING : 0);
+	to.symbolizer.debuginfod_urls = getenv("DEBUGINFOD_URLS");
+	to.interval_ms = (u32)(o->reporter_interval_ns / 1000000);
+	to.jitter = o->reporter_jitter;
+	to.draw_interval_ms = (u32)(o->probabilistic_interval_ns / 1000000);
+	to.draw_percent = (u32)o->probabilistic_threshold;
+	to.without_marks = !o->send_error_frames;
+	to.wanted_ns = wanted_ns;
+	to.wanted_arg = taps;
+	return to;
 }
 
 static int start_thread(struct receiver *r)
@@ -239,8 +230,6 @@ static int begin(struct receiver *r, struct buf *why)
 	if (result < 0)
 		return result;
 
-	/* Without it unwind tables are compiled anew each time; that is all. */
-	(void)mkdir(CACHE_PATH, 0700);
 	result = agent_start(&options, &r->agent, why);
 	if (result < 0)
 		return result;

@@ -37,10 +37,9 @@ static const struct config_field interpreters_fields[] = {
 };
 
 #define OPTION(name, type, ...) { #name, CONFIG_##type, .any_case = true, __VA_ARGS__ }
-#define KIND_WORD(number, ID, folder) " " #folder
 const struct config_field profiling_fields[] = {
 	OPTION(kinds, TEXTS, .offset = AT(kinds), .commas = true,
-	       .help = "of samples, cpu if there is none:" KINDS(KIND_WORD) "; KIND:N takes one for N events"),
+	       .help = "of samples, as wick record -e takes them; cpu if there is none"),
 	OPTION(samples_per_second, INTEGER, .offset = AT(samples_per_second), .min = 1, .max = 10000,
 	       .help = "on each CPU"),
 	OPTION(reporter_interval, DURATION, .offset = AT(reporter_interval_ns), .min = 1e8, .max = 3600e9,

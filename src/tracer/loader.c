@@ -30,8 +30,6 @@
 #define TARGETS_COUNT 16384
 #define ROWS_DEFAULT_BYTES (16u << 20)
 
-_Static_assert(LANG_MAX <= WALKERS_MAX, "a program for each language");
-
 struct loaded_kind {
 	struct kind_choice choice;
 	struct bpf_object *object;
@@ -254,7 +252,7 @@ static int load_kind(struct loader *l, struct loaded_kind *k)
 					     cpu_numbers(l->cpu_count));
 	if (r == 0)
 		r = bpf_object__load(k->object);
-	return r < 0 ? r : put_walker(k, 0, k->object, "finish");
+	return r < 0 ? r : put_walker(k, LANG_NUMBER_NONE, k->object, "finish");
 }
 
 /* With tail calls, which old kernels do not take in programs such as ours, or else without. */
