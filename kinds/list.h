@@ -8,6 +8,7 @@
 
 #define KINDS(X)                \
 	X(0, CPU, cpu)          \
+	X(1, FAULTS, faults)    \
 	/* a new one is a line here */
 
 enum kind_number {
