@@ -1,270 +1,145 @@
 // SPDX-License-Identifier: Apache-2.0
+/*
+ * A function for each message of otlp_schema.h, made by the preprocessor: put_MAPPING() writes a struct profile_mapping,
+ * and so on. Messages are short and there are many: what they consist of is inlined.
+ */
+#include <endian.h>
 #include <string.h>
 
 #include "profile/profile.h"
 #include "wire/otlp/otlp.h"
+#include "wire/otlp/otlp_schema.h"
 #include "wire/pb.h"
 
-static void put_str(struct buf *b, u32 number, struct str s)
+/* Where the next bytes go; NULL without room. */
+static inline u8 *room(struct buf *b, size_t bytes)
 {
-	pb_put_string_nonempty(b, number, s.at, s.len);
+	if (b->cap - b->len < bytes && buf_reserve(b, bytes) < 0)
+		return NULL;
+	return b->err ? NULL : (u8 *)b->data + b->len;
 }
 
-static void put_indices(struct buf *b, u32 number, struct indices list)
+static inline void set_end(struct buf *b, const u8 *end)
 {
-	pb_put_packed_u32(b, number, list.at, list.count);
+	b->len = (size_t)(end - (u8 *)b->data);
 }
 
-/* ---- Values ---------------------------------------------------------------- */
+/* All field numbers are below 16: a tag is a byte. */
+#define TAG(number, wire) ((u8)((number) << 3 | (wire)))
 
-static void put_keyvalues(struct buf *b, u32 number, const struct keyvalue *at, u32 count);
-
-static void put_any(struct buf *b, u32 number, const struct any *value)
+static inline void put_number(struct buf *b, u32 number, u64 value)
 {
-	size_t mark = pb_begin(b, number), list;
+	u8 *at = room(b, 1 + PB_VARINT_BYTES_MAX);
+
+	if (!at)
+		return;
+	*at++ = TAG(number, PB_VARINT);
+	for (; value >= 0x80; value >>= 7)
+		*at++ = (u8)value | 0x80;
+	*at++ = (u8)value;
+	set_end(b, at);
+}
+
+/* Leaves a byte for the length, which is enough for most; pb_end() makes room for more. */
+static inline size_t begin(struct buf *b, u32 number)
+{
+	u8 *at = room(b, 2);
+
+	if (at) {
+		at[0] = TAG(number, PB_LEN);
+		set_end(b, at + 2);
+	}
+	return b->len;
+}
+
+static inline void end(struct buf *b, size_t mark)
+{
+	size_t len = b->len - mark;
+
+	if (len < 0x80 && !b->err)
+		b->data[mark - 1] = (char)len;
+	else
+		pb_end(b, mark);
+}
+
+/* ---- Kinds of fields; proto3 leaves zeros out ------------------------------- */
+
+#define PUT_NUMBER(number, member, of, more) if (row->member) put_number(b, number, (u64)row->member);
+#define PUT_INDEX(number, member, of, more) PUT_NUMBER(number, member, of, more)
+#define PUT_FIXED(number, member, of, more) pb_put_fixed64_nonzero(b, number, row->member);
+#define PUT_INDICES(number, member, of, more) pb_put_packed_u32(b, number, row->member.at, row->member.count);
+#define PUT_ITSELF(number, member, of, more) pb_put_packed_u32(b, number, row->at, row->count);
+#define PUT_REFERENCE(number, member, of, more)		/* written out in full, as everybody understands it */
+#define PUT_VALUES(number, member, of, more) if (otlp_has_values(row)) pb_put_packed_s64(b, number, row->member, row->more);
+#define PUT_TIMES(number, member, of, more) if (otlp_has_times(row)) pb_put_packed_fixed64(b, number, row->member, row->more);
+#define PUT_TEXT(number, member, of, more) pb_put_string_nonempty(b, number, row->member.at, row->member.len);
+#define PUT_BYTES(number, member, of, more) if (row->member.len) pb_put_bytes(b, number, row->member.at, row->member.len);
+#define PUT_ID(number, member, of, more) pb_put_bytes(b, number, row->member, of);
+#define PUT_OPTIONAL_ID(number, member, of, more) if (row->has_##member) pb_put_bytes(b, number, row->member, of);
+#define PUT_MESSAGE(number, row, of) { size_t mark = begin(b, number); put_##of(b, row); end(b, mark); }
+#define PUT_ANY(number, member, of, more) PUT_MESSAGE(number, &row->member, of)
+#define PUT_SOME(number, member, of, more) if (row->member.kind != ANY_NONE) PUT_MESSAGE(number, &row->member, of)
+#define PUT_TYPE(number, member, of, more) if (row->member.type || row->member.unit) PUT_MESSAGE(number, &row->member, of)
+#define PUT_PART(number, member, of, more) PUT_MESSAGE(number, row, of)
+#define PUT_LIST(number, member, of, more) for (u32 i = 0; i < row->more; i++) PUT_MESSAGE(number, &row->member[i], of)
+#define PUT_ROW(number, member, of, more) for (u32 i = 0; i < row->member.count; i++) PUT_MESSAGE(number, &row->member.at[i], of)
+#define PUT_TEXT_ROW(number, member, of, more) for (u32 i = 0; i < row->member.count; i++) \
+	pb_put_string(b, number, row->member.at[i].at, row->member.at[i].len);
+
+#define PUT(numbers, kind, name, json, member, of, more) PUT_##kind(OTLP_NUMBER(1_10, numbers), member, of, more)
+#define DECLARE(message, type) static void put_##message(struct buf *b, const struct type *row);
+#define DEFINE(message, type) static void put_##message(struct buf *b, const struct type *row) { OTLP_##message(PUT) }
+
+/* ---- Values: one field, that of its kind, also if it is zero ----------------- */
+
+static inline void put_double(struct buf *b, u32 number, double real)
+{
 	u64 bits;
 
-	switch (value->kind) {
-	case ANY_NONE:
-		break;
-	case ANY_STRING:
-		pb_put_string(b, 1, value->string.at, value->string.len);
-		break;
-	case ANY_BOOL:
-		pb_put_varint(b, 2, value->boolean);
-		break;
-	case ANY_INT:
-		pb_put_varint(b, 3, (u64)value->integer);
-		break;
-	case ANY_DOUBLE:
-		memcpy(&bits, &value->real, sizeof(bits));
-		pb_put_fixed64(b, 4, bits);
-		break;
-	case ANY_ARRAY:
-		list = pb_begin(b, 5);
-		for (u32 i = 0; i < value->count; i++)
-			put_any(b, 1, &value->array[i]);
-		pb_end(b, list);
-		break;
-	case ANY_MAP:
-		list = pb_begin(b, 6);
-		put_keyvalues(b, 1, value->map, value->count);
-		pb_end(b, list);
-		break;
-	case ANY_BYTES:
-		pb_put_bytes(b, 7, value->string.at, value->string.len);
-		break;
-	}
-	pb_end(b, mark);
+	memcpy(&bits, &real, sizeof(bits));
+	pb_put_fixed64(b, number, bits);
 }
 
-static void put_keyvalues(struct buf *b, u32 number, const struct keyvalue *at, u32 count)
+#define VALUE_TEXT(number, member, of) pb_put_string(b, number, row->member.at, row->member.len);
+#define VALUE_BYTES(number, member, of) pb_put_bytes(b, number, row->member.at, row->member.len);
+#define VALUE_BOOL(number, member, of) put_number(b, number, row->member);
+#define VALUE_NUMBER(number, member, of) put_number(b, number, (u64)row->member);
+#define VALUE_DOUBLE(number, member, of) put_double(b, number, row->member);
+#define VALUE_ONE(number, member, of) PUT_MESSAGE(number, row, of)
+#define VALUE_REFERENCE(number, member, of)
+#define VALUE(numbers, field, name, json, member, of, more) \
+	if (row->kind == more) { VALUE_##field(OTLP_NUMBER(1_10, numbers), member, of) }
+
+OTLP_MESSAGES(DECLARE)
+
+static void put_ANY(struct buf *b, const struct any *row)
 {
-	for (u32 i = 0; i < count; i++) {
-		size_t mark = pb_begin(b, number);
-
-		put_str(b, 1, at[i].key);
-		put_any(b, 2, &at[i].value);
-		pb_end(b, mark);
-	}
+	OTLP_ANY(VALUE)
 }
 
-/* ---- The dictionary -------------------------------------------------------- */
-
-static void put_mappings(struct buf *b, const struct profile *p)
-{
-	for (u32 i = 0; i < p->mappings.count; i++) {
-		const struct profile_mapping *m = &p->mappings.at[i];
-		size_t mark = pb_begin(b, 1);
-
-		pb_put_varint_nonzero(b, 1, m->start_va);
-		pb_put_varint_nonzero(b, 2, m->limit_va);
-		pb_put_varint_nonzero(b, 3, m->file_offset);
-		pb_put_varint_nonzero(b, 4, m->filename);
-		put_indices(b, 5, m->attributes);
-		pb_end(b, mark);
-	}
-}
-
-static void put_line(struct buf *b, const struct profile_line *line)
-{
-	size_t mark = pb_begin(b, 3);
-
-	pb_put_varint_nonzero(b, 1, line->function);
-	pb_put_varint_nonzero(b, 2, (u64)line->line);
-	pb_put_varint_nonzero(b, 3, (u64)line->column);
-	pb_end(b, mark);
-}
-
-static void put_locations(struct buf *b, const struct profile *p)
-{
-	for (u32 i = 0; i < p->locations.count; i++) {
-		const struct profile_location *l = &p->locations.at[i];
-		size_t mark = pb_begin(b, 2);
-
-		pb_put_varint_nonzero(b, 1, l->mapping);
-		pb_put_varint_nonzero(b, 2, l->address);
-		for (u32 k = 0; k < l->line_count; k++)
-			put_line(b, &l->lines[k]);
-		put_indices(b, 4, l->attributes);
-		pb_end(b, mark);
-	}
-}
-
-static void put_functions(struct buf *b, const struct profile *p)
-{
-	for (u32 i = 0; i < p->functions.count; i++) {
-		const struct profile_function *f = &p->functions.at[i];
-		size_t mark = pb_begin(b, 3);
-
-		pb_put_varint_nonzero(b, 1, f->name);
-		pb_put_varint_nonzero(b, 2, f->system_name);
-		pb_put_varint_nonzero(b, 3, f->filename);
-		pb_put_varint_nonzero(b, 4, (u64)f->start_line);
-		pb_end(b, mark);
-	}
-}
-
-/* The first link is written as zero bytes, not as an empty message: some readers refuse ids of length 0. */
-static void put_links(struct buf *b, const struct profile *p)
-{
-	for (u32 i = 0; i < p->links.count; i++) {
-		size_t mark = pb_begin(b, 4);
-
-		pb_put_bytes(b, 1, p->links.at[i].trace_id, sizeof(p->links.at[i].trace_id));
-		pb_put_bytes(b, 2, p->links.at[i].span_id, sizeof(p->links.at[i].span_id));
-		pb_end(b, mark);
-	}
-}
-
-static void put_attributes(struct buf *b, const struct profile *p)
-{
-	for (u32 i = 0; i < p->attributes.count; i++) {
-		const struct profile_attribute *a = &p->attributes.at[i];
-		size_t mark = pb_begin(b, 6);
-
-		pb_put_varint_nonzero(b, 1, a->key);
-		if (a->value.kind != ANY_NONE)
-			put_any(b, 2, &a->value);
-		pb_put_varint_nonzero(b, 3, a->unit);
-		pb_end(b, mark);
-	}
-}
-
-static void put_dictionary(struct buf *b, const struct profile *p)
-{
-	size_t mark = pb_begin(b, 2);
-
-	put_mappings(b, p);
-	put_locations(b, p);
-	put_functions(b, p);
-	put_links(b, p);
-	for (u32 i = 0; i < p->strings.count; i++)
-		pb_put_string(b, 5, p->strings.at[i].at, p->strings.at[i].len);
-	put_attributes(b, p);
-	for (u32 i = 0; i < p->stacks.count; i++) {
-		size_t stack = pb_begin(b, 7);
-
-		put_indices(b, 1, p->stacks.at[i]);
-		pb_end(b, stack);
-	}
-	pb_end(b, mark);
-}
-
-/* ---- Resources, scopes, profiles, samples ---------------------------------- */
-
-/*
- * Values and times are pairs or one of them is absent. One value for many
- * times has no form in OTLP: the times stand for it where it counts them,
- * else the value goes alone.
- */
-static void put_values(struct buf *b, const struct profile_sample *s)
-{
-	bool odd = s->value_count && s->time_count && s->value_count != s->time_count;
-	bool counts = odd && s->values[0] == s->time_count;
-
-	if (!counts)
-		pb_put_packed_s64(b, 4, s->values, s->value_count);
-	if (!odd || counts)
-		pb_put_packed_fixed64(b, 5, s->times_unix_ns, s->time_count);
-}
-
-static void put_sample(struct buf *b, const struct profile_sample *s)
-{
-	size_t mark = pb_begin(b, 2);
-
-	pb_put_varint_nonzero(b, 1, s->stack);
-	put_indices(b, 2, s->attributes);
-	pb_put_varint_nonzero(b, 3, s->link);
-	put_values(b, s);
-	pb_end(b, mark);
-}
-
-static void put_type(struct buf *b, u32 number, struct profile_type type)
-{
-	size_t mark;
-
-	if (!type.type && !type.unit)
-		return;
-	mark = pb_begin(b, number);
-	pb_put_varint_nonzero(b, 1, type.type);
-	pb_put_varint_nonzero(b, 2, type.unit);
-	pb_end(b, mark);
-}
-
-static void put_set(struct buf *b, const struct profile_set *set)
-{
-	size_t mark = pb_begin(b, 2);
-
-	put_type(b, 1, set->sample_type);
-	for (u32 i = 0; i < set->sample_count; i++)
-		put_sample(b, &set->samples[i]);
-	pb_put_fixed64_nonzero(b, 3, set->time_unix_ns);
-	pb_put_varint_nonzero(b, 4, set->duration_ns);
-	put_type(b, 5, set->period_type);
-	pb_put_varint_nonzero(b, 6, (u64)set->period);
-	if (set->has_profile_id)
-		pb_put_bytes(b, 7, set->profile_id, sizeof(set->profile_id));
-	pb_put_varint_nonzero(b, 8, set->dropped_attributes_count);
-	put_str(b, 9, set->original_format);
-	if (set->original_payload.len)
-		pb_put_bytes(b, 10, set->original_payload.at, set->original_payload.len);
-	put_indices(b, 11, set->attributes);
-	pb_end(b, mark);
-}
-
-static void put_scope(struct buf *b, const struct profile_scope *scope)
-{
-	size_t mark = pb_begin(b, 2), inner = pb_begin(b, 1);
-
-	put_str(b, 1, scope->name);
-	put_str(b, 2, scope->version);
-	put_keyvalues(b, 3, scope->attributes, scope->attribute_count);
-	pb_put_varint_nonzero(b, 4, scope->dropped_attributes_count);
-	pb_end(b, inner);
-	for (u32 i = 0; i < scope->set_count; i++)
-		put_set(b, &scope->sets[i]);
-	put_str(b, 3, scope->schema_url);
-	pb_end(b, mark);
-}
-
-static void put_resource(struct buf *b, const struct profile_resource *resource)
-{
-	size_t mark = pb_begin(b, 1), inner = pb_begin(b, 1);
-
-	put_keyvalues(b, 1, resource->attributes, resource->attribute_count);
-	pb_put_varint_nonzero(b, 2, resource->dropped_attributes_count);
-	pb_end(b, inner);
-	for (u32 i = 0; i < resource->scope_count; i++)
-		put_scope(b, &resource->scopes[i]);
-	put_str(b, 3, resource->schema_url);
-	pb_end(b, mark);
-}
+/* The innermost first, so that they are inlined. */
+DEFINE(ARRAY, any)
+DEFINE(KEYVALUES, any)
+DEFINE(KEYVALUE, keyvalue)
+DEFINE(STACK, indices)
+DEFINE(ATTRIBUTE, profile_attribute)
+DEFINE(LINK, profile_link)
+DEFINE(FUNCTION, profile_function)
+DEFINE(LINE, profile_line)
+DEFINE(LOCATION, profile_location)
+DEFINE(MAPPING, profile_mapping)
+DEFINE(DICTIONARY, profile)
+DEFINE(SAMPLE, profile_sample)
+DEFINE(TYPE, profile_type)
+DEFINE(PROFILE, profile_set)
+DEFINE(SCOPE, profile_scope)
+DEFINE(SCOPE_PROFILES, profile_scope)
+DEFINE(RESOURCE, profile_resource)
+DEFINE(RESOURCE_PROFILES, profile_resource)
+DEFINE(REQUEST, profile)
 
 int otlp_encode(const struct profile *profile, struct buf *out)
 {
-	for (u32 i = 0; i < profile->resources.count; i++)
-		put_resource(out, &profile->resources.at[i]);
-	put_dictionary(out, profile);
+	put_REQUEST(out, profile);
 	return buf_err(out);
 }
