@@ -82,6 +82,7 @@ static inline void end(struct buf *b, size_t mark)
 #define PUT_TYPE(number, member, of, more) if (row->member.type || row->member.unit) PUT_MESSAGE(number, &row->member, of)
 #define PUT_PART(number, member, of, more) PUT_MESSAGE(number, row, of)
 #define PUT_LIST(number, member, of, more) for (u32 i = 0; i < row->more; i++) PUT_MESSAGE(number, &row->member[i], of)
+#define PUT_SHORT_LIST(number, member, of, more) PUT_LIST(number, member, of, more)
 #define PUT_ROW(number, member, of, more) for (u32 i = 0; i < row->member.count; i++) PUT_MESSAGE(number, &row->member.at[i], of)
 #define PUT_TEXT_ROW(number, member, of, more) for (u32 i = 0; i < row->member.count; i++) \
 	pb_put_string(b, number, row->member.at[i].at, row->member.at[i].len);
@@ -111,32 +112,14 @@ static inline void put_double(struct buf *b, u32 number, double real)
 	if (row->kind == more) { VALUE_##field(OTLP_NUMBER(1_10, numbers), member, of) }
 
 OTLP_MESSAGES(DECLARE)
+DECLARE(ANY, any)
 
 static void put_ANY(struct buf *b, const struct any *row)
 {
 	OTLP_ANY(VALUE)
 }
 
-/* The innermost first, so that they are inlined. */
-DEFINE(ARRAY, any)
-DEFINE(KEYVALUES, any)
-DEFINE(KEYVALUE, keyvalue)
-DEFINE(STACK, indices)
-DEFINE(ATTRIBUTE, profile_attribute)
-DEFINE(LINK, profile_link)
-DEFINE(FUNCTION, profile_function)
-DEFINE(LINE, profile_line)
-DEFINE(LOCATION, profile_location)
-DEFINE(MAPPING, profile_mapping)
-DEFINE(DICTIONARY, profile)
-DEFINE(SAMPLE, profile_sample)
-DEFINE(TYPE, profile_type)
-DEFINE(PROFILE, profile_set)
-DEFINE(SCOPE, profile_scope)
-DEFINE(SCOPE_PROFILES, profile_scope)
-DEFINE(RESOURCE, profile_resource)
-DEFINE(RESOURCE_PROFILES, profile_resource)
-DEFINE(REQUEST, profile)
+OTLP_MESSAGES(DEFINE)
 
 int otlp_encode(const struct profile *profile, struct buf *out)
 {

@@ -25,7 +25,7 @@
  *	TYPE		a message that is a type and its unit, left out if it says nothing
  *	ANY		a message that is a value; SOME: left out if it is none
  *	PART		a message whose fields are members of the outer one's struct
- *	LIST		messages, many
+ *	LIST		messages, many; SHORT_LIST: left out of JSON if there are none
  *	ROW, TEXT_ROW	what a table of the dictionary consists of
  */
 #ifndef WIRE_OTLP_SCHEMA_H
@@ -47,28 +47,13 @@
 /* Such as OTLP_NUMBER(1_10, numbers). */
 #define OTLP_NUMBER(version, numbers) OTLP_COLUMN_##version numbers
 
-/* All messages: their list, and the struct that holds them. */
+/* All messages but ANY, and the structs that hold them; the innermost first, so that they can be inlined. */
 #define OTLP_MESSAGES(M) \
-	M(REQUEST, profile)                  \
-	M(RESOURCE_PROFILES, profile_resource) \
-	M(RESOURCE, profile_resource)        \
-	M(SCOPE_PROFILES, profile_scope)     \
-	M(SCOPE, profile_scope)              \
-	M(PROFILE, profile_set)              \
-	M(TYPE, profile_type)                \
-	M(SAMPLE, profile_sample)            \
-	M(DICTIONARY, profile)               \
-	M(MAPPING, profile_mapping)          \
-	M(LOCATION, profile_location)        \
-	M(LINE, profile_line)                \
-	M(FUNCTION, profile_function)        \
-	M(LINK, profile_link)                \
-	M(ATTRIBUTE, profile_attribute)      \
-	M(STACK, indices)                    \
-	M(KEYVALUE, keyvalue)                \
-	M(ANY, any)                          \
-	M(ARRAY, any)                        \
-	M(KEYVALUES, any)
+	M(ARRAY, any) M(KEYVALUES, any) M(KEYVALUE, keyvalue) M(STACK, indices) M(ATTRIBUTE, profile_attribute) \
+	M(LINK, profile_link) M(FUNCTION, profile_function) M(LINE, profile_line) M(LOCATION, profile_location) \
+	M(MAPPING, profile_mapping) M(DICTIONARY, profile) M(SAMPLE, profile_sample) M(TYPE, profile_type) \
+	M(PROFILE, profile_set) M(SCOPE, profile_scope) M(SCOPE_PROFILES, profile_scope) M(RESOURCE, profile_resource) \
+	M(RESOURCE_PROFILES, profile_resource) M(REQUEST, profile)
 
 /* The tables of the dictionary, in the order of its fields: what indices point into. */
 #define OTLP_TABLES(T) T(MAPPINGS, mapping) T(LOCATIONS, location) T(FUNCTIONS, function) T(LINKS, link) \
@@ -84,7 +69,7 @@
 	F(OTLP_SAME(3), TEXT, schema_url, schemaUrl, schema_url, , )
 
 #define OTLP_RESOURCE(F) \
-	F(OTLP_SAME(1), LIST, attributes, attributes, attributes, KEYVALUE, attribute_count) \
+	F(OTLP_SAME(1), SHORT_LIST, attributes, attributes, attributes, KEYVALUE, attribute_count) \
 	F(OTLP_SAME(2), NUMBER, dropped_attributes_count, droppedAttributesCount, dropped_attributes_count, , )
 
 #define OTLP_SCOPE_PROFILES(F) \
@@ -95,7 +80,7 @@
 #define OTLP_SCOPE(F) \
 	F(OTLP_SAME(1), TEXT, name, name, name, , ) \
 	F(OTLP_SAME(2), TEXT, version, version, version, , ) \
-	F(OTLP_SAME(3), LIST, attributes, attributes, attributes, KEYVALUE, attribute_count) \
+	F(OTLP_SAME(3), SHORT_LIST, attributes, attributes, attributes, KEYVALUE, attribute_count) \
 	F(OTLP_SAME(4), NUMBER, dropped_attributes_count, droppedAttributesCount, dropped_attributes_count, , )
 
 #define OTLP_PROFILE(F) \
@@ -142,7 +127,7 @@
 #define OTLP_LOCATION(F) \
 	F((2, 1, 1, 1, 1, 1), INDEX, mapping_index, mappingIndex, mapping, MAPPINGS, ) \
 	F((3, 2, 2, 2, 2, 2), NUMBER, address, address, address, , ) \
-	F((4, 3, 3, 3, 3, 3), LIST, lines, lines, lines, LINE, line_count) \
+	F((4, 3, 3, 3, 3, 3), SHORT_LIST, lines, lines, lines, LINE, line_count) \
 	F((7, 5, 5, 4, 4, 4), INDICES, attribute_indices, attributeIndices, attributes, ATTRIBUTES, )
 
 #define OTLP_LINE(F) \
@@ -188,7 +173,7 @@
 	F(OTLP_SAME(1), LIST, values, values, array, ANY, count)
 
 #define OTLP_KEYVALUES(F) \
-	F(OTLP_SAME(1), LIST, values, values, map, KEYVALUE, count)
+	F(OTLP_SAME(1), SHORT_LIST, values, values, map, KEYVALUE, count)
 
 /*
  * Values and times are pairs or one of them is absent. One value for many times has no form in OTLP: the times stand for
