@@ -195,51 +195,80 @@ void json_write_bool(struct json_write *j, bool value)
 	put_text(j->b, value ? "true" : "false");
 }
 
-/* Digits from the end of text, by pairs; printf is too slow for millions of them. */
-static char *digits_before(char *end, u64 value)
-{
-	for (; value >= 100; value /= 100) {
-		u32 pair = (u32)(value % 100);
-
-		*--end = (char)('0' + pair % 10);
-		*--end = (char)('0' + pair / 10);
-	}
-	*--end = (char)('0' + value % 10);
-	if (value >= 10)
-		*--end = (char)('0' + value / 10);
-	return end;
-}
-
-/* In place, and in one step with the comma: tables of indices are most of a file. */
-void json_write_u32(struct json_write *j, u32 value)
-{
-	char text[11], *end = text + sizeof(text), *at = digits_before(end, value);
-
-	if (j->comma)
-		*--at = ',';
-	j->comma = true;
-	buf_add(j->b, at, (size_t)(end - at));
-}
-
 /*
- * Up to eight digits at once, without a branch on how many there are. Bytes, the first digit lowest:
+ * Eight digits at once, the first one in the lowest byte:
  *
  *	aaaa.... bbbb....	thousands, two times
  *	aa..aa.. bb..bb..	hundreds: v * 10486 >> 20 is v / 100 up to 9999
  *	a.a.a.a. b.b.b.b.	tens: v * 103 >> 10 is v / 10 up to 99
  */
-static char *put_eight_digits(char *at, u32 value)
+static inline u64 eight_digits(u32 value)
 {
 	u64 word = value / 10000 | (u64)(value % 10000) << 32, high = word * 10486 >> 20 & 0x7f0000007f;
-	u32 zeros;
 
 	word = high | (word - 100 * high) << 16;
 	high = word * 103 >> 10 & 0x000f000f000f000f;
-	word = high | (word - 10 * high) << 8;
-	zeros = (u32)__builtin_ctzll(word | 1ull << 56) / 8;
+	return high | (word - 10 * high) << 8;
+}
+
+static inline char *put_all_eight(char *at, u32 value)
+{
+	u64 word = htole64(eight_digits(value) | 0x3030303030303030);
+
+	return mempcpy(at, &word, sizeof(word));
+}
+
+/* Without zeros in front, and without a branch on how many there are. */
+static inline char *put_up_to_eight(char *at, u32 value)
+{
+	u64 word = eight_digits(value);
+	u32 zeros = (u32)__builtin_ctzll(word | 1ull << 56) / 8;
+
 	word = htole64((word | 0x3030303030303030) >> 8 * zeros);
 	memcpy(at, &word, sizeof(word));
 	return at + 8 - zeros;
+}
+
+#define DIGITS_ROOM 32		/* what a number may touch, with a comma, quotes and a sign */
+#define EIGHT 100000000u
+
+static char *put_digits(char *at, u64 value)
+{
+	if (value < EIGHT)
+		return put_up_to_eight(at, (u32)value);
+	if (value < (u64)EIGHT * EIGHT)
+		return put_all_eight(put_up_to_eight(at, (u32)(value / EIGHT)), (u32)(value % EIGHT));
+	at = put_up_to_eight(at, (u32)(value / EIGHT / EIGHT));
+	return put_all_eight(put_all_eight(at, (u32)(value / EIGHT % EIGHT)), (u32)(value % EIGHT));
+}
+
+/* In place, and in one step with the comma: numbers are most of a file. quote: '"', or 0 for none. */
+static inline void put_number(struct json_write *j, u64 value, bool minus, char quote)
+{
+	char *at;
+
+	if (buf_reserve(j->b, DIGITS_ROOM) < 0)
+		return;
+	at = j->b->data + j->b->len;
+	*at = ',';
+	at += j->comma;
+	*at = quote;
+	at += quote != 0;
+	*at = '-';
+	at = put_digits(at + minus, value);
+	*at = quote;
+	j->b->len = (size_t)(at + (quote != 0) - j->b->data);
+	j->comma = true;
+}
+
+static inline u64 magnitude(s64 value)
+{
+	return value < 0 ? -(u64)value : (u64)value;
+}
+
+void json_write_u32(struct json_write *j, u32 value)
+{
+	put_number(j, value, false, 0);
 }
 
 void json_write_u32_list(struct json_write *j, const u32 *list, u32 count)
@@ -247,18 +276,11 @@ void json_write_u32_list(struct json_write *j, const u32 *list, u32 count)
 	char *at;
 
 	json_write_open(j, '[');
-	if (buf_reserve(j->b, count * sizeof(",4294967295")) == 0) {
+	if (buf_reserve(j->b, count * sizeof("4294967295,") + DIGITS_ROOM) == 0) {
 		at = j->b->data + j->b->len;
 		for (u32 i = 0; i < count; i++) {
 			*at = ',';
-			at += i > 0;
-			if (list[i] < 100000000) {
-				at = put_eight_digits(at, list[i]);
-			} else {
-				char text[10], *end = text + sizeof(text), *start = digits_before(end, list[i]);
-
-				at = mempcpy(at, start, (size_t)(end - start));
-			}
+			at = put_digits(at + (i > 0), list[i]);
 		}
 		j->b->len = (size_t)(at - j->b->data);
 	}
@@ -267,33 +289,15 @@ void json_write_u32_list(struct json_write *j, const u32 *list, u32 count)
 
 void json_write_integer(struct json_write *j, s64 value)
 {
-	char text[24], *end = text + sizeof(text), *at = digits_before(end, value < 0 ? -(u64)value : (u64)value);
-
-	if (value < 0)
-		*--at = '-';
-	json_write_next(j);
-	buf_add(j->b, at, (size_t)(end - at));
-}
-
-static void put_quoted(struct json_write *j, u64 value, bool minus)
-{
-	char text[32], *end = text + sizeof(text), *at;
-
-	*--end = '"';
-	at = digits_before(end, value);
-	if (minus)
-		*--at = '-';
-	*--at = '"';
-	json_write_next(j);
-	buf_add(j->b, at, (size_t)(end + 1 - at));
+	put_number(j, magnitude(value), value < 0, 0);
 }
 
 void json_write_u64(struct json_write *j, u64 value)
 {
-	put_quoted(j, value, false);
+	put_number(j, value, false, '"');
 }
 
 void json_write_s64(struct json_write *j, s64 value)
 {
-	put_quoted(j, value < 0 ? -(u64)value : (u64)value, value < 0);
+	put_number(j, magnitude(value), value < 0, '"');
 }

@@ -323,16 +323,16 @@ void pb_put_string_nonempty(struct buf *b, u32 number, const char *at, size_t le
 
 /*
  * The same without a branch that depends on the number, since the lengths of indices one after the other cannot be
- * foreseen. Writes 4 bytes, of which those that the number has count; it must have no more than 28 bits.
+ * foreseen. Writes 4 bytes, of which those that the number has count; it must have no more than 21 bits.
  */
-static u8 *put_varint_28(u8 *at, u32 value)
+static inline u8 *put_varint_21(u8 *at, u32 value)
 {
-	u32 bytes = ((31 - (u32)__builtin_clz(value | 1)) * 37 >> 8) + 1;	/* bits / 7 */
-	u32 word = (value & 0x7f) | (value & 0x3f80) << 1 | (value & 0x1fc000) << 2 | (value & 0xfe00000) << 3;
+	u32 two = value > 0x7f, three = value > 0x3fff;
+	u32 word = (value & 0x7f) | (value & 0x3f80) << 1 | (value & 0x1fc000) << 2 | two << 7 | three << 15;
 
-	word = htole32(word | (0x80808080 & (u32)((1ull << 8 * (bytes - 1)) - 1)));
+	word = htole32(word);
 	memcpy(at, &word, sizeof(word));
-	return at + bytes;
+	return at + 1 + two + three;
 }
 
 void pb_put_packed_u32(struct buf *b, u32 number, const u32 *at, size_t count)
@@ -346,7 +346,7 @@ void pb_put_packed_u32(struct buf *b, u32 number, const u32 *at, size_t count)
 	if (buf_reserve(b, count * 5) == 0) {
 		end = buf_end(b);
 		for (size_t i = 0; i < count; i++)
-			end = at[i] >> 28 ? put_varint(end, at[i]) : put_varint_28(end, at[i]);
+			end = at[i] >> 21 ? put_varint(end, at[i]) : put_varint_21(end, at[i]);
 		buf_set_end(b, end);
 	}
 	pb_end(b, mark);
