@@ -21,7 +21,7 @@ struct metric;
 struct otlp_intake {
 	struct receipts receipts;
 	bool decodes;			/* at once: see component_setup.next_reads_profiles */
-	struct metric *guessed;		/* requests whose numbering nothing in them told: wire/otlp/otlp_numbering.h */
+	struct metric *guessed;		/* requests whose numbering nothing in them told: wire/otlp/otlp_older.h */
 	struct metric *json_busy;	/* requests that have to come again: OTLP_INTAKE_JSON_MAX */
 	atomic_size_t json_bytes;	/* that are being read */
 };

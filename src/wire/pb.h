@@ -50,6 +50,27 @@ static inline size_t pb_left(const struct pb *r)
 /* The next field; false at the end and after an error. */
 bool pb_next(struct pb *r, struct pb_field *ret_field);
 
+/* The same, inlined for what nearly all fields are: a tag of one byte, a number or length of one byte. */
+static inline bool pb_step(struct pb *r, struct pb_field *ret_field)
+{
+	const u8 *at = r->at;
+
+	if (r->end - at < 2 || at[0] >= 0x80 || at[0] < 1 << 3 || at[1] >= 0x80)
+		return pb_next(r, ret_field);
+	ret_field->number = at[0] >> 3;
+	ret_field->wire = at[0] & 7;
+	if (ret_field->wire == PB_VARINT) {
+		ret_field->value = at[1];
+		r->at = at + 2;
+		return true;
+	}
+	if (ret_field->wire != PB_LEN || at[1] > r->end - at - 2)
+		return pb_next(r, ret_field);
+	ret_field->body = (struct pb){ at + 2, at + 2 + at[1], 0 };
+	r->at = ret_field->body.end;
+	return true;
+}
+
 /* One varint of a packed list; 0 after an error. */
 u64 pb_varint(struct pb *r);
 

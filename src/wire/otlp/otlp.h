@@ -2,17 +2,9 @@
 /*
  * OTLP's ProfilesData, which on the wire equals ExportProfilesServiceRequest.
  *
- * Written with the numbering of opentelemetry-proto 1.10 and 1.11. Read also
- * with that of 1.8 and 1.9, whose Sample and Profile number their fields
- * otherwise:
- *
- *			1.8			1.9		1.10, 1.11
- *	Sample		1 stack 2 values	as 1.8		1 stack 2 attributes
- *			3 attributes 4 link			3 link 4 values
- *	Profile		7 comments 8 id ...	7 id ...	as 1.9
- *
- * One request has one numbering. Attributes that refer to the string table are
- * read, and written out in full, since most receivers know only that form.
+ * Written as opentelemetry-proto 1.10 and 1.11 have it. Older versions, back to 1.3, are read too (otlp_older.h). One
+ * request has one version. Attributes that refer to the string table are read, and written out in full, since most
+ * receivers know only that form.
  */
 #ifndef WIRE_OTLP_H
 #define WIRE_OTLP_H
@@ -24,7 +16,10 @@
 
 struct profile;
 
-enum otlp_numbering { OTLP_1_8, OTLP_1_9, OTLP_1_10 };
+enum otlp_numbering { OTLP_1_3, OTLP_1_5, OTLP_1_6, OTLP_1_7, OTLP_1_8, OTLP_1_9, OTLP_1_10 };
+
+/* Resources, scopes and profiles of one request: an empty one has two bytes there and a hundred in memory. */
+#define OTLP_GROUPS_MAX (1u << 20)
 
 struct otlp_info {
 	enum otlp_numbering numbering;

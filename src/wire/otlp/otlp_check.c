@@ -18,50 +18,48 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/utf8.h"
 #include "profile/any.h"
-#include "wire/otlp/otlp_numbering.h"
+#include "wire/otlp/otlp_older.h"
+#include "wire/otlp/otlp_schema.h"
 #include "wire/pb.h"
 
 
-/* What a field holds. */
+/* What a field holds: kinds of otlp_schema.h, those that are checked alike as one. */
 enum field_kind {
 	OTHER,		/* not looked at */
-	NUMBER,		/* varint */
-	NUMBER32,	/* varint of 32 bits */
-	FIXED,		/* fixed64 */
-	INDEX,		/* varint, a row of table */
-	INDICES,	/* the same, many, packed or not */
-	PACKED,		/* INDICES that must be packed: see wire/otlp/otlp_numbering.h */
-	VALUES,		/* varints, packed, in field 2 also one by one */
-	TIMES,		/* fixed64s, packed or not */
-	TEXT,		/* UTF-8 */
-	BYTES,
-	ID,		/* of size bytes, or none */
-	REFERENCE,	/* varint, a string: what old receivers do not understand */
+	NUMBER, NUMBER32, FIXED, INDEX, INDICES, VALUES, TIMES, TEXT, BYTES, ID, REFERENCE,
 	MESSAGE,
 	ONE,		/* MESSAGE that is not repeated: others would merge two of them */
-	ROW,		/* MESSAGE that is a row of table */
-	TEXT_ROW,	/* TEXT that is a row of table */
+	ROW, TEXT_ROW,
+
+	BOOL = NUMBER, DOUBLE = FIXED, ITSELF = INDICES, KEY = TEXT, OPTIONAL_ID = ID, LIST = MESSAGE,
+	SHORT_LIST = MESSAGE, TYPE = ONE, ANY = ONE, SOME = ONE, PART = ONE,
 };
 
-enum table { MAPPINGS, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRIBUTES, STACKS, TABLES };
+enum table {
+#define TABLE(name, row) name,
+	OTLP_TABLES(TABLE)
+	TABLES
+};
 
-static const char *const table_names[TABLES] = { "mapping_table", "location_table", "function_table", "link_table",
-						 "string_table", "attribute_table", "stack_table" };
+static const char *const table_names[TABLES] = {
+#define TABLE_NAME(name, row) #row "_table",
+	OTLP_TABLES(TABLE_NAME)
+};
 
 enum message_id {
-	REQUEST, RESOURCE_PROFILES, RESOURCE, SCOPE_PROFILES, SCOPE, PROFILE, TYPE, SAMPLE,
-	DICTIONARY, MAPPING, LOCATION, LINE, FUNCTION, LINK, ATTRIBUTE, STACK,
-	KEYVALUE, ANY, ARRAY, KEYVALUES, MESSAGES
+#define MESSAGE_ID(message, type) MESSAGE_##message,
+	OTLP_MESSAGES(MESSAGE_ID) MESSAGE_ANY, MESSAGE_REQUEST, MESSAGES
 };
 
-#define RULES 13
+#define RULES 12
 
 struct rule {
 	u8 kind;
-	u8 table;		/* of INDEX, INDICES, PACKED, ROW; of ID its size */
-	u8 message;		/* of MESSAGE, ONE, ROW */
+	u8 of;			/* the table of an index or a row, the bytes of an id, the message in a message */
+	u8 table;		/* of ROW */
 	const char *name;
 };
 
@@ -70,123 +68,25 @@ struct message {
 	struct rule rules[RULES];
 };
 
-static const struct message messages[MESSAGES] = {
-	[REQUEST] = { {
-		[1] = { MESSAGE, 0, RESOURCE_PROFILES, "resource_profiles" },
-		[2] = { MESSAGE, 0, DICTIONARY, "dictionary" } } },
-	[RESOURCE_PROFILES] = { {
-		[1] = { ONE, 0, RESOURCE, "resource" },
-		[2] = { MESSAGE, 0, SCOPE_PROFILES, "scope_profiles" },
-		[3] = { TEXT, 0, 0, "schema_url" } } },
-	[RESOURCE] = { {
-		[1] = { MESSAGE, 0, KEYVALUE, "attributes" },
-		[2] = { NUMBER32, 0, 0, "dropped_attributes_count" } } },
-	[SCOPE_PROFILES] = { {
-		[1] = { ONE, 0, SCOPE, "scope" },
-		[2] = { MESSAGE, 0, PROFILE, "profiles" },
-		[3] = { TEXT, 0, 0, "schema_url" } } },
-	[SCOPE] = { {
-		[1] = { TEXT, 0, 0, "name" },
-		[2] = { TEXT, 0, 0, "version" },
-		[3] = { MESSAGE, 0, KEYVALUE, "attributes" },
-		[4] = { NUMBER32, 0, 0, "dropped_attributes_count" } } },
-	[PROFILE] = { {
-		[1] = { ONE, 0, TYPE, "sample_type" },
-		[2] = { MESSAGE, 0, SAMPLE, "samples" },
-		[3] = { FIXED, 0, 0, "time_unix_nano" },
-		[4] = { NUMBER, 0, 0, "duration_nano" },
-		[5] = { ONE, 0, TYPE, "period_type" },
-		[6] = { NUMBER, 0, 0, "period" },
-		[7] = { ID, 16, 0, "profile_id" },
-		[8] = { NUMBER32, 0, 0, "dropped_attributes_count" },
-		[9] = { TEXT, 0, 0, "original_payload_format" },
-		[10] = { BYTES, 0, 0, "original_payload" },
-		[11] = { INDICES, ATTRIBUTES, 0, "attribute_indices" } } },
-	[TYPE] = { {
-		[1] = { INDEX, STRINGS, 0, "type_strindex" },
-		[2] = { INDEX, STRINGS, 0, "unit_strindex" } } },
-	[SAMPLE] = { {
-		[1] = { INDEX, STACKS, 0, "stack_index" },
-		[2] = { INDICES, ATTRIBUTES, 0, "attribute_indices" },
-		[3] = { INDEX, LINKS, 0, "link_index" },
-		[4] = { VALUES, 0, 0, "values" },
-		[5] = { TIMES, 0, 0, "timestamps_unix_nano" } } },
-	[DICTIONARY] = { {
-		[1] = { ROW, MAPPINGS, MAPPING, "mapping_table" },
-		[2] = { ROW, LOCATIONS, LOCATION, "location_table" },
-		[3] = { ROW, FUNCTIONS, FUNCTION, "function_table" },
-		[4] = { ROW, LINKS, LINK, "link_table" },
-		[5] = { TEXT_ROW, STRINGS, 0, "string_table" },
-		[6] = { ROW, ATTRIBUTES, ATTRIBUTE, "attribute_table" },
-		[7] = { ROW, STACKS, STACK, "stack_table" } } },
-	[MAPPING] = { {
-		[1] = { NUMBER, 0, 0, "memory_start" },
-		[2] = { NUMBER, 0, 0, "memory_limit" },
-		[3] = { NUMBER, 0, 0, "file_offset" },
-		[4] = { INDEX, STRINGS, 0, "filename_strindex" },
-		[5] = { INDICES, ATTRIBUTES, 0, "attribute_indices" } } },
-	[LOCATION] = { {
-		[1] = { INDEX, MAPPINGS, 0, "mapping_index" },
-		[2] = { NUMBER, 0, 0, "address" },
-		[3] = { MESSAGE, 0, LINE, "lines" },
-		[4] = { INDICES, ATTRIBUTES, 0, "attribute_indices" } } },
-	[LINE] = { {
-		[1] = { INDEX, FUNCTIONS, 0, "function_index" },
-		[2] = { NUMBER, 0, 0, "line" },
-		[3] = { NUMBER, 0, 0, "column" } } },
-	[FUNCTION] = { {
-		[1] = { INDEX, STRINGS, 0, "name_strindex" },
-		[2] = { INDEX, STRINGS, 0, "system_name_strindex" },
-		[3] = { INDEX, STRINGS, 0, "filename_strindex" },
-		[4] = { NUMBER, 0, 0, "start_line" } } },
-	[LINK] = { {
-		[1] = { ID, 16, 0, "trace_id" },
-		[2] = { ID, 8, 0, "span_id" } } },
-	[ATTRIBUTE] = { {
-		[1] = { INDEX, STRINGS, 0, "key_strindex" },
-		[2] = { ONE, 0, ANY, "value" },
-		[3] = { INDEX, STRINGS, 0, "unit_strindex" } } },
-	[STACK] = { {
-		[1] = { INDICES, LOCATIONS, 0, "location_indices" } } },
-	[KEYVALUE] = { {
-		[1] = { TEXT, 0, 0, "key" },
-		[2] = { ONE, 0, ANY, "value" },
-		[3] = { REFERENCE, STRINGS, 0, "key_strindex" } } },
-	[ANY] = { {
-		[1] = { TEXT, 0, 0, "string_value" },
-		[2] = { NUMBER, 0, 0, "bool_value" },
-		[3] = { NUMBER, 0, 0, "int_value" },
-		[4] = { FIXED, 0, 0, "double_value" },
-		[5] = { ONE, 0, ARRAY, "array_value" },
-		[6] = { ONE, 0, KEYVALUES, "kvlist_value" },
-		[7] = { BYTES, 0, 0, "bytes_value" },
-		[8] = { REFERENCE, STRINGS, 0, "string_value_strindex" } } },
-	[ARRAY] = { {
-		[1] = { MESSAGE, 0, ANY, "values" } } },
-	[KEYVALUES] = { {
-		[1] = { MESSAGE, 0, KEYVALUE, "values" } } },
+enum {
+	OF_ = 0, OF_8 = 8, OF_16 = 16,
+#define OF_TABLE(name, row) OF_##name = name,
+	OTLP_TABLES(OF_TABLE)
+#define OF_MESSAGE(message, type) OF_##message = MESSAGE_##message,
+	OTLP_MESSAGES(OF_MESSAGE) OF_ANY = MESSAGE_ANY,
 };
 
-/* What 1.8 and 1.9 number otherwise. */
-static const struct message old_sample = { {
-	[1] = { INDEX, STACKS, 0, "stack_index" },
-	[2] = { VALUES, 0, 0, "values" },
-	[3] = { PACKED, ATTRIBUTES, 0, "attribute_indices" },
-	[4] = { INDEX, LINKS, 0, "link_index" },
-	[5] = { TIMES, 0, 0, "timestamps_unix_nano" } } };
+#define RULE(numbers, kind, name, json, member, of, more) [OTLP_NUMBER(1_10, numbers)] = { kind, OF_##of, 0, #name },
+/* All is repeated in a request, also the dictionary: rows of a second one follow those of the first. */
+#define REQUEST_RULE(numbers, kind, name, json, member, of, more) \
+	[OTLP_NUMBER(1_10, numbers)] = { MESSAGE, OF_##of, 0, #name },
+#define ROW_RULE(numbers, kind, name, json, member, of, more) \
+	[OTLP_NUMBER(1_10, numbers)] = { kind, OF_##of, more, #name },
+#define RULES_OF(message, type) [MESSAGE_##message] = { { OTLP_##message(RULE) } },
 
-static const struct message profile_1_8 = { {
-	[1] = { ONE, 0, TYPE, "sample_type" },
-	[2] = { MESSAGE, 0, SAMPLE, "sample" },
-	[3] = { FIXED, 0, 0, "time_unix_nano" },
-	[4] = { NUMBER, 0, 0, "duration_nano" },
-	[5] = { ONE, 0, TYPE, "period_type" },
-	[6] = { NUMBER, 0, 0, "period" },
-	[8] = { ID, 16, 0, "profile_id" },
-	[9] = { NUMBER32, 0, 0, "dropped_attributes_count" },
-	[10] = { TEXT, 0, 0, "original_payload_format" },
-	[11] = { BYTES, 0, 0, "original_payload" },
-	[12] = { INDICES, ATTRIBUTES, 0, "attribute_indices" } } };
+static const struct message rules_of[] = { OTLP_MESSAGES(RULES_OF) RULES_OF(ANY, any) };
+static const struct message request_rules = { { OTLP_REQUEST(REQUEST_RULE) } };
+static const struct message dictionary_rules = { { OTLP_DICTIONARY(ROW_RULE) } };
 
 /* How deep messages nest, with the values of ANY_DEPTH_MAX, each in a KEYVALUE in KEYVALUES. */
 #define PATH_STEPS_MAX (8 + 3 * (ANY_DEPTH_MAX + 1))
@@ -211,14 +111,13 @@ struct field {
 
 struct check {
 	const u8 *end;			/* of the request */
-	const struct message *of[MESSAGES];
 	u32 highest[TABLES];
 	u32 limit[TABLES];		/* highest that is allowed; UINT32_MAX while rows are not counted */
 	u64 rows[TABLES];
 	u64 samples;
+	u32 groups;			/* resources, scopes, profiles */
 	size_t values, times;		/* of the sample */
 	int depth;			/* of ANY */
-	bool exact;			/* rows were counted: limit says how many */
 	bool again;			/* to be encoded again */
 
 	/* After a failure: what, and where, innermost first. */
@@ -262,8 +161,8 @@ static bool __attribute__((noinline, cold)) check_leave(struct check *c, const s
 
 static bool __attribute__((noinline, cold)) check_out_of_range(struct check *c, const struct rule *rule, u64 index)
 {
-	check_fail(c, "%llu is outside %s, which has %llu rows", (unsigned long long)index, table_names[rule->table],
-		   c->limit[rule->table] + 1ull);
+	check_fail(c, "%llu is outside %s, which has %llu rows", (unsigned long long)index, table_names[rule->of],
+		   c->limit[rule->of] + 1ull);
 	return false;
 }
 
@@ -356,10 +255,10 @@ static inline const u8 *next(const struct check *c, const u8 *at, const u8 *end,
 
 static inline bool check_index(struct check *c, const struct rule *rule, u64 index)
 {
-	if (index > c->limit[rule->table])
+	if (index > c->limit[rule->of])
 		return check_out_of_range(c, rule, index);
-	if (index > c->highest[rule->table])
-		c->highest[rule->table] = (u32)index;
+	if (index > c->highest[rule->of])
+		c->highest[rule->of] = (u32)index;
 	return true;
 }
 
@@ -420,7 +319,7 @@ static bool highest_of_list(struct bytes list, u64 *highest)
 
 static bool check_packed(struct check *c, const struct rule *rule, struct bytes list)
 {
-	u64 highest = c->highest[rule->table], value;
+	u64 highest = c->highest[rule->of], value;
 	struct pb rest = { list.at, list.end, 0 };
 	const u8 *at;
 
@@ -438,14 +337,11 @@ static bool check_packed(struct check *c, const struct rule *rule, struct bytes 
 	return rest.err || rest.at > rest.end ? check_wrong_type(c) : check_index(c, rule, highest);
 }
 
-static bool check_values(struct check *c, u32 number, u32 wire, struct bytes body)
+/* A lone number is a link of 1.9: see otlp_older.h. */
+static bool check_values(struct check *c, u32 wire, struct bytes body)
 {
 	struct pb list = { body.at, body.end, 0 };
 
-	if (wire == PB_VARINT && number == 2) {
-		c->values++;
-		return true;
-	}
 	if (wire != PB_LEN)
 		return check_wrong_type(c);
 	for (; list.at < list.end; c->values++)
@@ -473,7 +369,7 @@ static bool check_id(struct check *c, const struct rule *rule, u32 number, u32 w
 	static const u8 none[16];
 	size_t len = wire == PB_LEN ? (size_t)(body.end - body.at) : 1;
 
-	if (len && len != rule->table)
+	if (len && len != rule->of)
 		return check_wrong_type(c);
 	if (len)
 		*nonzero = set_bit(*nonzero, number, memcmp(body.at, none, len) != 0);
@@ -501,7 +397,7 @@ static u32 check_sample(struct check *c, struct bytes message)
 	c->samples++;
 	c->values = 0;
 	c->times = 0;
-	r = check_message(c, SAMPLE, message);
+	r = check_message(c, MESSAGE_SAMPLE, message);
 	if (r == BROKEN || c->values == c->times || !c->values || !c->times)
 		return r;
 	/* One value for many times is understood here, but not by others. */
@@ -521,7 +417,7 @@ static u32 check_any(struct check *c, struct bytes message)
 		return BROKEN;
 	}
 	c->depth++;
-	r = check_message(c, ANY, message);
+	r = check_message(c, MESSAGE_ANY, message);
 	c->depth--;
 	/* One of its kinds: which, if there are two, is up to the reader. */
 	if (r & (r - 1))
@@ -535,11 +431,16 @@ static inline u32 check_nested(struct check *c, const struct rule *rule, u32 wir
 		check_wrong_type(c);
 		return BROKEN;
 	}
-	if (rule->message == SAMPLE)
+	if (rule->of == MESSAGE_SAMPLE)
 		return check_sample(c, body);
-	if (rule->message == ANY)
+	if (rule->of == MESSAGE_ANY)
 		return check_any(c, body);
-	return check_message(c, rule->message, body);
+	if ((rule->of == MESSAGE_PROFILE || rule->of == MESSAGE_SCOPE_PROFILES ||
+	     rule->of == MESSAGE_RESOURCE_PROFILES) && ++c->groups > OTLP_GROUPS_MAX) {
+		check_fail(c, "more than %u resources, scopes and profiles", OTLP_GROUPS_MAX);
+		return BROKEN;
+	}
+	return check_message(c, rule->of, body);
 }
 
 /* The first row of each table must be its zero value. */
@@ -578,7 +479,7 @@ static inline bool check_indices(struct check *c, const struct rule *rule, u32 n
 	*nonzero |= (u32)(wire != PB_LEN || body.at != body.end) << number;
 	if (wire == PB_LEN)
 		return check_packed(c, rule, body);
-	if (wire != PB_VARINT || rule->kind == PACKED)
+	if (wire != PB_VARINT)
 		return check_wrong_type(c);
 	return check_index(c, rule, value);
 }
@@ -598,7 +499,6 @@ static inline bool check_field(struct check *c, const struct rule *rule, u32 num
 	case REFERENCE:
 		return check_number(c, rule, number, wire, value, nonzero);
 	case INDICES:
-	case PACKED:
 		return check_indices(c, rule, number, wire, value, body, nonzero);
 	case FIXED:
 		return wire == PB_FIXED64 || check_wrong_type(c);
@@ -607,7 +507,7 @@ static inline bool check_field(struct check *c, const struct rule *rule, u32 num
 	case TEXT:
 		return check_text(c, wire, body);
 	case VALUES:
-		return check_values(c, number, wire, body);
+		return check_values(c, wire, body);
 	case TIMES:
 		return check_times(c, wire, body);
 	case ID:
@@ -627,24 +527,10 @@ static inline bool check_field(struct check *c, const struct rule *rule, u32 num
 	return true;
 }
 
-/* An index out of range does no harm if another one follows in the same message. */
-static bool __attribute__((noinline, cold)) check_overridden(struct check *c, const struct rule *rule, u32 number,
-							     u32 wire, u64 index, struct bytes rest)
-{
-	struct pb r = { rest.at, rest.end, 0 };
-	struct pb_field f;
-
-	if (!c->exact || rule->kind != INDEX || wire != PB_VARINT || index > UINT32_MAX)
-		return false;
-	while (pb_next(&r, &f))
-		if (f.number == number)
-			return c->again = true;
-	return false;
-}
-
 static u32 check_message(struct check *c, enum message_id id, struct bytes message)
 {
-	const struct rule *rules = c->of[id]->rules;
+	const struct rule *rules = id == MESSAGE_REQUEST ? request_rules.rules :
+				   id == MESSAGE_DICTIONARY ? dictionary_rules.rules : rules_of[id].rules;
 	u32 nonzero = 0, seen = 0;
 	struct field f = { 0 };
 
@@ -661,28 +547,21 @@ static u32 check_message(struct check *c, enum message_id id, struct bytes messa
 		if (rule->kind == ONE && seen >> f.number & 1)
 			c->again = true;
 		seen |= rule->kind != OTHER ? 1u << f.number : 0;
-		if (!check_field(c, rule, f.number, f.wire, f.value, f.body, &nonzero) &&
-		    !check_overridden(c, rule, f.number, f.wire, f.value, (struct bytes){ at, message.end })) {
+		if (!check_field(c, rule, f.number, f.wire, f.value, f.body, &nonzero)) {
 			check_leave(c, rule, f.number, message, at);
 			return BROKEN;
 		}
 	}
-	return id == ANY ? seen : nonzero;
+	return id == MESSAGE_ANY ? seen : nonzero;
 }
 
 /* ---- The request ----------------------------------------------------------- */
 
-static void check_init(struct check *c, enum otlp_numbering numbering, const u8 *end)
+static void check_init(struct check *c, const u8 *end)
 {
 	memset(c, 0, sizeof(*c));
 	c->end = end;
 	memset(c->limit, 0xff, sizeof(c->limit));
-	for (u32 i = 0; i < MESSAGES; i++)
-		c->of[i] = &messages[i];
-	if (numbering != OTLP_1_10)
-		c->of[SAMPLE] = &old_sample;
-	if (numbering == OTLP_1_8)
-		c->of[PROFILE] = &profile_1_8;
 }
 
 /* A table that is not there has its first row all the same. */
@@ -708,16 +587,15 @@ static void count_rows(struct pb request, u64 rows[TABLES])
 }
 
 /* The walk that knows how many rows there are, and where it fails. */
-static bool check_exactly(struct check *c, enum otlp_numbering numbering, struct pb request)
+static bool check_exactly(struct check *c, struct pb request)
 {
 	u64 rows[TABLES] = { 0 };
 
 	count_rows(request, rows);
-	check_init(c, numbering, request.end);
-	c->exact = true;
+	check_init(c, request.end);
 	for (u32 i = 0; i < TABLES; i++)
 		c->limit[i] = (u32)(rows[i] ? rows[i] - 1 : 0);
-	return check_message(c, REQUEST, (struct bytes){ request.at, request.end }) != BROKEN;
+	return check_message(c, MESSAGE_REQUEST, (struct bytes){ request.at, request.end }) != BROKEN;
 }
 
 static void check_explain(const struct check *c, struct buf *why)
@@ -733,28 +611,35 @@ static void check_explain(const struct check *c, struct buf *why)
 	buf_addf(why, "%s", c->what);
 }
 
-/* What could not be taken at a first glance: an older numbering, something odd, or broken. */
+/* What could not be taken at a first glance: an older version, something odd, or broken. */
 static int check_again(struct pb request, u64 *ret_samples, struct buf *why)
 {
+	_cleanup_(buf_done) struct buf rewritten;
 	struct check newest, older;
 	struct otlp_info info;
+	int r;
 
-	if (check_exactly(&newest, OTLP_1_10, request)) {
+	if (check_exactly(&newest, request)) {
 		*ret_samples = newest.samples;
 		return 1;
 	}
-	if (otlp_evidence_contradicts(otlp_evidence_find(request))) {
-		buf_addf(why, "samples are numbered as in OTLP 1.9 and as in 1.10 in one request");
-		return -EBADMSG;
-	}
-	if (!otlp_older_numbering(request, &info)) {
+	if (newest.groups > OTLP_GROUPS_MAX) {
 		check_explain(&newest, why);
-		return -EBADMSG;
+		return -E2BIG;
 	}
-	if (check_exactly(&older, info.numbering, request)) {
+	buf_init(&rewritten, OTLP_OLDER_BYTES_MAX);
+	r = otlp_older_rewrite(request, &rewritten, &info, why);
+	if (r < 0) {
+		if (!why->len)
+			check_explain(&newest, why);
+		return r;
+	}
+	if (check_exactly(&older, pb_from(rewritten.data, rewritten.len))) {
 		*ret_samples = older.samples;
 		return 1;
 	}
+	if (!info.guessed)
+		buf_addf(why, "read as OTLP profiles %s: ", otlp_version_text(info.numbering));
 	check_explain(info.guessed ? &newest : &older, why);
 	return -EBADMSG;
 }
@@ -768,8 +653,9 @@ int otlp_check(const void *at, size_t bytes, u64 *ret_samples, struct buf *why)
 		buf_addf(why, "%zu bytes are too many for one request", bytes);
 		return -E2BIG;
 	}
-	check_init(&c, OTLP_1_10, request.end);
-	if (check_message(&c, REQUEST, (struct bytes){ request.at, request.end }) == BROKEN || !check_tables(&c))
+	check_init(&c, request.end);
+	if (check_message(&c, MESSAGE_REQUEST, (struct bytes){ request.at, request.end }) == BROKEN ||
+	    !check_tables(&c))
 		return check_again(request, ret_samples, why);
 	*ret_samples = c.samples;
 	return c.again;

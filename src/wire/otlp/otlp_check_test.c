@@ -261,3 +261,33 @@ TEST(otlp_check_wants_missing_tables_and_bad_text_encoded_again)
 	EQ(check(&b, &samples), 1);
 	buf_done(&b);
 }
+
+/* ---- Older versions ------------------------------------------------------------ */
+
+/* Of 1.7: a profile whose third field is a list, here one that points nowhere. */
+TEST(otlp_check_names_the_version_that_it_cannot_read)
+{
+	size_t resource, scope, profile, sample;
+	struct buf b, why;
+	u64 samples;
+
+	buf_init(&b, 4096);
+	buf_init(&why, 4096);
+	resource = pb_begin(&b, 1);
+	scope = pb_begin(&b, 2);
+	profile = pb_begin(&b, 2);
+	sample = pb_begin(&b, 2);
+	pb_put_varint(&b, 2, 1);
+	pb_put_packed_s64(&b, 3, (const s64[]){ 1 }, 1);
+	pb_end(&b, sample);
+	pb_put_packed_u32(&b, 3, (const u32[]){ 9 }, 1);
+	pb_end(&b, profile);
+	pb_end(&b, scope);
+	pb_end(&b, resource);
+	EQ(otlp_check(b.data, b.len, &samples, &why), -EBADMSG);
+	buf_addf(&why, "%s", "");
+	STREQ(why.data, "this looks like OTLP profiles 1.7 (Collector 0.128 to 0.135), but an index is outside "
+			"location_table: upgrade the sender to OTLP profiles 1.8 or later (Collector 0.136)");
+	buf_done(&b);
+	buf_done(&why);
+}

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Each message is skimmed once to count its repeated fields, then read into
- * memory of exactly that size. Strings are read first, then the other tables,
- * then resources, since fields may come in any order and refer to each other.
+ * A function for each message of otlp_schema.h, made by the preprocessor: read_MAPPING() fills a struct
+ * profile_mapping, and so on. Rows are counted and strings read first, then the other tables, then resources, since
+ * fields may come in any order and refer to each other: each index is compared with its table when it is read.
+ *
+ * Lists of numbers go straight to the end of a piece of the profile's memory, one piece for each type: nothing else
+ * comes between the parts of one list.
  */
 #include <endian.h>
 #include <errno.h>
@@ -12,24 +15,33 @@
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "wire/otlp/otlp.h"
-#include "wire/otlp/otlp_numbering.h"
+#include "wire/otlp/otlp_older.h"
+#include "wire/otlp/otlp_schema.h"
 #include "wire/pb.h"
 
-enum dictionary_field {
-	DICTIONARY_MAPPING = 1,
-	DICTIONARY_LOCATION,
-	DICTIONARY_FUNCTION,
-	DICTIONARY_LINK,
-	DICTIONARY_STRING,
-	DICTIONARY_ATTRIBUTE,
-	DICTIONARY_STACK,
-	DICTIONARY_FIELDS,
+#define PIECE_MIN ((size_t)512)
+#define PIECE_MAX ((size_t)64 << 10)
+
+enum table {
+#define TABLE(name, row) name,
+	OTLP_TABLES(TABLE)
+#undef TABLE
+	TABLES
+};
+
+struct piece {
+	char *at, *end;
 };
 
 struct decoder {
 	struct profile *profile;
-	enum otlp_numbering numbering;
-	bool first_seen[DICTIONARY_FIELDS];	/* row 0 of the table was read */
+	u64 rows[TABLES];		/* in the request; 1 if it has no such table */
+	bool first_seen[TABLES];	/* row 0 of the table was read */
+	struct piece text, indices, values, times;
+	struct piece set_indices;	/* of profiles: samples come between their parts */
+	size_t piece_bytes;
+	u32 groups;			/* resources, scopes, profiles */
+	int depth;			/* of values in values */
 };
 
 static void fail(struct pb *r, int err)
@@ -37,125 +49,100 @@ static void fail(struct pb *r, int err)
 	pb_inherit(r, &(struct pb){ .err = err });
 }
 
-static void *alloc(struct decoder *d, struct pb *r, size_t count, size_t entry_bytes)
+static void *alloc(struct decoder *d, struct pb *r, size_t bytes)
 {
-	void *at = count ? profile_alloc(d->profile, count * entry_bytes) : NULL;
+	void *at = bytes ? profile_alloc(d->profile, bytes) : NULL;
 
-	if (count && !at)
+	if (bytes && !at)
 		fail(r, profile_err(d->profile));
 	return at;
 }
 
-/* pb_next(), inlined for what nearly all fields are: a tag of one byte, a number or length of one byte. */
-static inline bool next(struct pb *r, struct pb_field *ret_field)
+/* Room for need more entries behind those of a list, which moves if it must; NULL without memory. */
+static inline void *extend(struct decoder *d, struct pb *r, struct piece *piece, const void *list, size_t count,
+			   size_t need, size_t entry_bytes)
 {
-	const u8 *at = r->at;
+	size_t held = count * entry_bytes, bytes = 2 * (held + need * entry_bytes);
+	char *at;
 
-	if (r->end - at < 2 || at[0] >= 0x80 || at[0] < 1 << 3 || at[1] >= 0x80)
-		return pb_next(r, ret_field);
-	ret_field->number = at[0] >> 3;
-	ret_field->wire = at[0] & 7;
-	if (ret_field->wire == PB_VARINT) {
-		ret_field->value = at[1];
-		r->at = at + 2;
-		return true;
-	}
-	if (ret_field->wire != PB_LEN || at[1] > r->end - at - 2)
-		return pb_next(r, ret_field);
-	ret_field->body = (struct pb){ at + 2, at + 2 + at[1], 0 };
-	r->at = ret_field->body.end;
-	return true;
+	if ((size_t)(piece->end - piece->at) >= need * entry_bytes)
+		return count ? (char *)list : piece->at;
+	bytes = bytes > d->piece_bytes ? bytes : d->piece_bytes;
+	at = alloc(d, r, bytes);
+	if (!at)
+		return NULL;
+	if (held)
+		memcpy(at, list, held);
+	*piece = (struct piece){ at + held, at + bytes };
+	return at;
 }
 
-/* ---- Repeated numbers ------------------------------------------------------ */
+/* ---- Fields ----------------------------------------------------------------- */
 
-/* How many numbers a field holds, packed or not. */
-static inline u32 numbers_in(const struct pb_field *f)
+static inline u64 read_index(struct decoder *d, struct pb *r, const struct pb_field *f, enum table table)
 {
-	return f->wire == PB_LEN ? (u32)pb_count(&f->body) : 1;
+	if (f->wire == PB_VARINT && f->value < d->rows[table])
+		return f->value;
+	fail(r, -EBADMSG);
+	return 0;
 }
 
-static u32 count_numbers(struct pb message, u32 number)
+static void read_indices(struct decoder *d, struct pb *r, const struct pb_field *f, enum table table,
+			 struct piece *piece, struct indices *list)
 {
-	struct pb_field f;
-	u32 count = 0;
+	struct pb body = f->body;
+	u32 *at = extend(d, r, piece, list->at, list->count, f->wire == PB_LEN ? pb_left(&body) : 1, sizeof(*at));
+	u32 count = 1;
 
-	while (next(&message, &f))
-		if (f.number == number)
-			count += numbers_in(&f);
-	return count;
-}
-
-/* Appends a field's numbers; list->at has room for all that count_numbers() found. */
-static void read_indices(struct pb *r, const struct pb_field *f, u32 *at, u32 *count)
-{
-	struct pb list;
-
-	if (f->wire == PB_VARINT) {
-		at[(*count)++] = pb_u32(r, f);
+	if (!at)
 		return;
+	if (f->wire == PB_VARINT)
+		at[list->count] = (u32)read_index(d, r, f, table);
+	else if (pb_is(r, f, PB_LEN))
+		count = pb_unpack(&body, (u32)d->rows[table] - 1, true, at + list->count);
+	if (f->wire == PB_LEN)
+		pb_inherit(r, &body);
+	if (r->err || !count)
+		return;
+	list->at = at;
+	list->count += count;
+	piece->at += count * sizeof(*at);
+}
+
+/* A lone number is a link of 1.9: see otlp_older.h. */
+static void read_values(struct decoder *d, struct pb *r, const struct pb_field *f, struct profile_sample *s)
+{
+	struct pb list = pb_body(r, f);
+	s64 *at = extend(d, r, &d->values, s->values, s->value_count, pb_left(&list), sizeof(*at));
+
+	while (at && list.at < list.end) {
+		at[s->value_count] = (s64)pb_varint(&list);
+		s->value_count += !list.err;
+		d->values.at += list.err ? 0 : sizeof(*at);
 	}
-	list = pb_body(r, f);
-	/* at is NULL where none was counted: an empty list, or one whose only number does not end. */
-	*count += pb_unpack(&list, UINT32_MAX, true, at ? at + *count : NULL);
+	s->values = s->value_count ? at : NULL;
 	pb_inherit(r, &list);
 }
 
-/* In field 4 a lone number is a link of 1.9, see otlp_numbering.h. */
-static void read_values(struct pb *r, const struct pb_field *f, s64 *at, u32 *count)
+static void read_times(struct decoder *d, struct pb *r, const struct pb_field *f, struct profile_sample *s)
 {
-	struct pb list;
+	const void *from = f->wire == PB_LEN ? (const void *)f->body.at : &f->value;
+	size_t bytes = f->wire == PB_LEN ? pb_left(&f->body) : sizeof(u64), count = bytes / sizeof(u64);
+	u64 *at = extend(d, r, &d->times, s->times_unix_ns, s->time_count, count, sizeof(*at));
 
-	if (f->number == 2 && f->wire == PB_VARINT) {
-		at[(*count)++] = (s64)f->value;
-		return;
-	}
-	list = pb_body(r, f);
-	while (list.at < list.end) {
-		s64 value = (s64)pb_varint(&list);
-
-		if (!list.err)
-			at[(*count)++] = value;
-	}
-	pb_inherit(r, &list);
-}
-
-static void read_times(struct pb *r, const struct pb_field *f, u64 *at, u32 *count)
-{
-	struct pb list;
-
-	if (f->wire == PB_FIXED64) {
-		at[(*count)++] = f->value;
-		return;
-	}
-	list = pb_body(r, f);
-	if (pb_left(&list) % sizeof(*at))
+	if ((f->wire != PB_LEN && f->wire != PB_FIXED64) || bytes % sizeof(u64))
 		fail(r, -EBADMSG);
-	for (; pb_left(&list) >= sizeof(*at); list.at += sizeof(*at)) {
-		memcpy(&at[*count], list.at, sizeof(*at));
-		at[*count] = le64toh(at[*count]);
-		(*count)++;
-	}
+	if (r->err || !count || !at)
+		return;
+	memcpy(at + s->time_count, from, bytes);
+	for (size_t i = 0; i < count; i++)
+		at[s->time_count + i] = f->wire == PB_LEN ? le64toh(at[s->time_count + i]) : f->value;
+	s->times_unix_ns = at;
+	s->time_count += (u32)count;
+	d->times.at += bytes;
 }
 
-/* All numbers of one repeated field of a message. */
-static struct indices read_index_field(struct decoder *d, struct pb *r, struct pb message, u32 number)
-{
-	u32 count = 0, *at = alloc(d, r, count_numbers(message, number), sizeof(*at));
-	struct pb_field f;
-
-	while (!r->err && next(&message, &f))
-		if (f.number == number)
-			read_indices(&message, &f, at, &count);
-	pb_inherit(r, &message);
-	return (struct indices){ at, count };
-}
-
-/* ---- Values ---------------------------------------------------------------- */
-
-static struct any read_any(struct decoder *d, struct pb *r, struct pb message, int depth);
-
-static struct str read_string(struct decoder *d, struct pb *r, const struct pb_field *f)
+static struct str read_text(struct decoder *d, struct pb *r, const struct pb_field *f)
 {
 	struct pb body = pb_body(r, f);
 	struct str s = profile_copy_str(d->profile, (const char *)body.at, pb_left(&body));
@@ -165,218 +152,11 @@ static struct str read_string(struct decoder *d, struct pb *r, const struct pb_f
 	return s;
 }
 
-static struct str read_reference(struct decoder *d, struct pb *r, const struct pb_field *f)
+/* A member that text or a reference to it may give: nothing does not take anything away. */
+static void read_key(struct str text, struct str *key)
 {
-	u32 number = pb_u32(r, f);
-
-	if (number < d->profile->strings.count)
-		return d->profile->strings.at[number];
-	fail(r, -EBADMSG);
-	return (struct str){ 0 };
-}
-
-static struct keyvalue read_keyvalue(struct decoder *d, struct pb *r, struct pb message, int depth)
-{
-	struct keyvalue kv = { 0 };
-	struct pb_field f;
-	struct str key;
-
-	while (next(&message, &f)) {
-		switch (f.number) {
-		case 1:
-			if (f.wire != PB_LEN || pb_left(&f.body))
-				kv.key = read_string(d, &message, &f);
-			break;
-		case 2:
-			kv.value = read_any(d, &message, pb_body(&message, &f), depth);
-			break;
-		case 3:
-			key = read_reference(d, &message, &f);
-			if (!kv.key.len)
-				kv.key = key;
-			break;
-		}
-	}
-	pb_inherit(r, &message);
-	return kv;
-}
-
-static size_t count_fields(struct pb message, u32 number)
-{
-	struct pb_field f;
-	size_t count = 0;
-
-	while (next(&message, &f))
-		count += f.number == number;
-	return count;
-}
-
-/* The KeyValues in field number of a message. */
-static const struct keyvalue *read_keyvalues(struct decoder *d, struct pb *r, struct pb message, u32 number, int depth,
-					     u32 *ret_count)
-{
-	struct keyvalue *at = alloc(d, r, count_fields(message, number), sizeof(*at));
-	struct pb_field f;
-	u32 count = 0;
-
-	while (!r->err && pb_next(&message, &f))
-		if (f.number == number)
-			at[count++] = read_keyvalue(d, &message, pb_body(&message, &f), depth);
-	pb_inherit(r, &message);
-	*ret_count = count;
-	return at;
-}
-
-static const struct any *read_array(struct decoder *d, struct pb *r, struct pb message, int depth, u32 *ret_count)
-{
-	struct any *at = alloc(d, r, count_fields(message, 1), sizeof(*at));
-	struct pb_field f;
-	u32 count = 0;
-
-	while (!r->err && pb_next(&message, &f))
-		if (f.number == 1)
-			at[count++] = read_any(d, &message, pb_body(&message, &f), depth);
-	pb_inherit(r, &message);
-	*ret_count = count;
-	return at;
-}
-
-static void read_any_field(struct decoder *d, struct pb *r, const struct pb_field *f, int depth, struct any *value)
-{
-	switch (f->number) {
-	case 1:
-		*value = (struct any){ .kind = ANY_STRING, .string = read_string(d, r, f) };
-		break;
-	case 2:
-		*value = (struct any){ .kind = ANY_BOOL, .boolean = pb_u64(r, f) != 0 };
-		break;
-	case 3:
-		*value = (struct any){ .kind = ANY_INT, .integer = (s64)pb_u64(r, f) };
-		break;
-	case 4:
-		*value = (struct any){ .kind = ANY_DOUBLE };
-		if (pb_is(r, f, PB_FIXED64))
-			memcpy(&value->real, &f->value, sizeof(value->real));
-		break;
-	case 5:
-		*value = (struct any){ .kind = ANY_ARRAY };
-		value->array = read_array(d, r, pb_body(r, f), depth + 1, &value->count);
-		break;
-	case 6:
-		*value = (struct any){ .kind = ANY_MAP };
-		value->map = read_keyvalues(d, r, pb_body(r, f), 1, depth + 1, &value->count);
-		break;
-	case 7:
-		*value = (struct any){ .kind = ANY_BYTES, .string = read_string(d, r, f) };
-		break;
-	case 8:
-		*value = (struct any){ .kind = ANY_STRING, .string = read_reference(d, r, f) };
-		break;
-	}
-}
-
-static struct any read_any(struct decoder *d, struct pb *r, struct pb message, int depth)
-{
-	struct any value = { 0 };
-	struct pb_field f;
-
-	if (depth >= ANY_DEPTH_MAX)
-		fail(&message, -EBADMSG);
-	while (next(&message, &f))
-		read_any_field(d, &message, &f, depth, &value);
-	pb_inherit(r, &message);
-	return value;
-}
-
-/* ---- The dictionary -------------------------------------------------------- */
-
-/* The first row of each table must be its zero value, which the profile has already. */
-static bool skip_first(struct decoder *d, struct pb *r, enum dictionary_field table, bool is_zero)
-{
-	if (d->first_seen[table])
-		return false;
-	d->first_seen[table] = true;
-	if (!is_zero)
-		fail(r, -EBADMSG);
-	return true;
-}
-
-static void read_mapping(struct decoder *d, struct pb *r, struct pb m)
-{
-	static const struct pb_member members[] = {
-		[1] = PB_MEMBER(profile_mapping, start_va),
-		[2] = PB_MEMBER(profile_mapping, limit_va),
-		[3] = PB_MEMBER(profile_mapping, file_offset),
-		[4] = PB_MEMBER(profile_mapping, filename),
-	};
-	struct profile_mapping row = { .attributes = read_index_field(d, r, m, 5) };
-
-	PB_READ_MEMBERS(r, m, members, &row);
-	if (!skip_first(d, r, DICTIONARY_MAPPING, !row.start_va && !row.limit_va && !row.file_offset &&
-			!row.filename && !row.attributes.count))
-		profile_append_mapping(d->profile, &row);
-}
-
-static struct profile_line read_line(struct pb *r, struct pb m)
-{
-	static const struct pb_member members[] = {
-		[1] = PB_MEMBER(profile_line, function),
-		[2] = PB_MEMBER(profile_line, line),
-		[3] = PB_MEMBER(profile_line, column),
-	};
-	struct profile_line line = { 0 };
-
-	PB_READ_MEMBERS(r, m, members, &line);
-	return line;
-}
-
-static void read_location(struct decoder *d, struct pb *r, struct pb m)
-{
-	static const struct pb_member members[] = {
-		[1] = PB_MEMBER(profile_location, mapping),
-		[2] = PB_MEMBER(profile_location, address),
-	};
-	struct profile_location row = { 0 };
-	struct profile_line *lines;
-	u32 line_count = 0, attribute_count = 0, *attributes;
-	struct pb skim = m;
-	struct pb_field f;
-
-	while (next(&skim, &f)) {
-		line_count += f.number == 3;
-		attribute_count += f.number == 4 ? numbers_in(&f) : 0;
-	}
-	lines = alloc(d, &m, line_count, sizeof(*lines));
-	attributes = alloc(d, &m, attribute_count, sizeof(*attributes));
-	while (!m.err && next(&m, &f)) {
-		if (f.number == 3)
-			lines[row.line_count++] = read_line(&m, pb_body(&m, &f));
-		else if (f.number == 4)
-			read_indices(&m, &f, attributes, &row.attributes.count);
-		else
-			PB_READ_MEMBER(&m, &f, members, &row);
-	}
-	row.lines = lines;
-	row.attributes.at = attributes;
-	pb_inherit(r, &m);
-	if (!skip_first(d, r, DICTIONARY_LOCATION, !row.mapping && !row.address && !row.line_count &&
-			!row.attributes.count))
-		profile_append_location(d->profile, &row);
-}
-
-static void read_function(struct decoder *d, struct pb *r, struct pb m)
-{
-	static const struct pb_member members[] = {
-		[1] = PB_MEMBER(profile_function, name),
-		[2] = PB_MEMBER(profile_function, system_name),
-		[3] = PB_MEMBER(profile_function, filename),
-		[4] = PB_MEMBER(profile_function, start_line),
-	};
-	struct profile_function row = { 0 };
-
-	PB_READ_MEMBERS(r, m, members, &row);
-	if (!skip_first(d, r, DICTIONARY_FUNCTION, !row.name && !row.system_name && !row.filename && !row.start_line))
-		profile_append_function(d->profile, &row);
+	if (text.len)
+		*key = text;
 }
 
 /* An id of exactly that length; an empty one is none. */
@@ -390,358 +170,296 @@ static void read_id(struct pb *r, const struct pb_field *f, u8 *id, size_t len)
 		fail(r, -EBADMSG);
 }
 
-static void read_link(struct decoder *d, struct pb *r, struct pb m)
+static double read_double(struct pb *r, const struct pb_field *f)
 {
-	static const struct profile_link none;
-	struct profile_link row = { 0 };
-	struct pb_field f;
+	double real = 0;
 
-	while (pb_next(&m, &f)) {
-		if (f.number == 1)
-			read_id(&m, &f, row.trace_id, sizeof(row.trace_id));
-		else if (f.number == 2)
-			read_id(&m, &f, row.span_id, sizeof(row.span_id));
-	}
-	pb_inherit(r, &m);
-	if (!skip_first(d, r, DICTIONARY_LINK, !memcmp(&row, &none, sizeof(row))))
-		profile_append_link(d->profile, &row);
+	if (pb_is(r, f, PB_FIXED64))
+		memcpy(&real, &f->value, sizeof(real));
+	return real;
 }
 
-static void read_attribute(struct decoder *d, struct pb *r, struct pb m)
+static size_t count_fields(struct pb message, u32 number)
 {
-	static const struct pb_member members[] = {
-		[1] = PB_MEMBER(profile_attribute, key),
-		[3] = PB_MEMBER(profile_attribute, unit),
-	};
-	struct profile_attribute row = { 0 };
 	struct pb_field f;
+	size_t count = 0;
 
-	while (next(&m, &f)) {
-		if (f.number == 2)
-			row.value = read_any(d, &m, pb_body(&m, &f), 0);
-		else
-			PB_READ_MEMBER(&m, &f, members, &row);
-	}
-	pb_inherit(r, &m);
-	if (!skip_first(d, r, DICTIONARY_ATTRIBUTE, !row.key && !row.unit && row.value.kind == ANY_NONE))
-		profile_append_attribute(d->profile, &row);
+	while (pb_step(&message, &f))
+		count += f.number == number;
+	return count;
 }
 
-static void read_stack(struct decoder *d, struct pb *r, struct pb m)
+static bool all_zero(const void *at, size_t bytes)
 {
-	struct indices row = read_index_field(d, r, m, 1);
+	static const char zero[128];
 
-	if (!skip_first(d, r, DICTIONARY_STACK, !row.count))
-		profile_append_stack(d->profile, row);
+	return !memcmp(at, zero, bytes);
+}
+
+/* The first row of each table must be its zero value, which the profile has already. */
+static bool skip_first(struct decoder *d, struct pb *r, enum table table, bool is_zero)
+{
+	if (d->first_seen[table])
+		return false;
+	d->first_seen[table] = true;
+	if (!is_zero)
+		fail(r, -EBADMSG);
+	return true;
+}
+
+/* An entry of a growing array; NULL is out of memory, or there are too many groups. */
+static void *pushed(struct decoder *d, struct pb *r, void *entry, bool is_group)
+{
+	d->groups += is_group;
+	if (!entry || d->groups > OTLP_GROUPS_MAX)
+		fail(r, entry ? -E2BIG : profile_err(d->profile));
+	return r->err ? NULL : entry;
+}
+
+/* ---- Kinds of fields -------------------------------------------------------- */
+
+#define READ_NUMBER(number, member, of, more) \
+	row->member = (__typeof__(row->member))(sizeof(row->member) == sizeof(u32) ? pb_u32(&m, &f) : pb_u64(&m, &f));
+#define READ_FIXED(number, member, of, more) row->member = pb_is(&m, &f, PB_FIXED64) ? f.value : 0;
+#define READ_NUMBER32(number, member, of, more) READ_NUMBER(number, member, of, more)
+#define READ_INDEX(number, member, of, more) row->member = (u32)read_index(d, &m, &f, of);
+#define READ_INDICES(number, member, of, more) read_indices(d, &m, &f, of, \
+	_Generic(row, struct profile_set *: &d->set_indices, default: &d->indices), &row->member);
+#define READ_ITSELF(number, member, of, more) read_indices(d, &m, &f, of, &d->indices, row);
+#define READ_VALUES(number, member, of, more) read_values(d, &m, &f, row);
+#define READ_TIMES(number, member, of, more) read_times(d, &m, &f, row);
+#define READ_TEXT(number, member, of, more) row->member = read_text(d, &m, &f);
+#define READ_BYTES(number, member, of, more) row->member = read_text(d, &m, &f);
+#define READ_KEY(number, member, of, more) read_key(read_text(d, &m, &f), &row->member);
+#define READ_REFERENCE(number, member, of, more) \
+	{ struct str text = d->profile->strings.at[read_index(d, &m, &f, of)]; \
+	  if (!row->member.len) row->member = text; }
+#define READ_ID(number, member, of, more) read_id(&m, &f, row->member, of);
+#define READ_OPTIONAL_ID(number, member, of, more) \
+	{ read_id(&m, &f, row->member, of); row->has_##member = !all_zero(row->member, of); }
+#define READ_ONE(member, of) { memset(&row->member, 0, sizeof(row->member)); \
+	read_##of(d, &m, pb_body(&m, &f), &row->member); }
+#define READ_TYPE(number, member, of, more) READ_ONE(member, of)
+#define READ_ANY(number, member, of, more) READ_ONE(member, of)
+#define READ_SOME(number, member, of, more) READ_ONE(member, of)
+#define READ_PART(number, member, of, more) read_##of(d, &m, pb_body(&m, &f), row);
+
+/* An array that the profile grows. */
+#define READ_LIST(number, member, of, more) { \
+	void *entry = PUSH_##of; \
+	if (entry) \
+		read_##of(d, &m, pb_body(&m, &f), entry); }
+#define PUSH_RESOURCE_PROFILES pushed(d, &m, profile_add_resource(d->profile, NULL, 0), true)
+#define PUSH_SCOPE_PROFILES pushed(d, &m, profile_add_scope(d->profile, row), true)
+#define PUSH_PROFILE pushed(d, &m, profile_add_set(d->profile, row), true)
+#define PUSH_SAMPLE pushed(d, &m, profile_add_sample(d->profile, row), false)
+
+/* One whose entries are counted before the first is read. */
+#define READ_SHORT_LIST(number, member, of, more) { \
+	if (!list) { \
+		list = alloc(d, &m, count_fields(whole, number) * sizeof(*row->member)); \
+		row->member = list; \
+		row->more = 0; \
+	} \
+	if (list) { \
+		void *entry = (char *)list + row->more++ * sizeof(*row->member); \
+		memset(entry, 0, sizeof(*row->member)); \
+		read_##of(d, &m, pb_body(&m, &f), entry); \
+	} }
+#define READ_ROW(number, member, of, more) add_##of(d, &m, pb_body(&m, &f), more);
+#define READ_TEXT_ROW(number, member, of, more)		/* was read before all else */
+
+#define READ(numbers, kind, name, json, member, of, more) \
+	case OTLP_NUMBER(1_10, numbers): READ_##kind(OTLP_NUMBER(1_10, numbers), member, of, more) break;
+#define DECLARE(message, type) \
+	static void read_##message(struct decoder *d, struct pb *r, struct pb m, struct type *row);
+#define DEFINE(message, type) \
+	static void read_##message(struct decoder *d, struct pb *r, struct pb m, struct type *row) \
+	{ \
+		const struct pb whole = m; \
+		struct pb_field f; \
+		void *list = NULL; \
+		while (pb_step(&m, &f)) \
+			switch (f.number) { OTLP_##message(READ) } \
+		(void)whole, (void)list; \
+		pb_inherit(r, &m); \
+	}
+
+OTLP_MESSAGES(DECLARE)
+DECLARE(ANY, any)
+
+/* ---- Values ------------------------------------------------------------------ */
+
+#define VALUE_TEXT(member, of) row->member = read_text(d, &m, &f);
+#define VALUE_BYTES(member, of) row->member = read_text(d, &m, &f);
+#define VALUE_BOOL(member, of) row->member = pb_u64(&m, &f) != 0;
+#define VALUE_NUMBER(member, of) row->member = (s64)pb_u64(&m, &f);
+#define VALUE_DOUBLE(member, of) row->member = read_double(&m, &f);
+#define VALUE_REFERENCE(member, of) row->member = d->profile->strings.at[read_index(d, &m, &f, of)];
+#define VALUE_ONE(member, of) { d->depth++; read_##of(d, &m, pb_body(&m, &f), row); d->depth--; }
+#define VALUE(numbers, field, name, json, member, of, more) \
+	case OTLP_NUMBER(1_10, numbers): *row = (struct any){ .kind = more }; VALUE_##field(member, of) break;
+
+static void read_ANY(struct decoder *d, struct pb *r, struct pb m, struct any *row)
+{
+	struct pb_field f;
+
+	if (d->depth >= ANY_DEPTH_MAX)
+		fail(&m, -EBADMSG);
+	while (pb_step(&m, &f))
+		switch (f.number) { OTLP_ANY(VALUE) }
+	pb_inherit(r, &m);
+}
+
+/* ---- Rows of tables ----------------------------------------------------------- */
+
+#define ADD(message, type, append) \
+	static void add_##message(struct decoder *d, struct pb *r, struct pb body, enum table table) \
+	{ \
+		struct type row; \
+		memset(&row, 0, sizeof(row)); \
+		read_##message(d, r, body, &row); \
+		if (!skip_first(d, r, table, all_zero(&row, sizeof(row)))) \
+			append; \
+	}
+ADD(MAPPING, profile_mapping, profile_append_mapping(d->profile, &row))
+ADD(LOCATION, profile_location, profile_append_location(d->profile, &row))
+ADD(FUNCTION, profile_function, profile_append_function(d->profile, &row))
+ADD(LINK, profile_link, profile_append_link(d->profile, &row))
+ADD(ATTRIBUTE, profile_attribute, profile_append_attribute(d->profile, &row))
+ADD(STACK, indices, profile_append_stack(d->profile, row))
+
+OTLP_MESSAGES(DEFINE)
+
+/* ---- The request ----------------------------------------------------------- */
+
+#define NUMBER_OF(numbers, kind, name, json, member, of, more) NUMBER_##name = OTLP_NUMBER(1_10, numbers),
+enum { OTLP_REQUEST(NUMBER_OF) OTLP_DICTIONARY(NUMBER_OF) };
+#define TABLE_OF(numbers, kind, name, json, member, of, more) [OTLP_NUMBER(1_10, numbers)] = more + 1,
+static const u8 table_of[] = { OTLP_DICTIONARY(TABLE_OF) };
+
+static void count_rows(struct decoder *d, struct pb dictionary, size_t *text_bytes)
+{
+	struct pb_field f;
+
+	while (pb_step(&dictionary, &f)) {
+		if (f.number < sizeof(table_of) && table_of[f.number])
+			d->rows[table_of[f.number] - 1]++;
+		if (f.number == NUMBER_string_table && f.wire == PB_LEN)
+			*text_bytes += pb_left(&f.body);
+	}
 }
 
 static void read_strings(struct decoder *d, struct pb *r, struct pb dictionary)
 {
 	struct pb_field f;
 
-	while (next(&dictionary, &f)) {
-		struct str s;
+	while (pb_step(&dictionary, &f)) {
+		struct pb body;
 
-		if (f.number != DICTIONARY_STRING)
+		if (f.number != NUMBER_string_table)
 			continue;
-		s = read_string(d, &dictionary, &f);
-		if (!skip_first(d, &dictionary, DICTIONARY_STRING, !s.len))
-			profile_append_string(d->profile, s);
+		body = pb_body(&dictionary, &f);
+		if (skip_first(d, &dictionary, STRINGS, !pb_left(&body)) || dictionary.err)
+			continue;
+		if (pb_left(&body))
+			memcpy(d->text.at, body.at, pb_left(&body));
+		profile_append_string(d->profile, (struct str){ d->text.at, (u32)pb_left(&body) });
+		d->text.at += pb_left(&body);
 	}
 	pb_inherit(r, &dictionary);
 }
 
-static void read_tables(struct decoder *d, struct pb *r, struct pb m)
+static bool samples_ok(const struct profile_resource *resource)
 {
-	static void (*const readers[DICTIONARY_FIELDS])(struct decoder *, struct pb *, struct pb) = {
-		[DICTIONARY_MAPPING] = read_mapping,   [DICTIONARY_LOCATION] = read_location,
-		[DICTIONARY_FUNCTION] = read_function, [DICTIONARY_LINK] = read_link,
-		[DICTIONARY_ATTRIBUTE] = read_attribute, [DICTIONARY_STACK] = read_stack,
-	};
-	struct pb_field f;
+	for (u32 i = 0; i < resource->scope_count; i++)
+		for (u32 k = 0; k < resource->scopes[i].set_count; k++)
+			for (u32 n = 0; n < resource->scopes[i].sets[k].sample_count; n++) {
+				const struct profile_sample *s = &resource->scopes[i].sets[k].samples[n];
 
-	while (next(&m, &f))
-		if (f.number < DICTIONARY_FIELDS && readers[f.number])
-			readers[f.number](d, &m, pb_body(&m, &f));
-	pb_inherit(r, &m);
+				if (s->value_count != s->time_count && s->value_count > 1 && s->time_count)
+					return false;
+			}
+	return true;
 }
 
-/* ---- Samples --------------------------------------------------------------- */
-
-enum sample_role { SAMPLE_OTHER, SAMPLE_STACK, SAMPLE_ATTRIBUTES, SAMPLE_LINK, SAMPLE_VALUES, SAMPLE_TIMES };
-#define SAMPLE_FIELDS 6
-
-static const u8 old_roles[SAMPLE_FIELDS] = { 0, SAMPLE_STACK, SAMPLE_VALUES, SAMPLE_ATTRIBUTES, SAMPLE_LINK,
-					     SAMPLE_TIMES };
-static const u8 new_roles[SAMPLE_FIELDS] = { 0, SAMPLE_STACK, SAMPLE_ATTRIBUTES, SAMPLE_LINK, SAMPLE_VALUES,
-					     SAMPLE_TIMES };
-
-static void read_sample(struct decoder *d, struct pb *r, struct pb m, struct profile_sample *sample)
+static void read_resource(struct decoder *d, struct pb *r, struct pb body)
 {
-	const u8 *roles = d->numbering == OTLP_1_10 ? new_roles : old_roles;
-	u32 attributes_field = d->numbering == OTLP_1_10 ? 2 : 3, values_field = d->numbering == OTLP_1_10 ? 4 : 2;
-	u32 attribute_count = 0, value_count = 0;
-	size_t time_count = 0;
-	struct pb skim = m;
-	struct pb_field f;
-	u32 *attributes;
-	s64 *values;
-	u64 *times;
+	struct profile_resource *resource = pushed(d, r, profile_add_resource(d->profile, NULL, 0), true);
 
-	while (next(&skim, &f)) {
-		attribute_count += f.number == attributes_field ? numbers_in(&f) : 0;
-		value_count += f.number == values_field ? numbers_in(&f) : 0;
-		/* How many times there are cannot be told from bytes as that of varints can. */
-		if (f.number == 5)
-			time_count += f.wire == PB_LEN ? pb_left(&f.body) / sizeof(u64) : 1;
-	}
-	attributes = alloc(d, &m, attribute_count, sizeof(*attributes));
-	values = alloc(d, &m, value_count, sizeof(*values));
-	times = alloc(d, &m, time_count, sizeof(*times));
-	*sample = (struct profile_sample){ .attributes.at = attributes, .values = values, .times_unix_ns = times };
-	while (next(&m, &f)) {
-		switch (f.number < SAMPLE_FIELDS ? roles[f.number] : SAMPLE_OTHER) {
-		case SAMPLE_STACK:
-			sample->stack = pb_u32(&m, &f);
-			break;
-		case SAMPLE_ATTRIBUTES:
-			/* In field 3 a lone number is a link of 1.10, see otlp_numbering.h. */
-			if (f.number == 2 || pb_is(&m, &f, PB_LEN))
-				read_indices(&m, &f, attributes, &sample->attributes.count);
-			break;
-		case SAMPLE_LINK:
-			sample->link = pb_u32(&m, &f);
-			break;
-		case SAMPLE_VALUES:
-			read_values(&m, &f, values, &sample->value_count);
-			break;
-		case SAMPLE_TIMES:
-			read_times(&m, &f, times, &sample->time_count);
-			break;
-		}
-	}
-	pb_inherit(r, &m);
+	if (resource)
+		read_RESOURCE_PROFILES(d, r, body, resource);
 }
-
-/* ---- Resources, scopes, profiles ------------------------------------------- */
-
-static struct profile_type read_type(struct pb *r, struct pb m)
-{
-	static const struct pb_member members[] = {
-		[1] = PB_MEMBER(profile_type, type),
-		[2] = PB_MEMBER(profile_type, unit),
-	};
-	struct profile_type type = { 0 };
-
-	PB_READ_MEMBERS(r, m, members, &type);
-	return type;
-}
-
-static void read_profile_id(struct pb *r, const struct pb_field *f, struct profile_set *set)
-{
-	static const u8 none[sizeof(set->profile_id)];
-
-	read_id(r, f, set->profile_id, sizeof(set->profile_id));
-	set->has_profile_id = memcmp(set->profile_id, none, sizeof(none)) != 0;
-}
-
-/* number: as 1.9 and later have it. */
-static void read_profile_field(struct decoder *d, struct pb *r, const struct pb_field *f, u32 number,
-			       struct profile_set *set)
-{
-	struct profile_sample *sample;
-
-	switch (number) {
-	case 1:
-		set->sample_type = read_type(r, pb_body(r, f));
-		break;
-	case 2:
-		sample = profile_add_sample(d->profile, set);
-		if (sample)
-			read_sample(d, r, pb_body(r, f), sample);
-		else
-			fail(r, profile_err(d->profile));
-		break;
-	case 3:
-		set->time_unix_ns = pb_is(r, f, PB_FIXED64) ? f->value : 0;
-		break;
-	case 4:
-		set->duration_ns = pb_u64(r, f);
-		break;
-	case 5:
-		set->period_type = read_type(r, pb_body(r, f));
-		break;
-	case 6:
-		set->period = (s64)pb_u64(r, f);
-		break;
-	case 7:
-		read_profile_id(r, f, set);
-		break;
-	case 8:
-		set->dropped_attributes_count = pb_u32(r, f);
-		break;
-	case 9:
-		set->original_format = read_string(d, r, f);
-		break;
-	case 10:
-		set->original_payload = read_string(d, r, f);
-		break;
-	}
-}
-
-static void read_profile(struct decoder *d, struct pb *r, struct pb m, struct profile_set *set)
-{
-	/* 1.8 has one field more before profile_id: comments, which are not kept. */
-	u32 shift = d->numbering == OTLP_1_8;
-	u32 attributes_field = 11 + shift, count = 0, *attributes;
-	struct pb_field f;
-	struct pb skim = m;
-
-	while (next(&skim, &f))
-		if (f.number == attributes_field)
-			count += f.wire == PB_LEN ? pb_count(&f.body) : 1;
-	attributes = alloc(d, &m, count, sizeof(*attributes));
-	set->attributes.at = attributes;
-	while (next(&m, &f)) {
-		if (f.number == attributes_field)
-			read_indices(&m, &f, attributes, &set->attributes.count);
-		else if (!shift || f.number < 7)
-			read_profile_field(d, &m, &f, f.number, set);
-		else if (f.number > 7)
-			read_profile_field(d, &m, &f, f.number - shift, set);
-	}
-	pb_inherit(r, &m);
-}
-
-static void read_scope(struct decoder *d, struct pb *r, struct pb m, struct profile_scope *scope)
-{
-	struct pb_field f;
-
-	scope->attributes = read_keyvalues(d, r, m, 3, 0, &scope->attribute_count);
-	while (pb_next(&m, &f)) {
-		switch (f.number) {
-		case 1:
-			scope->name = read_string(d, &m, &f);
-			break;
-		case 2:
-			scope->version = read_string(d, &m, &f);
-			break;
-		case 4:
-			scope->dropped_attributes_count = pb_u32(&m, &f);
-			break;
-		}
-	}
-	pb_inherit(r, &m);
-}
-
-static void read_scope_profiles(struct decoder *d, struct pb *r, struct pb m, struct profile_scope *scope)
-{
-	struct profile_set *set;
-	struct pb_field f;
-
-	while (pb_next(&m, &f)) {
-		switch (f.number) {
-		case 1:
-			read_scope(d, &m, pb_body(&m, &f), scope);
-			break;
-		case 2:
-			set = profile_add_set(d->profile, scope);
-			if (set)
-				read_profile(d, &m, pb_body(&m, &f), set);
-			else
-				fail(&m, profile_err(d->profile));
-			break;
-		case 3:
-			scope->schema_url = read_string(d, &m, &f);
-			break;
-		}
-	}
-	pb_inherit(r, &m);
-}
-
-static void read_resource(struct decoder *d, struct pb *r, struct pb m, struct profile_resource *resource)
-{
-	struct pb_field f;
-
-	resource->attributes = read_keyvalues(d, r, m, 1, 0, &resource->attribute_count);
-	while (pb_next(&m, &f))
-		if (f.number == 2)
-			resource->dropped_attributes_count = pb_u32(&m, &f);
-	pb_inherit(r, &m);
-}
-
-static void read_resource_profiles(struct decoder *d, struct pb *r, struct pb m)
-{
-	struct profile_resource *resource = profile_add_resource(d->profile, NULL, 0);
-	struct profile_scope *scope;
-	struct pb_field f;
-
-	if (!resource)
-		fail(&m, profile_err(d->profile));
-	while (pb_next(&m, &f)) {
-		switch (f.number) {
-		case 1:
-			read_resource(d, &m, pb_body(&m, &f), resource);
-			break;
-		case 2:
-			scope = profile_add_scope(d->profile, resource);
-			if (scope)
-				read_scope_profiles(d, &m, pb_body(&m, &f), scope);
-			else
-				fail(&m, profile_err(d->profile));
-			break;
-		case 3:
-			resource->schema_url = read_string(d, &m, &f);
-			break;
-		}
-	}
-	pb_inherit(r, &m);
-}
-
-/* ---- The request ----------------------------------------------------------- */
 
 static int read_request(struct decoder *d, struct pb request)
 {
 	struct pb r = request;
 	struct pb_field f;
+	size_t text = 0;
 
-	while (pb_next(&r, &f))
-		if (f.number == 2)
+	for (; pb_next(&r, &f);)
+		if (f.number == NUMBER_dictionary)
+			count_rows(d, pb_body(&r, &f), &text);
+	for (u32 i = 0; i < TABLES; i++)
+		d->rows[i] += !d->rows[i];
+	d->text.at = alloc(d, &r, text);
+	for (r.at = r.err ? r.end : request.at; pb_next(&r, &f);)
+		if (f.number == NUMBER_dictionary)
 			read_strings(d, &r, pb_body(&r, &f));
 	for (r.at = r.err ? r.end : request.at; pb_next(&r, &f);)
-		if (f.number == 2)
-			read_tables(d, &r, pb_body(&r, &f));
+		if (f.number == NUMBER_dictionary)
+			read_DICTIONARY(d, &r, pb_body(&r, &f), d->profile);
 	for (r.at = r.err ? r.end : request.at; pb_next(&r, &f);)
-		if (f.number == 1)
-			read_resource_profiles(d, &r, pb_body(&r, &f));
-	if (r.err)
-		return r.err;
-	return profile_err(d->profile) ? profile_err(d->profile) : profile_check(d->profile);
+		if (f.number == NUMBER_resource_profiles)
+			read_resource(d, &r, pb_body(&r, &f));
+	for (u32 i = 0; !r.err && i < d->profile->resources.count; i++)
+		if (!samples_ok(&d->profile->resources.at[i]))
+			fail(&r, -EBADMSG);
+	return r.err ? r.err : profile_err(d->profile);
 }
 
-static int decode_as(struct pb request, enum otlp_numbering numbering, struct profile **ret_profile)
+int otlp_decode_newest(const void *at, size_t bytes, struct profile **ret_profile)
 {
 	_cleanup_(profile_freep) struct profile *profile = profile_new();
-	struct decoder d = { .profile = profile, .numbering = numbering };
+	struct decoder d = { .profile = profile, .piece_bytes = bytes / 8 };
 	int r;
 
 	if (!profile)
 		return -ENOMEM;
-	r = read_request(&d, request);
+	if (bytes > INT32_MAX)
+		return -E2BIG;
+	if (d.piece_bytes < PIECE_MIN)
+		d.piece_bytes = PIECE_MIN;
+	if (d.piece_bytes > PIECE_MAX)
+		d.piece_bytes = PIECE_MAX;
+	r = read_request(&d, pb_from(at, bytes));
 	if (r < 0)
 		return r;
 	*ret_profile = TAKE(profile);
 	return 0;
 }
 
+int otlp_decode_value(struct profile *profile, struct pb body, struct any *ret_value)
+{
+	struct decoder d = { .profile = profile, .piece_bytes = PIECE_MIN };
+	struct pb r = { 0 };
+
+	*ret_value = (struct any){ 0 };
+	for (u32 i = 0; i < TABLES; i++)
+		d.rows[i] = 1;
+	read_ANY(&d, &r, body, ret_value);
+	return r.err;
+}
+
 int otlp_decode(const void *at, size_t bytes, struct otlp_info *ret_info, struct profile **ret_profile)
 {
-	struct pb request = pb_from(at, bytes);
+	_cleanup_(buf_done) struct buf newest;
 	struct otlp_info info = { .numbering = OTLP_1_10 };
-	int r = bytes > INT32_MAX ? -E2BIG : decode_as(request, OTLP_1_10, ret_profile);
+	int r = otlp_decode_newest(at, bytes, ret_profile);
 
-	if (r == -EBADMSG && otlp_older_numbering(request, &info))
-		r = decode_as(request, info.numbering, ret_profile);
+	buf_init(&newest, OTLP_OLDER_BYTES_MAX);
+	if (r == -EBADMSG && otlp_older_rewrite(pb_from(at, bytes), &newest, &info, NULL) == 0)
+		r = otlp_decode_newest(newest.data, newest.len, ret_profile);
 	if (r == 0 && ret_info)
 		*ret_info = info;
 	return r;

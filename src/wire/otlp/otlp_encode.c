@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A function for each message of otlp_schema.h, made by the preprocessor: put_MAPPING() writes a struct profile_mapping,
- * and so on. Messages are short and there are many: what they consist of is inlined.
+ * A function for each message of otlp_schema.h, made by the preprocessor: put_MAPPING() writes a struct
+ * profile_mapping, and so on. Messages are short and there are many: what they consist of is inlined.
  */
 #include <endian.h>
 #include <string.h>
@@ -65,25 +65,32 @@ static inline void end(struct buf *b, size_t mark)
 /* ---- Kinds of fields; proto3 leaves zeros out ------------------------------- */
 
 #define PUT_NUMBER(number, member, of, more) if (row->member) put_number(b, number, (u64)row->member);
+#define PUT_NUMBER32(number, member, of, more) PUT_NUMBER(number, member, of, more)
 #define PUT_INDEX(number, member, of, more) PUT_NUMBER(number, member, of, more)
 #define PUT_FIXED(number, member, of, more) pb_put_fixed64_nonzero(b, number, row->member);
 #define PUT_INDICES(number, member, of, more) pb_put_packed_u32(b, number, row->member.at, row->member.count);
 #define PUT_ITSELF(number, member, of, more) pb_put_packed_u32(b, number, row->at, row->count);
 #define PUT_REFERENCE(number, member, of, more)		/* written out in full, as everybody understands it */
-#define PUT_VALUES(number, member, of, more) if (otlp_has_values(row)) pb_put_packed_s64(b, number, row->member, row->more);
-#define PUT_TIMES(number, member, of, more) if (otlp_has_times(row)) pb_put_packed_fixed64(b, number, row->member, row->more);
+#define PUT_VALUES(number, member, of, more) \
+	if (otlp_has_values(row)) pb_put_packed_s64(b, number, row->member, row->more);
+#define PUT_TIMES(number, member, of, more) \
+	if (otlp_has_times(row)) pb_put_packed_fixed64(b, number, row->member, row->more);
 #define PUT_TEXT(number, member, of, more) pb_put_string_nonempty(b, number, row->member.at, row->member.len);
-#define PUT_BYTES(number, member, of, more) if (row->member.len) pb_put_bytes(b, number, row->member.at, row->member.len);
+#define PUT_KEY(number, member, of, more) PUT_TEXT(number, member, of, more)
+#define PUT_BYTES(number, member, of, more) \
+	if (row->member.len) pb_put_bytes(b, number, row->member.at, row->member.len);
 #define PUT_ID(number, member, of, more) pb_put_bytes(b, number, row->member, of);
 #define PUT_OPTIONAL_ID(number, member, of, more) if (row->has_##member) pb_put_bytes(b, number, row->member, of);
 #define PUT_MESSAGE(number, row, of) { size_t mark = begin(b, number); put_##of(b, row); end(b, mark); }
 #define PUT_ANY(number, member, of, more) PUT_MESSAGE(number, &row->member, of)
 #define PUT_SOME(number, member, of, more) if (row->member.kind != ANY_NONE) PUT_MESSAGE(number, &row->member, of)
-#define PUT_TYPE(number, member, of, more) if (row->member.type || row->member.unit) PUT_MESSAGE(number, &row->member, of)
+#define PUT_TYPE(number, member, of, more) \
+	if (row->member.type || row->member.unit) PUT_MESSAGE(number, &row->member, of)
 #define PUT_PART(number, member, of, more) PUT_MESSAGE(number, row, of)
 #define PUT_LIST(number, member, of, more) for (u32 i = 0; i < row->more; i++) PUT_MESSAGE(number, &row->member[i], of)
 #define PUT_SHORT_LIST(number, member, of, more) PUT_LIST(number, member, of, more)
-#define PUT_ROW(number, member, of, more) for (u32 i = 0; i < row->member.count; i++) PUT_MESSAGE(number, &row->member.at[i], of)
+#define PUT_ROW(number, member, of, more) \
+	for (u32 i = 0; i < row->member.count; i++) PUT_MESSAGE(number, &row->member.at[i], of)
 #define PUT_TEXT_ROW(number, member, of, more) for (u32 i = 0; i < row->member.count; i++) \
 	pb_put_string(b, number, row->member.at[i].at, row->member.at[i].len);
 
@@ -120,6 +127,7 @@ static void put_ANY(struct buf *b, const struct any *row)
 }
 
 OTLP_MESSAGES(DEFINE)
+DEFINE(REQUEST, profile)
 
 int otlp_encode(const struct profile *profile, struct buf *out)
 {

@@ -22,6 +22,7 @@ static inline void put_key(struct json_write *j, const char *text, size_t len)
 
 #define PUT_NUMBER(json, member, of, more) if (row->member) { KEY(json); \
 	_Generic(row->member, u32: json_write_u32, u64: json_write_u64, s64: json_write_s64)(j, row->member); }
+#define PUT_NUMBER32(json, member, of, more) PUT_NUMBER(json, member, of, more)
 #define PUT_INDEX(json, member, of, more) PUT_NUMBER(json, member, of, more)
 #define PUT_FIXED(json, member, of, more) PUT_NUMBER(json, member, of, more)
 #define PUT_INDICES(json, member, of, more) if (row->member.count) { KEY(json); \
@@ -36,6 +37,7 @@ static inline void put_key(struct json_write *j, const char *text, size_t len)
 	PUT_EACH(json, row->more, json_write_u64(j, row->member[i]);)
 #define PUT_TEXT(json, member, of, more) if (row->member.len) { KEY(json); \
 	json_write_string(j, row->member.at, row->member.len); }
+#define PUT_KEY(json, member, of, more) PUT_TEXT(json, member, of, more)
 #define PUT_BYTES(json, member, of, more) if (row->member.len) { KEY(json); \
 	json_write_base64(j, row->member.at, row->member.len); }
 #define PUT_ID(json, member, of, more) KEY(json); json_write_hex(j, row->member, of);
@@ -53,7 +55,8 @@ static inline void put_key(struct json_write *j, const char *text, size_t len)
 
 #define PUT(numbers, kind, name, json, member, of, more) PUT_##kind(json, member, of, more)
 #define DECLARE(message, type) static void put_##message(struct json_write *j, const struct type *row);
-#define DEFINE(message, type) static void put_##message(struct json_write *j, const struct type *row) { OTLP_##message(PUT) }
+#define DEFINE(message, type) \
+	static void put_##message(struct json_write *j, const struct type *row) { OTLP_##message(PUT) }
 
 /* ---- Values: one member, that of its kind, also if it is zero ---------------- */
 
@@ -76,6 +79,7 @@ static void put_ANY(struct json_write *j, const struct any *row)
 }
 
 OTLP_MESSAGES(DEFINE)
+DEFINE(REQUEST, profile)
 
 int otlp_json_encode(const struct profile *profile, struct buf *out)
 {

@@ -13,13 +13,14 @@
  *
  * What older versions have and 1.10 has not is in otlp_older.c.
  *
- *	NUMBER		varint, as wide and signed as its member
+ *	NUMBER, NUMBER32	varint, of 64 and 32 bits
  *	FIXED		fixed64
  *	INDEX		varint: a row of a table
  *	INDICES		the same, many, packed or not
  *	REFERENCE	varint: a string, which old receivers do not understand
  *	VALUES, TIMES	of a sample: packed varints; fixed64s, packed or not
  *	TEXT, BYTES	UTF-8; anything
+ *	KEY		TEXT, for which a REFERENCE may stand
  *	ID		so many bytes, or none; OPTIONAL_ID: zeros are left out
  *	ITSELF		INDICES that are all of the struct
  *	TYPE		a message that is a type and its unit, left out if it says nothing
@@ -47,13 +48,13 @@
 /* Such as OTLP_NUMBER(1_10, numbers). */
 #define OTLP_NUMBER(version, numbers) OTLP_COLUMN_##version numbers
 
-/* All messages but ANY, and the structs that hold them; the innermost first, so that they can be inlined. */
+/* All messages but ANY and REQUEST, and what holds them; the innermost first, so that they can be inlined. */
 #define OTLP_MESSAGES(M) \
 	M(ARRAY, any) M(KEYVALUES, any) M(KEYVALUE, keyvalue) M(STACK, indices) M(ATTRIBUTE, profile_attribute) \
 	M(LINK, profile_link) M(FUNCTION, profile_function) M(LINE, profile_line) M(LOCATION, profile_location) \
 	M(MAPPING, profile_mapping) M(DICTIONARY, profile) M(SAMPLE, profile_sample) M(TYPE, profile_type) \
 	M(PROFILE, profile_set) M(SCOPE, profile_scope) M(SCOPE_PROFILES, profile_scope) M(RESOURCE, profile_resource) \
-	M(RESOURCE_PROFILES, profile_resource) M(REQUEST, profile)
+	M(RESOURCE_PROFILES, profile_resource)
 
 /* The tables of the dictionary, in the order of its fields: what indices point into. */
 #define OTLP_TABLES(T) T(MAPPINGS, mapping) T(LOCATIONS, location) T(FUNCTIONS, function) T(LINKS, link) \
@@ -70,7 +71,7 @@
 
 #define OTLP_RESOURCE(F) \
 	F(OTLP_SAME(1), SHORT_LIST, attributes, attributes, attributes, KEYVALUE, attribute_count) \
-	F(OTLP_SAME(2), NUMBER, dropped_attributes_count, droppedAttributesCount, dropped_attributes_count, , )
+	F(OTLP_SAME(2), NUMBER32, dropped_attributes_count, droppedAttributesCount, dropped_attributes_count, , )
 
 #define OTLP_SCOPE_PROFILES(F) \
 	F(OTLP_SAME(1), PART, scope, scope, , SCOPE, ) \
@@ -81,7 +82,7 @@
 	F(OTLP_SAME(1), TEXT, name, name, name, , ) \
 	F(OTLP_SAME(2), TEXT, version, version, version, , ) \
 	F(OTLP_SAME(3), SHORT_LIST, attributes, attributes, attributes, KEYVALUE, attribute_count) \
-	F(OTLP_SAME(4), NUMBER, dropped_attributes_count, droppedAttributesCount, dropped_attributes_count, , )
+	F(OTLP_SAME(4), NUMBER32, dropped_attributes_count, droppedAttributesCount, dropped_attributes_count, , )
 
 #define OTLP_PROFILE(F) \
 	F((1, 1, 1, 1, 1, 1), TYPE, sample_type, sampleType, sample_type, TYPE, ) \
@@ -91,7 +92,8 @@
 	F((11, 13, 6, 5, 5, 5), TYPE, period_type, periodType, period_type, TYPE, ) \
 	F((12, 14, 7, 6, 6, 6), NUMBER, period, period, period, , ) \
 	F((0, 17, 10, 8, 7, 7), OPTIONAL_ID, profile_id, profileId, profile_id, 16, ) \
-	F((0, 19, 11, 9, 8, 8), NUMBER, dropped_attributes_count, droppedAttributesCount, dropped_attributes_count, , ) \
+	F((0, 19, 11, 9, 8, 8), NUMBER32, dropped_attributes_count, droppedAttributesCount, \
+	  dropped_attributes_count, , ) \
 	F((0, 20, 12, 10, 9, 9), TEXT, original_payload_format, originalPayloadFormat, original_format, , ) \
 	F((0, 21, 13, 11, 10, 10), BYTES, original_payload, originalPayload, original_payload, , ) \
 	F((0, 22, 14, 12, 11, 11), INDICES, attribute_indices, attributeIndices, attributes, ATTRIBUTES, )
@@ -154,7 +156,7 @@
 	F(OTLP_SINCE_1_8(1), ITSELF, location_indices, locationIndices, , LOCATIONS, )
 
 #define OTLP_KEYVALUE(F) \
-	F(OTLP_SAME(1), TEXT, key, key, key, , ) \
+	F(OTLP_SAME(1), KEY, key, key, key, , ) \
 	F(OTLP_SAME(2), ANY, value, value, value, ANY, ) \
 	F(OTLP_SAME(3), REFERENCE, key_strindex, keyStrindex, key, STRINGS, )
 
@@ -170,14 +172,14 @@
 	F(OTLP_SAME(8), REFERENCE, string_value_strindex, stringValueStrindex, string, STRINGS, ANY_STRING)
 
 #define OTLP_ARRAY(F) \
-	F(OTLP_SAME(1), LIST, values, values, array, ANY, count)
+	F(OTLP_SAME(1), SHORT_LIST, values, values, array, ANY, count)
 
 #define OTLP_KEYVALUES(F) \
 	F(OTLP_SAME(1), SHORT_LIST, values, values, map, KEYVALUE, count)
 
 /*
- * Values and times are pairs or one of them is absent. One value for many times has no form in OTLP: the times stand for
- * it where it counts them, else the value goes alone.
+ * Values and times are pairs or one of them is absent. One value for many times has no form in OTLP: the times stand
+ * for it where it counts them, else the value goes alone.
  */
 static inline bool otlp_has_times(const struct profile_sample *s)
 {

@@ -413,3 +413,63 @@ TEST(otlp_survives_every_failed_allocation)
 	}
 	buf_done(&b);
 }
+
+/* ---- Versions up to 1.7 ------------------------------------------------------ */
+
+static struct str leaf_name(const struct profile *p, const struct profile_sample *s)
+{
+	const struct profile_location *leaf = &p->locations.at[p->stacks.at[s->stack].at[0]];
+
+	return p->strings.at[p->functions.at[leaf->lines[0].function].name];
+}
+
+/* Written by the encoders of those versions: test/golden/otlp/README.md. */
+TEST(otlp_reads_what_older_collectors_send)
+{
+	static const struct {
+		const char *path;
+		enum otlp_numbering numbering;
+		u32 sets;
+		s64 first_set, all;	/* what its samples weigh */
+		const char *leaf;	/* of the first sample */
+	} files[] = {
+		{ "test/golden/otlp/proto-1.3.bin", OTLP_1_3, 1, 7, 7, "work" },
+		{ "test/golden/otlp/proto-1.5.bin", OTLP_1_5, 2, 7, 21, "work" },
+		{ "test/golden/otlp/collector-0.134.bin", OTLP_1_7, 3, 4, 4 + 7 + 4096, "work" },
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		_cleanup_(profile_freep) struct profile *p = NULL;
+		_cleanup_(buf_done) struct buf in;
+		FILE *file = fopen(files[i].path, "rb");
+		const struct profile_scope *scope;
+		struct otlp_info info;
+		struct str leaf;
+		s64 weight = 0;
+
+		OK(file);
+		buf_init(&in, BYTES_MAX);
+		for (int c; (c = getc(file)) != EOF;)
+			buf_add(&in, &(char){ c }, 1);
+		fclose(file);
+		EQ(otlp_decode(in.data, in.len, &info, &p), 0);
+		EQ(info.numbering, files[i].numbering);
+		EQ(info.guessed, false);
+		EQ(profile_check(p), 0);
+		scope = &p->resources.at[0].scopes[0];
+		EQ(scope->set_count, files[i].sets);
+		for (u32 k = 0; k < scope->set_count; k++) {
+			for (u32 n = 0; n < scope->sets[k].sample_count; n++)
+				weight += profile_sample_value(&scope->sets[k].samples[n]);
+			if (k == 0)
+				EQ(weight, files[i].first_set);
+		}
+		EQ(weight, files[i].all);
+		EQ(p->stacks.at[scope->sets[0].samples[0].stack].count, 2);
+		leaf = leaf_name(p, &scope->sets[0].samples[0]);
+		OK(leaf.len == strlen(files[i].leaf) && !memcmp(leaf.at, files[i].leaf, leaf.len));
+		EQ(scope->sets[0].time_unix_ns, 1700000000000000000);
+		EQ(scope->sets[0].samples[0].attributes.count, 1);
+		EQ(p->resources.at[0].attribute_count, 1);
+	}
+}

@@ -157,7 +157,7 @@ static void read_id(struct pb *r, struct idmap *map, struct pb message)
 	u64 id = 0;
 	int err;
 
-	while (pb_next(&message, &f))
+	while (pb_step(&message, &f))
 		if (f.number == 1)
 			id = pb_u64(&message, &f);
 	pb_inherit(r, &message);
@@ -194,12 +194,12 @@ static void read_first(struct decoder *d, struct pb *r)
 	u32 type_cap = 0;
 	bool string_seen = false;
 
-	for (struct pb m = *r; pb_next(&m, &f);)
+	for (struct pb m = *r; pb_step(&m, &f);)
 		type_cap += f.number == PPROF_SAMPLE_TYPE;
 	d->types = profile_alloc(d->profile, (size_t)type_cap * sizeof(*d->types));
 	if (!d->types)
 		fail(r, profile_err(d->profile));
-	while (pb_next(r, &f)) {
+	while (pb_step(r, &f)) {
 		switch (f.number) {
 		case PPROF_SAMPLE_TYPE:
 			d->types[d->type_count++] = read_type(r, pb_body(r, &f));
@@ -330,10 +330,10 @@ static void read_location(struct decoder *d, struct pb *r, struct pb message)
 	struct pb_field f;
 	u32 count = 0, folded;
 
-	for (struct pb skim = message; pb_next(&skim, &f);)
+	for (struct pb skim = message; pb_step(&skim, &f);)
 		count += f.number == 4;
 	lines = profile_alloc(d->profile, (size_t)count * sizeof(*lines));
-	while (lines && pb_next(&message, &f)) {
+	while (lines && pb_step(&message, &f)) {
 		if (f.number == 4)
 			lines[row.line_count++] = read_line(d, &message, pb_body(&message, &f));
 		else
@@ -357,13 +357,13 @@ static void read_tables(struct decoder *d, struct pb *r)
 	struct pb again = *r;
 	struct pb_field f;
 
-	while (pb_next(r, &f)) {
+	while (pb_step(r, &f)) {
 		if (f.number == PPROF_FUNCTION)
 			read_function(d, r, pb_body(r, &f));
 		else if (f.number == PPROF_MAPPING)
 			read_mapping(d, r, pb_body(r, &f));
 	}
-	while (!r->err && pb_next(&again, &f))
+	while (!r->err && pb_step(&again, &f))
 		if (f.number == PPROF_LOCATION)
 			read_location(d, &again, pb_body(&again, &f));
 	pb_inherit(r, &again);
@@ -496,7 +496,7 @@ static void read_texts(struct decoder *d, struct pb *r)
 	struct list *comments = &d->stack, *attributes = &d->attributes;
 	struct pb_field f;
 
-	while (pb_next(r, &f)) {
+	while (pb_step(r, &f)) {
 		if (f.number == PPROF_COMMENTS)
 			read_comment(d, r, &f, comments);
 		else if (f.number <= PPROF_URL && names[f.number] && string_of(d, pb_u32(r, &f)).len)
@@ -661,7 +661,7 @@ static void read_sample(struct decoder *d, struct pb *r, struct pb message)
 	d->stack.count = d->attributes.count = d->resource.count = 0;
 	if (!values)
 		fail(&message, profile_err(d->profile));
-	while (pb_next(&message, &f)) {
+	while (pb_step(&message, &f)) {
 		switch (f.number) {
 		case 1:
 			read_location_ids(d, &message, &f);
@@ -688,7 +688,7 @@ static void read_samples(struct decoder *d, struct pb *r)
 {
 	struct pb_field f;
 
-	while (pb_next(r, &f))
+	while (pb_step(r, &f))
 		if (f.number == PPROF_SAMPLE)
 			read_sample(d, r, pb_body(r, &f));
 	/* A profile without samples keeps its types. */
