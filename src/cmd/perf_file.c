@@ -10,7 +10,7 @@
 #include "cmd/perf_names.h"
 #include "cmd/perf_unwind.h"
 #include "exe/reader.h"
-#include "processors/binary_finder.h"
+#include "naming/binary_finder.h"
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
 #include "wire/perf/perfread.h"

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "config/fields.h"
-#include "processors/debuginfod_options.h"
+#include "naming/debuginfod_options.h"
 
 struct buf;
 struct component_setup;

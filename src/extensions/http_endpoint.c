@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "pipeline/authorize.h"
 #include "pipeline/service.h"
 
 #define TEXT_MAX 4096
@@ -52,19 +53,6 @@ int http_endpoint_open(struct http_endpoint *endpoint, struct service *service,
 	return r < 0 ? r : server_listen(service_server(service), &listen, &endpoint->listener, why);
 }
 
-static bool is_authorized(const struct http_endpoint *endpoint, const struct exchange *exchange)
-{
-	const struct authenticator_ops *ops = endpoint->authenticator;
-	const char *name = "authorization";
-
-	if (!ops)
-		return true;
-	if (ops->header_name)
-		name = ops->header_name(endpoint->authenticator_self);
-	return exchange_header_count(exchange, name) <= 1 &&
-	       ops->accept(endpoint->authenticator_self, exchange_header(exchange, name));
-}
-
 static void reply_unauthorized(struct exchange *exchange)
 {
 	static const struct http_header headers[] = { { "www-authenticate", "Basic, Bearer" } };
@@ -78,9 +66,10 @@ static void reply_unauthorized(struct exchange *exchange)
 static void serve(void *arg, struct exchange *exchange)
 {
 	const struct http_endpoint_route *route = arg;
+	const struct http_endpoint *endpoint = route->endpoint;
 
-	if (is_authorized(route->endpoint, exchange))
-		route->handle(route->endpoint->arg, exchange);
+	if (is_authorized(endpoint->authenticator, endpoint->authenticator_self, exchange))
+		route->handle(endpoint->arg, exchange);
 	else
 		reply_unauthorized(exchange);
 }

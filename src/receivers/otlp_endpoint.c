@@ -7,23 +7,11 @@
 #include "base/buf.h"
 #include "net/server.h"
 #include "pipeline/arrivals.h"
+#include "pipeline/authorize.h"
 #include "pipeline/component.h"
 
 #define VERSION_HEADER "otlp-profiles-development-version"
 #define VERSION "1"
-
-static bool is_authorized(const struct otlp_endpoint *endpoint, const struct exchange *exchange)
-{
-	const struct authenticator_ops *ops = endpoint->authenticator;
-	const char *name = "authorization";
-
-	if (!ops)
-		return true;
-	if (ops->header_name)
-		name = ops->header_name(endpoint->authenticator_self);
-	return exchange_header_count(exchange, name) <= 1 &&
-	       ops->accept(endpoint->authenticator_self, exchange_header(exchange, name));
-}
 
 void otlp_endpoint_note(const struct otlp_endpoint *endpoint, struct exchange *exchange, struct arrival *ret_arrival)
 {
@@ -45,7 +33,7 @@ enum rpc_code otlp_endpoint_admit(const struct otlp_endpoint *endpoint, const st
 {
 	const char *version = exchange_header(exchange, VERSION_HEADER);
 
-	if (!is_authorized(endpoint, exchange)) {
+	if (!is_authorized(endpoint->authenticator, endpoint->authenticator_self, exchange)) {
 		buf_addf(why, "missing or wrong credentials");
 		return RPC_UNAUTHENTICATED;
 	}

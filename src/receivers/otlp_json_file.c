@@ -13,10 +13,10 @@
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
 #include "pipeline/service.h"
+#include "pipeline/ticker.h"
 #include "profile/profile.h"
 #include "receivers/filetail.h"
 #include "receivers/receipts.h"
-#include "receivers/ticker.h"
 #include "wire/otlp/otlp_json.h"
 
 struct json_file_options {

@@ -13,9 +13,9 @@
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
 #include "pipeline/service.h"
+#include "pipeline/ticker.h"
 #include "profile/profile.h"
 #include "receivers/receipts.h"
-#include "receivers/ticker.h"
 #include "wire/compression.h"
 #include "wire/pprof/pprof.h"
 

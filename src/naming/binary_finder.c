@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "processors/binary_finder.h"
+#include "naming/binary_finder.h"
 
 #include <dirent.h>
 #include <elf.h>

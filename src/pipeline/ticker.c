@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receivers/ticker.h"
+#include "pipeline/ticker.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "processors/debuginfod_options.h"
+#include "naming/debuginfod_options.h"
 
 #include "base/buf.h"
 

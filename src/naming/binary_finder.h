@@ -14,8 +14,8 @@
  * Answers are kept, "nowhere" for FINDER_MISS_NS; at most FINDER_MAX of them, then all are forgotten. One
  * thread owns a finder. It may wait seconds for debuginfod.
  */
-#ifndef PROCESSORS_BINARY_FINDER_H
-#define PROCESSORS_BINARY_FINDER_H
+#ifndef NAMING_BINARY_FINDER_H
+#define NAMING_BINARY_FINDER_H
 
 #include "base/cleanup.h"
 #include "config/fields.h"

@@ -3,8 +3,8 @@
  * A thread that does something again and again, and can be ended at once:
  * it waits for the next time, or for the end, not for both.
  */
-#ifndef RECEIVERS_TICKER_H
-#define RECEIVERS_TICKER_H
+#ifndef PIPELINE_TICKER_H
+#define PIPELINE_TICKER_H
 
 #include "base/cleanup.h"
 #include "base/types.h"

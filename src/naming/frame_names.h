@@ -7,8 +7,8 @@
  *
  * One thread owns it; it may wait seconds for debuginfod.
  */
-#ifndef PROCESSORS_FRAME_NAMES_H
-#define PROCESSORS_FRAME_NAMES_H
+#ifndef NAMING_FRAME_NAMES_H
+#define NAMING_FRAME_NAMES_H
 
 #include <stdbool.h>
 

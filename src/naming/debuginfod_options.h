@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What components that may ask debuginfod have in common: the section of their options. */
-#ifndef PROCESSORS_DEBUGINFOD_OPTIONS_H
-#define PROCESSORS_DEBUGINFOD_OPTIONS_H
+#ifndef NAMING_DEBUGINFOD_OPTIONS_H
+#define NAMING_DEBUGINFOD_OPTIONS_H
 
 #include "config/fields.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "processors/frame_names.h"
+#include "naming/frame_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 
 #include "base/cleanup.h"
 #include "exe/lines.h"
+#include "naming/binary_finder.h"
 #include "ottl/value.h"
 #include "proc/binary.h"
-#include "processors/binary_finder.h"
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
