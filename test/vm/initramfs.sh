@@ -26,7 +26,7 @@ cp test/vm/init "$stage/init"
 cp test/vm/jobs "$stage/jobs"
 echo 'root:x:0:0:root:/root:/bin/sh' >"$stage/etc/passwd"
 "$triple-strip" -o "$stage/wick" "$build/wick"
-find "$build/bpf" "$build/lang" -name '*.bpf.o' -exec cp {} "$stage/bpf" \; 2>/dev/null || true
+find "$build/bpf" "$build/lang" "$build/kinds" -name '*.bpf.o' -exec cp {} "$stage/bpf" \; 2>/dev/null || true
 
 # No frame pointers, and every call a call.
 flags='-O2 -g -Wall -Wextra -Werror -fomit-frame-pointer -fno-optimize-sibling-calls'
