@@ -208,7 +208,8 @@ TEST(ottl_parses_json)
 		"? Keys(ParseJSON(\"{\\\"b\\\": 1, \\\"a\\\": 2, \\\"b\\\": 3, \\\"aa\\\": 4}\")) == [\"b\", "
 		"\"a\", \"aa\"]",
 		"? Values(ParseJSON(\"{\\\"b\\\": 1, \\\"a\\\": 2, \\\"b\\\": 3, \\\"b\\\": 4}\")) == [4.0, 2.0]",
-		"? ParseJSON(\"{\\\"a\\\": [1]}\")[\"a\"][0] == 1", NULL });
+		"? ParseJSON(\"{\\\"a\\\": [1]}\")[\"a\"][0] == 1",
+		"? Len(ParseJSON(\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]\")) == 1", NULL });
 	expect_failures((const struct failure[]){
 		{ "? ParseJSON(\"\") == nil", -EBADMSG, "ParseJSON(): this is no JSON, at character 0" },
 		{ "? ParseJSON(\"[1,]\") == nil", -EBADMSG, "ParseJSON(): this is no JSON, at character 3" },
@@ -225,6 +226,7 @@ TEST(ottl_converters_of_times)
 	expect_all((const char *const[]){
 		"? UnixNano(Unix(1, 2)) == 1000000002", "? UnixMicro(Unix(1, 2000)) == 1000002",
 		"? UnixMilli(Unix(1, 2000000)) == 1002", "? UnixSeconds(Unix(7)) == 7", "? Unix(1) < Unix(2)",
+		"? UnixNano(Unix(0, 999999999)) == 999999999",
 		"? Duration(\"1m30s\") == Duration(\"90s\")", "? Duration(\"1h\") > Duration(\"59m59.9s\")",
 		"? Duration(\"1500us\") == Duration(\"1.5ms\")", "? Duration(\"-1s\") < Duration(\"0s\")",
 		"? Duration(\"10ns\") == Duration(\"0.01us\")", "? Unix(2) - Unix(1) == Duration(\"1s\")",
@@ -284,6 +286,8 @@ TEST(ottl_editors_at_their_limits)
 		"set(" A ", {\"a\": \"b\"}); replace_match(" A "[\"a\"], \"[!a]\", \"z\"); ? " A "[\"a\"] == \"z\"",
 		"set(" A ", {\"a\": \"*\"}); replace_match(" A "[\"a\"], \"\\\\*\", \"z\"); ? " A "[\"a\"] == \"z\"",
 		"set(" A ", {\"a\": \"q\"}); replace_match(" A "[\"a\"], \"\\\\*\", \"z\"); ? " A "[\"a\"] == \"q\"",
+		"set(" A ", {\"a\": \"b\"}); replace_match(" A "[\"a\"], \"[ab]\", \"z\"); ? " A "[\"a\"] == \"z\"",
+		"set(" A ", {\"a\": \"b\"}); replace_match(" A "[\"a\"], \"[^ab]\", \"z\"); ? " A "[\"a\"] == \"b\"",
 		"set(" A ", {\"a\": {}, \"b\": []}); flatten(" A "); ? " A " == {}", NULL });
 	expect_failures((const struct failure[]){
 		{ "set(" A "[\"x\"], [1]); delete_index(" A "[\"x\"], 1)", -ERANGE,
@@ -395,6 +399,8 @@ TEST(ottl_math_and_comparisons)
 		"? not (1 == \"1\") and not (1 > \"1\") and 1 != \"1\"",
 		"? [1, 2] != [1] and {\"a\": 1} != {\"a\": 2} and {\"a\": 1} != {\"b\": 1} and {} == {}",
 		"? not ([1] == [1, 2]) and not ({\"a\": 1} >= {\"a\": 1})", "? false < true and not (true < false)",
+		"? \"\\060\\101\" == \"0A\" and \"\\a\\t\\\"\" != \"at\"",
+		"? {\"a\": 1, \"b\": 2} == {\"b\": 2, \"a\": 1}",
 		"? true or 1 / 0 == 1", "? not (false and 1 / 0 == 1)", "? not not true", "? not (true and false)",
 		NULL });
 	expect_failures((const struct failure[]){
@@ -411,6 +417,10 @@ TEST(ottl_math_and_comparisons)
 		{ "? (1 == 1", -EINVAL, "column 9: there should be a ) here, not the end" },
 		{ "? 1 and true", -EINVAL,
 		  "column 2: this is no condition: compare it with something, for example == true" },
+		{ "? Coalesce(\"x\") == 1", -EINVAL, "column 11: values of Coalesce() is nil or a list, not a string" },
+		{ "? Int(profile.sample) == 1", -EINVAL,
+		  "column 6: value of Int() is nil, a string, a bool, an int, a double, a list, a map, bytes, a "
+		  "time or a duration, not samples" },
 		{ "? 0x123 == nil", -EINVAL, "column 2: bytes have two digits each" },
 		{ "? \"\\400\" == nil", -EINVAL,
 		  "column 2: a backslash in a string begins an escape; write two of them for one" },
