@@ -10,7 +10,7 @@ bool str_equal(struct str a, struct str b)
 
 struct str str_of(const char *text)
 {
-	return (struct str){ text, (u32)strlen(text) };
+	return (struct str){ text, text ? (u32)strlen(text) : 0 };
 }
 
 bool str_is(struct str s, const char *text)

@@ -14,7 +14,7 @@ struct str {
 #define STR(literal) ((struct str){ literal, sizeof(literal) - 1 })
 
 bool str_equal(struct str a, struct str b);
-struct str str_of(const char *text);
+struct str str_of(const char *text);	/* empty of NULL */
 bool str_is(struct str s, const char *text);
 bool str_starts(struct str s, const char *with);
 bool str_ends(struct str s, const char *with);

@@ -235,13 +235,12 @@ static void add_row(struct samples *samples, const struct row *row, struct colum
 {
 	const struct profile *p = samples->profile;
 	const struct profile_set *set = row->of.set;
-	bool has_period = set->period > 0 && str_equal(p->strings.at[set->period_type.unit], STR("nanoseconds"));
 
 	columns_number(columns, SAMPLES_TIMESTAMP, row->time_ns);
 	columns_number(columns, SAMPLES_VALUE, (u64)row->value);
 	columns_text(columns, SAMPLES_SAMPLE_TYPE, p->strings.at[set->sample_type.type]);
 	columns_text(columns, SAMPLES_SAMPLE_UNIT, p->strings.at[set->sample_type.unit]);
-	columns_number(columns, SAMPLES_PERIOD, has_period ? (u64)set->period : 0);
+	columns_number(columns, SAMPLES_PERIOD, (u64)profile_set_period_ns(p, set));
 	add_resource(samples, row->of.resource, columns);
 	add_sample(samples, set, row->of.sample, columns);
 	columns_end_row(columns);

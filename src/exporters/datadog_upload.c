@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/json_write.h"
+#include "kinds/kind.h"
 #include "profile/profile.h"
 #include "wire/pprof/pprof.h"
 
@@ -28,22 +29,20 @@ static const struct pprof_name labels[] = {
 	{ NULL, NULL },
 };
 
-/* Ours, and those of Go's runtime. */
-static const struct pprof_name types[] = {
-	{ "samples", "cpu-samples" },
-	{ "cpu", "cpu-time" },
-	{ "alloc_objects", "alloc-samples" },
-	{ "alloc_space", "alloc-space" },
-	{ "inuse_objects", "inuse-objects" },
-	{ "inuse_space", "inuse-space" },
-	{ NULL, NULL },
-};
+static const char *type_name(struct str type)
+{
+	const struct kind *kind = kind_of(type, STR(""));
+
+	if (!kind)
+		return NULL;
+	return str_is(type, kind->sample.type) ? kind->datadog : kind->datadog_period;
+}
 
 static const struct pprof_dialect dialect = {
 	.labels = labels,
 	.text_only = true,
 	.span_label = "span id",
-	.types = types,
+	.type_name = type_name,
 	.default_type = "cpu-time",
 };
 

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "exporters/pyroscope_send.h"
+#include "kinds/kind.h"
 #include "pipeline/batch.h"
 #include "profile/any.h"
 #include "profile/profile.h"
@@ -30,19 +31,16 @@ static void put_label(struct buf *out, struct str name, const char *value, size_
 /* What Pyroscope's own agents call profiles of such values, and its users look for. */
 static struct str series_name(const struct profile *profile, const struct profile_set *set)
 {
-	static const struct { const char *type; struct str name; } names[] = {
-		{ "alloc_", STR("memory") }, { "inuse_", STR("memory") }, { "contentions", STR("mutex") },
-		{ "delay", STR("mutex") }, { "goroutine", STR("goroutine") }, { "cpu", STR("process_cpu") },
-	};
 	struct str type = profile->strings.at[set->sample_type.type];
+	struct str period_type = profile->strings.at[set->period_type.type];
+	const struct kind *kind = kind_of(type, period_type);
 
-	if (str_equal(type, STR("samples")))
-		type = profile->strings.at[set->period_type.type];
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (str_starts(type, names[i].type))
-			return names[i].name;
+	/* Those of a clock that nobody knows. */
+	if (!kind && str_equal(type, STR("samples"))) {
+		type = period_type;
+		kind = kind_of(type, STR(""));
 	}
-	return type;
+	return kind && kind->pyroscope ? str_of(kind->pyroscope) : type;
 }
 
 static void put_labels(struct buf *out, const struct profile_resource *resource, struct str name)

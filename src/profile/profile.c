@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/saturate.h"
 #include "kinds/kind.h"
 #include "profile/any.h"
 #include "profile/table.h"
@@ -558,6 +559,13 @@ void profile_set_describe(struct profile *profile, struct profile_set *set, cons
 		return;
 	set->period_type = add_type(profile, kind->period);
 	set->period = period;
+}
+
+s64 profile_set_period_ns(const struct profile *profile, const struct profile_set *set)
+{
+	struct unit_scale scale = unit_scale(profile->strings.at[set->period_type.unit]);
+
+	return set->period > 0 && scale.unit == UNIT_NANOSECONDS ? saturating_multiply(set->period, scale.factor) : 0;
 }
 
 struct profile_sample *profile_add_sample(struct profile *profile, struct profile_set *set)

@@ -211,6 +211,8 @@ struct profile_scope *profile_add_scope(struct profile *profile, struct profile_
 struct profile_set *profile_add_set(struct profile *profile, struct profile_scope *scope);
 /* States what a set's samples are: its types, and a period if the kind has one. */
 void profile_set_describe(struct profile *profile, struct profile_set *set, const struct kind *kind, s64 period);
+/* The time between two samples; 0: not known, or no time. */
+s64 profile_set_period_ns(const struct profile *profile, const struct profile_set *set);
 struct profile_sample *profile_add_sample(struct profile *profile, struct profile_set *set);
 
 /* What a sample weighs: the sum of its values, or the number of its times where it has none. */

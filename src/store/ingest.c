@@ -287,8 +287,9 @@ static u32 add_series(struct ingest *in, const struct profile_resource *resource
 	series.label[STORE_HOST] = dict_add_string(in->dict, host.at, host.len);
 	series.label[STORE_TYPE] = string_of(in, set->sample_type.type);
 	series.label[STORE_UNIT] = string_of(in, set->sample_type.unit);
-	if (set->period > 0 && str_equal(p->strings.at[set->period_type.unit], STR("nanoseconds")))
-		series.label[STORE_PERIOD] = add_text(in, &(struct any){ .kind = ANY_INT, .integer = set->period });
+	if (profile_set_period_ns(p, set))
+		series.label[STORE_PERIOD] =
+			add_text(in, &(struct any){ .kind = ANY_INT, .integer = profile_set_period_ns(p, set) });
 	return dict_add_series(in->dict, &series);
 }
 

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/interner.h"
 #include "base/saturate.h"
+#include "kinds/kind.h"
 #include "profile/any.h"
 #include "store/chart_sums.h"
 #include "store/scan.h"
@@ -134,14 +135,16 @@ struct chart_query {
 	struct chart_sums sums;
 };
 
-static double period_of(const struct scan_row *row)
+/* What a value is: the time that it stands for, or a second, so that values become CPUs or amounts per second. */
+static double weight_of(const struct scan_row *row)
 {
 	struct str text = dict_string(row->dict, dict_series(row->dict, row->row->series)->label[STORE_PERIOD]);
 	struct str unit = dict_string(row->dict, dict_series(row->dict, row->row->series)->label[STORE_UNIT]);
+	struct unit_scale scale = unit_scale(unit);
 	double period = 0;
 
-	if (str_equal(unit, STR("nanoseconds")))
-		return 1;
+	if (scale.unit != UNIT_COUNT)
+		return (double)scale.factor * (scale.unit == UNIT_BYTES ? 1e9 : 1);
 	for (u32 i = 0; i < text.len && text.at[i] >= '0' && text.at[i] <= '9'; i++)
 		period = period * 10 + (text.at[i] - '0');
 	return period > 0 ? period : 1e9;
@@ -152,7 +155,7 @@ static void add_cells(const struct chart_query *q, const struct scan_row *row, d
 {
 	const struct store_selection *selection = q->selection;
 	double width_ns = (double)(selection->to_ns - selection->from_ns) / q->sums.buckets;
-	double cpus = (double)row->row->value * period_of(row) / width_ns;
+	double cpus = (double)row->row->value * weight_of(row) / width_ns;
 	u64 from_ns = row->time_ns > selection->from_ns ? row->time_ns : selection->from_ns;
 	u64 to_ns = row->time_ns + row->period_ns < selection->to_ns ? row->time_ns + row->period_ns : selection->to_ns;
 	u32 last;

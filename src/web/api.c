@@ -22,6 +22,7 @@
 #include "web/reshape.h"
 #include "web/series_json.h"
 #include "web/top.h"
+#include "web/types.h"
 #include "wire/compression.h"
 #include "wire/format.h"
 
@@ -296,6 +297,14 @@ static int answer_chart(struct call *c)
 	return 0;
 }
 
+static int answer_types(struct call *c)
+{
+	_cleanup_(types_done) struct types types = { 0 };
+	int r = types_find(c->store, &c->question->selection, &types);
+
+	return r < 0 ? r : types_json(&types, c->answer->body);
+}
+
 static int answer_heat(struct call *c)
 {
 	struct json_write j = { .b = c->answer->body };
@@ -397,10 +406,15 @@ static const char *host_of(const struct question *question)
 /* Of a host that never sent more: the CPUs that its samples stand for. */
 static int answer_chart_as_series(struct call *c, const char *host, u32 rows)
 {
-	const struct store_selection *selection = &c->question->selection;
+	struct store_selection *selection = &c->question->selection;
+	_cleanup_(types_done) struct types types = { 0 };
 	struct store_chart chart;
-	int r = store_chart(c->store, selection, STORE_PROCESS, rows, SERIES_TOP, &chart);
+	int r = types_find(c->store, selection, &types);
 
+	if (r == 0)
+		types_choose(&types, selection);
+	if (r == 0)
+		r = store_chart(c->store, selection, STORE_PROCESS, rows, SERIES_TOP, &chart);
 	if (r < 0)
 		return r;
 	r = series_json_chart(host, &chart, selection->from_ns, selection->to_ns, c->answer->body);
@@ -479,11 +493,16 @@ static int answer_export(struct call *c)
 	_cleanup_(flame_freep) struct flame *flame = NULL;
 	_cleanup_(profile_freep) struct profile *profile = NULL;
 	_cleanup_(buf_done) struct buf plain;
-	int r = format ? get_flame(c, &flame) : -EINVAL;
+	_cleanup_(types_done) struct types types = { 0 };
+	int r = format ? types_find(c->store, &c->question->selection, &types) : -EINVAL;
 
 	buf_init(&plain, c->answer->body->max);
 	if (r == 0)
-		r = reshape_profile(flame, &profile);
+		types_choose(&types, &c->question->selection);
+	if (r == 0)
+		r = get_flame(c, &flame);
+	if (r == 0)
+		r = reshape_profile(flame, types_chosen(&types, &c->question->selection), &profile);
 	if (r == 0)
 		r = format->encode(profile, &plain);
 	if (r == -ENODATA) {
@@ -521,6 +540,7 @@ static const struct question_kind {
 	{ "status", answer_status, false },
 	{ "top", answer_top, true },
 	{ "traces", answer_traces, true },
+	{ "types", answer_types, true },
 	{ "values", answer_values, true },
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "kinds/kind.h"
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "store/flame.h"
@@ -214,20 +215,23 @@ static void add_node(struct profile *p, const struct flame *flame, const u32 *lo
 	sample->value_count = 1;
 }
 
-static void describe_set(struct profile *p, const struct flame *flame, struct profile_set *set)
+static void describe_set(struct profile *p, const struct flame *flame, const char *type, struct profile_set *set)
 {
-	set->sample_type.type = profile_add_cstring(p, "samples");
+	const struct kind *kind = kind_of(str_of(type), STR(""));
+
+	profile_set_describe(p, set, kind && kind->period.type ? kind : kind_list[KIND_CPU], 0);
+	if (type)
+		set->sample_type.type = profile_add_cstring(p, type);
 	set->sample_type.unit = profile_add_string(p, flame->unit.at, flame->unit.len);
 	set->time_unix_ns = flame->from_ns;
 	set->duration_ns = flame->to_ns - flame->from_ns;
 	for (u32 i = 0; i < flame->period.len && set->period < INT64_MAX / 20; i++)
 		set->period = set->period * 10 + (flame->period.at[i] - '0');
-	if (set->period)
-		set->period_type =
-			(struct profile_type){ profile_add_cstring(p, "cpu"), profile_add_cstring(p, "nanoseconds") };
+	if (!set->period)
+		set->period_type = (struct profile_type){ 0 };
 }
 
-int reshape_profile(const struct flame *flame, struct profile **ret_profile)
+int reshape_profile(const struct flame *flame, const char *type, struct profile **ret_profile)
 {
 	_cleanup_(profile_freep) struct profile *p = profile_new();
 	_cleanup_(freep) u32 *locations = calloc((size_t)flame->frames.count + 1, sizeof(*locations));
@@ -237,7 +241,7 @@ int reshape_profile(const struct flame *flame, struct profile **ret_profile)
 
 	if (!set || !locations)
 		return -ENOMEM;
-	describe_set(p, flame, set);
+	describe_set(p, flame, type, set);
 	for (u32 i = 1; i < flame->frames.count; i++)
 		locations[i] = add_location(p, &flame_frames(flame)[i]);
 	for (u32 i = 0; i < flame->nodes.count && !profile_err(p); i++)

@@ -18,7 +18,7 @@ int reshape_callers(const struct flame *flame, const struct links *links, const 
 /* Both in one tree: the values are those of a; of b each node's total comes in *ret_compared, to be freed. */
 int reshape_join(const struct flame *a, const struct flame *b, struct flame **ret_flame, s64 **ret_compared);
 
-/* A sample for each node that has a value of its own. */
-int reshape_profile(const struct flame *flame, struct profile **ret_profile);
+/* A sample for each node that has a value of its own; type: of them, NULL if that is not known. */
+int reshape_profile(const struct flame *flame, const char *type, struct profile **ret_profile);
 
 #endif

@@ -476,7 +476,7 @@ TEST(profile_of_a_flame_has_its_values)
 	struct profile *profile = NULL;
 	s64 sum = 0;
 
-	EQ(reshape_profile(flame, &profile), 0);
+	EQ(reshape_profile(flame, "samples", &profile), 0);
 	EQ(profile_check(profile), 0);
 	for (u32 i = 0; i < profile->resources.at[0].scopes[0].sets[0].sample_count; i++)
 		sum += profile_sample_value(&profile->resources.at[0].scopes[0].sets[0].samples[i]);

@@ -87,9 +87,8 @@ static int add_set(struct collector *c, const struct profile_set *set)
 	    (e->count && !str_equal(unit, e->unit)))
 		return 0;
 	e->unit = unit;
-	if (!e->period_ns && set->period > 0 &&
-	    str_equal(c->profile->strings.at[set->period_type.unit], STR("nanoseconds")))
-		e->period_ns = (u64)set->period;
+	if (!e->period_ns)
+		e->period_ns = (u64)profile_set_period_ns(c->profile, set);
 	for (u32 i = 0; i < set->sample_count && r == 0; i++)
 		r = add_sample(c, set, &set->samples[i]);
 	return r;

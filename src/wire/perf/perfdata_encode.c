@@ -14,6 +14,7 @@
 #include "base/saturate.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "kinds/kind.h"
 #include "profile/any.h"
 #include "profile/owner.h"
 #include "profile/rowtable.h"
@@ -431,16 +432,29 @@ static void name_event(const struct encoder *e, const struct profile_set *set, s
 		*c = (unsigned char)*c <= ' ' ? '_' : *c;
 }
 
+/* The kind that perf has an event for, which must add up to the same; or NULL. */
+static const struct kind *event_kind(const struct encoder *e, const struct profile_set *set)
+{
+	const struct str *at = e->p->strings.at;
+	const struct kind *kind = kind_of(at[set->sample_type.type], at[set->period_type.type]);
+	struct str unit, period_unit;
+
+	if (!kind || !kind->perf_type)
+		return NULL;
+	unit = str_of(kind->sample.unit);
+	period_unit = str_of(kind->period.unit);
+	return unit_scale_values(unit, period_unit, 1).unit ==
+	       unit_scale_values(at[set->sample_type.unit], at[set->period_type.unit], set->period).unit ? kind : NULL;
+}
+
 static void describe(const struct encoder *e, const struct profile_set *set, u32 number,
 		     struct perfdata_described *event)
 {
-	bool is_time = is_ticks(e, set) || str_equal(e->p->strings.at[set->sample_type.unit], STR("nanoseconds"));
-	bool is_cpu = is_time && (str_equal(e->p->strings.at[set->sample_type.type], STR("cpu")) ||
-				  str_equal(e->p->strings.at[set->period_type.type], STR("cpu")));
+	const struct kind *kind = event_kind(e, set);
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
+		.type = kind ? kind->perf_type : PERF_TYPE_SOFTWARE,
 		.size = PERFDATA_ATTR_BYTES,
-		.config = is_cpu ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_BPF_OUTPUT,
+		.config = kind ? kind->perf_config : PERF_COUNT_SW_BPF_OUTPUT,
 		.sample_period = is_ticks(e, set) ? (u64)set->period : 1,
 		.sample_type = e->sample_type,
 		/* No address is the kernel's own; perf need not say that it lacks its tables. */

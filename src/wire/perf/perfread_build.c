@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hex.h"
+#include "kinds/kind.h"
 #include "profile/profile.h"
 #include "wire/perf/perfread_gather.h"
 
@@ -106,7 +107,7 @@ static u32 build_mapping(struct build *b, u32 number)
 	return profile_add_mapping(b->profile, &mapping);
 }
 
-static u32 kind_of(const struct perfread_system *system, u32 region)
+static u32 region_kind(const struct perfread_system *system, u32 region)
 {
 	return perfread_system_file(system, perfread_system_region(system, region)->file)->kind;
 }
@@ -128,7 +129,7 @@ static u32 build_location(struct build *b, const struct perfread_frame *frame)
 	struct profile_location location = { .address = frame->address };
 	struct profile_line line = { 0 };
 	u32 type = frame->space == PERFREAD_KERNEL_SPACE ? b->kernel : b->native;
-	u32 kind = frame->region ? kind_of(b->gather->system, frame->region) : PERFREAD_NAME;
+	u32 kind = frame->region ? region_kind(b->gather->system, frame->region) : PERFREAD_NAME;
 	bool is_place = kind <= PERFREAD_SYMBOL;
 
 	if (is_place) {
@@ -235,14 +236,14 @@ static void build_types(struct build *b, struct profile_set *set, u32 number)
 {
 	const struct perfread_event *event = &b->events->at[number];
 	const struct perfread_event_sum *sum = &b->gather->events[number];
-	struct profile_type cpu = add_type(b, "cpu", "nanoseconds");
+	const struct kind *cpu = kind_list[KIND_CPU];
 	char name[PERFREAD_EVENT_NAME], *unit;
 
 	perfread_event_name(event, name);
 	if (number == b->cpu_event) {
-		set->period = sum->varies ? 0 : sum->period;
-		set->sample_type = sum->varies ? cpu : add_type(b, "samples", "count");
-		set->period_type = cpu;
+		profile_set_describe(b->profile, set, cpu, sum->varies ? 0 : sum->period);
+		if (sum->varies)
+			set->sample_type = set->period_type;
 		return;
 	}
 	/* wick writes what perf has no event for as output of a BPF program, with its unit in the name. */

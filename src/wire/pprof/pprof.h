@@ -18,6 +18,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "base/str.h"
 #include "base/types.h"
 
 struct profile;
@@ -36,7 +37,7 @@ struct pprof_dialect {
 	bool other_resources;			/* attributes of resources that `labels` lacks are labels, too */
 	bool text_only;				/* labels are text: numbers are spelled out */
 	const char *span_label;			/* of the span's id, as a decimal number; NULL: PPROF_SPAN_ID, in hex */
-	const struct pprof_name *types;		/* of sample types and periods */
+	const char *(*type_name)(struct str type);	/* of sample types and periods; gives NULL: as they are */
 	const char *default_type;		/* if there is such a sample type and the profile names none; or NULL */
 };
 int pprof_encode_as(const struct profile *profile, const struct pprof_dialect *dialect, struct buf *out);

@@ -106,6 +106,11 @@ static const char *other_name(const struct pprof_name *names, struct str name)
 	return NULL;
 }
 
+static const char *other_type(const struct encoder *e, struct str type)
+{
+	return e->dialect->type_name ? e->dialect->type_name(type) : NULL;
+}
+
 static u64 label_key(struct encoder *e, struct str key)
 {
 	const char *other = other_name(e->dialect->labels, key);
@@ -561,7 +566,7 @@ static int put_tables(struct encoder *e)
 
 static void put_type(struct encoder *e, u32 number, struct profile_type type)
 {
-	const char *other = other_name(e->dialect->types, string_of(e, type.type));
+	const char *other = other_type(e, string_of(e, type.type));
 	size_t mark = pb_begin(e->out, number);
 
 	pb_put_varint_nonzero(e->out, 1, other ? extra_string(e, other, strlen(other)) : type.type);
@@ -625,12 +630,12 @@ static u64 text_index(struct encoder *e, const struct any *text)
 /* As the profile says, else as the dialect does. */
 static u64 default_type(struct encoder *e, const struct any *said)
 {
-	const char *other = said ? other_name(e->dialect->types, any_text(said)) : NULL;
+	const char *other = said ? other_type(e, any_text(said)) : NULL;
 
 	if (said)
 		return other ? extra_string(e, other, strlen(other)) : text_index(e, said);
 	for (u32 i = 0; i < e->column_count && e->dialect->default_type; i++) {
-		other = other_name(e->dialect->types, string_of(e, e->columns[i].type));
+		other = other_type(e, string_of(e, e->columns[i].type));
 		if (other && !strcmp(other, e->dialect->default_type))
 			return extra_string(e, other, strlen(other));
 	}

@@ -420,14 +420,17 @@ static void dialect_text(const struct profile *p, struct buf *text)
 	buf_addf(text, "default %.*s\n", type ? (int)type->string.len : 0, type ? type->string.at : "");
 }
 
+static const char *other_type(struct str type)
+{
+	return str_is(type, "samples") ? "cpu-samples" : str_is(type, "cpu") ? "cpu-time" : NULL;
+}
+
 TEST(pprof_speaks_the_dialect_of_a_backend)
 {
 	static const struct pprof_name labels[] = { { "thread.id", "thread id" }, { "process.pid", "process_id" },
 						    { NULL, NULL } };
-	static const struct pprof_name types[] = { { "samples", "cpu-samples" }, { "cpu", "cpu-time" },
-						   { NULL, NULL } };
 	static const struct pprof_dialect dialect = { .labels = labels, .text_only = true, .span_label = "span id",
-						      .types = types, .default_type = "cpu-time" };
+						      .type_name = other_type, .default_type = "cpu-time" };
 	static const char *const wanted[] = {
 		"[0].cpu-samples/count = 2, period cpu-time/nanoseconds 10", "[1].cpu-time/nanoseconds = 20",
 		"process_id=7", "thread id=8", "span id=258", "default cpu-time",
