@@ -2,7 +2,7 @@
 // A tab is what tabs/NAME.js exports as its default; all but load() may be left out:
 //   address   its keys of the address, and what they are when they are not there
 //   html, css what its panel holds; a control whose name is a key of the address shows that and sets it
-//   start(root, page)  once, before all others. page.chooseType(): lets one be chosen of values that do not add up
+//   start(root)  once, before all others
 //   load()    shows what the state says; gives a sentence to be said above it, or nothing
 //   changed(changes)   shows that without new data and gives true or what to wait for, or gives false: load() is called
 //   restyle() light has become dark
@@ -13,6 +13,7 @@ import { Chart } from "./chart.js";
 import { element } from "./element.js";
 import { follow } from "./live.js";
 import { closeMenu, hideTip } from "./menu.js";
+import { values } from "./tree.js";
 
 const $ = id => document.getElementById(id);
 const CONTROLS = "input[name], select[name]";
@@ -43,7 +44,7 @@ async function open(view) {
     root.querySelectorAll(CONTROLS).forEach(bind);
     sheet.replaceSync(tab.css ?? "");
     document.adoptedStyleSheets.push(sheet);
-    tab.start?.(root, { chooseType });
+    tab.start?.(root);
     shown[view] = tab;
     showControls();
   }
@@ -73,13 +74,19 @@ function bind(control) {
   control.addEventListener(isTyped ? "input" : "change", () => change({ [control.name]: value() }, isTyped));
 }
 
-// Values of two units do not add up: one kind is shown at a time.
-async function chooseType() {
-  const types = (await ask("values", chosen({ label: "type" }), "types")).map(([text]) => text);
-  $("type").replaceChildren(...types.map(type => element("option", {}, type)));
+const typeChosen = () => state.where.find(filter => filter.startsWith("type="))?.slice(5);
+
+// Values of two types do not add up: one is shown at a time. False: it was not, and is asked for now.
+async function loadTypes() {
+  const types = await ask("types", chosen());
+  $("type").replaceChildren(...types.map(({ type, title }) => element("option", { value: type }, title)));
   $("type-label").hidden = types.length < 2;
-  if (types.length > 1 && !state.where.some(filter => filter.startsWith("type=")))
-    change({ where: [...state.where, "type=" + (types.find(type => /sample|cpu/.test(type)) ?? types[0])] }, true);
+  Object.assign(values, types.find(({ type }) => type === typeChosen()) ?? types[0]);
+  $("type").value = values.type;
+  if (types.length < 2 || state.where.some(filter => /^type\W/.test(filter)))
+    return true;
+  change({ where: [...state.where, "type=" + types[0].type] }, true);
+  return false;
 }
 
 const chipTitles = { where: "", focus: "only", ignore: "without", hide: "hidden" };
@@ -105,7 +112,7 @@ function showControls() {
     else if (control !== document.activeElement)
       control.value = state[control.name] ?? "";
   }
-  $("type").value = state.where.find(filter => filter.startsWith("type="))?.slice(5) ?? "";
+  $("type").value = typeChosen() ?? values.type;
   showChips();
 }
 
@@ -115,7 +122,10 @@ const chart = new Chart($("chart"), $("chart-note"), chooseRange);
 
 async function loadChart() {
   const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3)));
-  chart.show(await ask("chart", chosen({ by: state.group || "process", buckets, lines: 12 })));
+  const asked = ask("chart", chosen({ by: state.group || "process", buckets, lines: 12 }));
+  const [data, isOne] = await Promise.all([asked, loadTypes()]);
+  if (isOne)
+    chart.show(data);
 }
 
 let running = 0;

@@ -1,4 +1,6 @@
-// The chart of CPUs over time, and what charts share: a range is chosen by dragging.
+// The chart of what was sampled over time, and what charts share: a range is chosen by dragging.
+import { rate, values } from "./tree.js";
+
 export const colours = ["#e8590c", "#f2b84b", "#22b8cf", "#69c36d", "#6d9eeb", "#b487c9", "#e5738a", "#7bbfb5", "#b4d455", "#c6a5e0",
                  "#8d99ae", "#b0b5bd"];
 
@@ -60,7 +62,7 @@ export class Chart {
     const lines = this.data.lines, count = lines[0]?.values.length ?? 0, sums = new Float64Array(count);
     for (const line of lines)
       line.values.forEach((value, i) => sums[i] += value);
-    const top = Math.max(0.05, ...sums) * 1.1, floor = height - 16;
+    const top = Math.max(values.sum === "nanoseconds" ? 0.05 : 1e-9, ...sums) * 1.1, floor = height - 16;
     const base = new Float64Array(count);
     context.fillStyle = style.getPropertyValue("--empty");
     context.fillRect(0, 0, width, floor);
@@ -80,16 +82,21 @@ export class Chart {
       context.fillRect(chosen[0] * width, 0, (chosen[1] - chosen[0]) * width, floor);
     }
     const mean = count ? sums.reduce((a, b) => a + b, 0) / count : 0;
-    this.note.textContent = count ? `${mean.toFixed(2)} CPUs on average, ${Math.max(...sums).toFixed(2)} at most` +
+    this.note.textContent = count ? this.noteText(mean, Math.max(...sums)) +
       (lines.length > 1 ? ": " + lines.slice(0, 6).map(line => line.name || "(none)").join(", ") : "") :
       "nothing was sampled in this range";
+  }
+
+  noteText(mean, most) {
+    return values.sum === "nanoseconds" ? `${mean.toFixed(2)} CPUs on average, ${most.toFixed(2)} at most` :
+      `${rate(mean)} on average, ${rate(most)} at most`;
   }
 
   axis(context, width, height, top, style) {
     context.fillStyle = style.getPropertyValue("--dim");
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "left";
-    context.fillText(top.toFixed(top < 2 ? 2 : 1) + " CPUs", 4, 11);
+    context.fillText(rate(top), 4, 11);
     const steps = Math.max(2, Math.floor(width / 160)), long = this.data.to - this.data.from > 86400;
     for (let i = 0; i <= steps; i++) {
       const time = new Date(this.time(i / steps) * 1000);

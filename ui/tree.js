@@ -191,7 +191,9 @@ export class Tree {
       return `${seconds(value * this.period / 1e9)} (${value.toLocaleString()} samples)`;
     if (this.unit === "nanoseconds")
       return seconds(value / 1e9);
-    return this.unit === "bytes" ? bytes(value) : `${value.toLocaleString()} ${this.unit}`;
+    if (this.unit === "bytes")
+      return bytes(value);
+    return `${value.toLocaleString()} ${this.unit === "count" && values.type || this.unit}`;
   }
 
   // What a search needs, so that its first letter is as fast as the others.
@@ -226,6 +228,16 @@ export function seconds(value) {
   if (value >= 120)
     return (value / 60).toFixed(1) + " min";
   return value >= 1 ? value.toFixed(2) + " s" : (value * 1000).toFixed(value >= 0.01 ? 0 : 2) + " ms";
+}
+
+// What is on show, as /api/v1/types tells it: values of one type, since those of two do not add up.
+export const values = { type: "", sum: "nanoseconds" };
+
+// Of a chart: time by time is CPUs.
+export function rate(value) {
+  if (values.sum === "nanoseconds")
+    return value.toFixed(value < 2 ? 2 : 1) + " CPUs";
+  return (values.sum === "bytes" ? bytes(value) : value.toLocaleString([], { maximumSignificantDigits: 3 })) + "/s";
 }
 
 export function bytes(value) {

@@ -10,7 +10,7 @@ import { Tree, percent } from "../tree.js";
 const $ = id => document.getElementById(id);
 const LEGEND_MAX = 12, EXACT_AFTER_MS = 150;
 
-let flame, map, page;
+let flame, map;
 
 // ---- Search
 
@@ -145,8 +145,6 @@ async function load() {
   $("flame-box").hidden = isEmpty;
   if (isEmpty)
     $("empty").replaceChildren(await whyEmpty());
-  else if (!tree.unit)
-    await page.chooseType();
   return tree.coarse && "Only coarser roll-ups are left of a part of this range; it is shown a little wider.";
 }
 
@@ -187,8 +185,7 @@ function emptyHelp(text, actions) {
 
 // ---- The tab
 
-function start(root, givenPage) {
-  page = givenPage;
+function start(root) {
   flame = makeFlame($("flame-box"), $("details"), node => change({ path: flame.tree.path(node) }), () => map.draw());
   map = new SmallMap($("map"), flame);
   $("search").addEventListener("keydown", event => {
