@@ -12,6 +12,7 @@
 
 #include "abi.h"
 #include "exe/lang_file.h"
+#include "lang/frame_type.h"
 #include "lang/list.h"
 
 struct kept_objects;
@@ -66,7 +67,7 @@ struct lang_place {
 typedef int lang_read_copy(struct unwind *u, void *to, u32 bytes, u64 va);
 
 struct lang_ops {
-	const char *frame_type;		/* as in the semantic conventions: cpython, v8js, jvm, go ... */
+	struct frame_type look;		/* of its frames; without a title: that of the type, which another has */
 	const char *tracer;		/* what --tracers and `interpreters` call it */
 
 	/* Its BPF object: the ELF bytes of its skeleton. NULL: it has none. */

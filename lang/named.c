@@ -92,13 +92,13 @@ static struct window_frame name_frame(struct named *n, const struct lang_ops *op
 		n->unnamed++;
 		answer.line_count = answer.label_count = 0;
 		if (frame[0] & FRAME_LABELS)
-			return (struct window_frame){ .serial = next_serial(), .type = ops->frame_type };
-		(void)snprintf(text, sizeof(text), "[%s frame without a name]", ops->frame_type);
+			return (struct window_frame){ .serial = next_serial(), .type = ops->look.type };
+		(void)snprintf(text, sizeof(text), "[%s frame without a name]", ops->look.type);
 		lang_names_line(&answer, text, "", 0);
 	}
 	return (struct window_frame){
 		.serial = next_serial(),
-		.type = ops->frame_type,
+		.type = ops->look.type,
 		.line_count = answer.line_count,
 		.label_count = answer.label_count,
 		.lines = arena_copy(&n->arena, answer.lines, answer.line_count * sizeof(*answer.lines)),

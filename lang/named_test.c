@@ -25,7 +25,7 @@ static int resolve(void *state, const struct lang_process *process, const u64 fr
 	return 0;
 }
 
-static const struct lang_ops ops = { .frame_type = "test", .resolve = resolve };
+static const struct lang_ops ops = { .look = { .type = "test" }, .resolve = resolve };
 
 static const struct window_frame *find(struct named *names, u64 word, u64 generation)
 {

@@ -62,7 +62,7 @@ static int resolve(void *state, const struct lang_process *process, const u64 fr
 }
 
 const struct lang_ops go_ops = {
-	.frame_type = "go",
+	.look = { "go", "Go", 0x22b8cf, "lightblue" },
 	.tracer = "go",
 	.object = object,
 	.starts_walk = true,

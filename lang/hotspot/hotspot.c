@@ -108,7 +108,7 @@ static const void *object(size_t *ret_bytes)
 }
 
 const struct lang_ops hotspot_ops = {
-	.frame_type = "jvm",
+	.look = { "jvm", "Java", 0x69c36d, "green" },
 	.tracer = "hotspot",
 	.object = object,
 	.attach = attach,

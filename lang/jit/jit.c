@@ -334,7 +334,7 @@ static int jit_resolve(void *state, const struct lang_process *process, const u6
 }
 
 const struct lang_ops jit_ops = {
-	.frame_type = "native",
+	.look = { .type = "native" },
 	.tracer = "jit",
 	.any_code = true,
 	.attach = jit_attach,

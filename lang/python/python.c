@@ -216,7 +216,7 @@ static int resolve(void *state, const struct lang_process *process, const u64 fr
 }
 
 const struct lang_ops python_ops = {
-	.frame_type = "cpython",
+	.look = { "cpython", "Python", 0x6d9eeb, "blue" },
 	.tracer = "python",
 	.object = object,
 	.attach = attach,

@@ -101,7 +101,7 @@ static const void *object(size_t *ret_bytes)
 }
 
 const struct lang_ops v8_ops = {
-	.frame_type = "v8js",
+	.look = { "v8js", "JavaScript", 0xb4d455, "brown" },
 	.tracer = "v8",
 	.object = object,
 	.attach = attach,

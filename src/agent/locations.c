@@ -229,7 +229,7 @@ static u32 type_of(struct locations *b, const struct symbol_name *name)
 {
 	const struct lang_ops *lang = name ? lang_list[name->lang % LANG_MAX] : NULL;
 
-	return lang ? profile_add_attribute_string(b->profile, "profile.frame.type", lang->frame_type) : b->native;
+	return lang ? profile_add_attribute_string(b->profile, "profile.frame.type", lang->look.type) : b->native;
 }
 
 static u32 make_user(struct locations *b, u64 frame)

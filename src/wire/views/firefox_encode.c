@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_write.h"
+#include "lang/frame_type.h"
 #include "profile/any.h"
 #include "wire/events.h"
 #include "wire/format.h"
@@ -204,17 +205,6 @@ static void put_functions(struct encoder *e)
 
 /* ---- Frames: the lines of locations, one after the other ------------------------------ */
 
-/* The types of frames, and what they look like. The first is that of all others. */
-static const struct {
-	const char *type, *name, *colour;
-} categories[] = {
-	{ "", "Other", "grey" },	 { "native", "Native", "yellow" },    { "kernel", "Kernel", "orange" },
-	{ "go", "Go", "lightblue" },	 { "jvm", "Java", "green" },	      { "cpython", "Python", "blue" },
-	{ "v8js", "JavaScript", "brown" }, { "ruby", "Ruby", "red" },	      { "php", "PHP", "purple" },
-	{ "perl", "Perl", "magenta" },	 { "dotnet", ".NET", "lightred" },
-};
-#define CATEGORIES (sizeof(categories) / sizeof(*categories))
-
 static void put_frame_function(struct encoder *e, u32 i)
 {
 	json_write_u32(&e->j, e->frames.numbers[i]);
@@ -222,13 +212,7 @@ static void put_frame_function(struct encoder *e, u32 i)
 
 static void put_frame_category(struct encoder *e, u32 i)
 {
-	struct str type = e->frames.at[e->frames.numbers[i]].type;
-	u32 category = 0;
-
-	for (u32 k = 1; k < CATEGORIES; k++)
-		if (str_equal(type, (struct str){ categories[k].type, (u32)strlen(categories[k].type) }))
-			category = k;
-	json_write_u32(&e->j, category);
+	json_write_u32(&e->j, frame_type_find(e->frames.at[e->frames.numbers[i]].type));
 }
 
 /* Columns that need the location: written location by location. */
@@ -517,8 +501,8 @@ static void put_thread(struct encoder *e, u32 i)
 static void put_category(struct encoder *e, u32 i)
 {
 	json_write_open(&e->j, '{');
-	put_text(&e->j, "name", categories[i].name);
-	put_text(&e->j, "color", categories[i].colour);
+	put_text(&e->j, "name", frame_type_at(i)->title);
+	put_text(&e->j, "color", frame_type_at(i)->firefox);
 	json_write_key(&e->j, "subcategories");
 	json_write_open(&e->j, '[');
 	json_write_text(&e->j, "Other");
@@ -548,7 +532,11 @@ static void put_meta(struct encoder *e)
 	json_write_bool(j, true);
 	json_write_key(j, "sourceCodeIsNotOnSearchfox");
 	json_write_bool(j, true);
-	put_column(e, "categories", CATEGORIES, put_category);
+	json_write_key(j, "categories");
+	json_write_open(j, '[');
+	for (u32 i = 0; frame_type_at(i); i++)
+		put_category(e, i);
+	json_write_close(j, ']');
 	put_nulls(j, "markerSchema", 0);
 	json_write_close(j, '}');
 }

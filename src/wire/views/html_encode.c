@@ -4,11 +4,13 @@
 
 #include "base/cleanup.h"
 #include "base/json_write.h"
+#include "lang/frame_type.h"
 #include "wire/format.h"
 #include "wire/views/flametree.h"
 #include "wire/views/html.h"
 
 #define PLACE "@DATA@"		/* where the page has its data */
+#define COLOURS "@COLOURS@"
 
 __asm__(".section .rodata\nhtml_page:\n.incbin \"src/wire/views/html.html\"\nhtml_page_end:\n.byte 0\n.text\n");
 /* Hidden: by way of the global offset table, local symbols of one section would be one (arm64). */
@@ -57,6 +59,15 @@ static void put_frame(struct json_write *j, const struct frame *frame)
 	json_write_close(j, ']');
 }
 
+/* { kernel: "#e8590c", ... } */
+static void put_colours(struct buf *out)
+{
+	buf_addf(out, "{ ");
+	for (u32 i = 1; frame_type_at(i); i++)
+		buf_addf(out, "%s%s: \"#%06x\"", i > 1 ? ", " : "", frame_type_at(i)->type, frame_type_at(i)->colour);
+	buf_addf(out, " }");
+}
+
 static void put_data(const struct flametree *tree, struct buf *out)
 {
 	struct json_write j = { .b = out };
@@ -97,6 +108,7 @@ int html_encode(const struct profile *profile, struct buf *out)
 {
 	size_t page_bytes = (size_t)(html_page_end - html_page);
 	const char *place = memmem(html_page, page_bytes, PLACE, strlen(PLACE)), *rest = place + strlen(PLACE);
+	const char *colours = memmem(rest, (size_t)(html_page_end - rest), COLOURS, strlen(COLOURS));
 	_cleanup_(flametree_done) struct flametree tree;
 	_cleanup_(buf_done) struct buf json;
 	int r = flametree_init(&tree, profile);
@@ -107,6 +119,9 @@ int html_encode(const struct profile *profile, struct buf *out)
 	put_data(&tree, &json);
 	buf_add(out, html_page, (size_t)(place - html_page));
 	put_without_markup(out, &json);
+	buf_add(out, rest, (size_t)(colours - rest));
+	put_colours(out);
+	rest = colours + strlen(COLOURS);
 	buf_add(out, rest, (size_t)(html_page_end - rest));
 	return buf_err(&json) ? buf_err(&json) : buf_err(out);
 }

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/saturate.h"
 #include "base/utf8.h"
+#include "lang/frame_type.h"
 #include "profile/any.h"
 #include "wire/views/flametree.h"
 #include "wire/format.h"
@@ -66,24 +67,14 @@ static int place_nodes(struct drawing *d)
 
 /* ---- Colours ------------------------------------------------------------------------- */
 
-/* The page's colours, a little lighter or darker by name, so that neighbours can be told apart. */
+#define UNTYPED 0xe3b56d
+
+/* That of its type, a little lighter or darker by name, so that neighbours can be told apart. */
 static u32 colour_of(const struct frame *frame)
 {
-	static const struct {
-		struct str type;
-		u32 colour;
-	} kinds[] = {
-		{ STR("kernel"), 0xe8590c }, { STR("native"), 0xf2b84b },  { STR("go"), 0x22b8cf },
-		{ STR("jvm"), 0x69c36d },    { STR("cpython"), 0x6d9eeb }, { STR("v8js"), 0xb4d455 },
-		{ STR("ruby"), 0xe5738a },   { STR("php"), 0xa597e8 },	   { STR("perl"), 0x7bbfb5 },
-		{ STR("dotnet"), 0xb487c9 }, { STR("process"), 0xc6a5e0 },
-	};
-	u32 base = frame->type.len ? 0xcdb79e : 0xe3b56d, colour = 0;
+	u32 base = frame->type.len ? frame_type_at(frame_type_find(frame->type))->colour : UNTYPED, colour = 0;
 	u32 shade = 224 + (u32)(hash_bytes(0, frame->name.at, frame->name.len) & 31);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (str_equal(kinds[i].type, frame->type))
-			base = kinds[i].colour;
 	for (int shift = 0; shift < 24; shift += 8)
 		colour |= ((base >> shift & 255) * shade / 256) << shift;
 	return colour;
