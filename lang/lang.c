@@ -82,6 +82,16 @@ u32 lang_known(void)
 	return known;
 }
 
+u32 lang_wishes(const struct lang_options *options)
+{
+	u32 wishes = 0;
+
+#define X(name, flag, standard, help) wishes |= options->name == standard ? 0 : LANG_WISH(name);
+	LANG_OPTIONS(X)
+#undef X
+	return wishes;
+}
+
 /* From copies: that which goes farthest, since what lies close together in the process is in more than one. */
 static long kept_read(const struct kept_objects *kept, u64 va, void *to, size_t bytes)
 {

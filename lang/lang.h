@@ -14,6 +14,7 @@
 #include "exe/lang_file.h"
 #include "lang/frame_type.h"
 #include "lang/list.h"
+#include "lang/options.h"
 
 struct kept_objects;
 struct kept_key;
@@ -26,13 +27,6 @@ struct unwind;
 
 #define LANG_TEXT_MAX 4096	/* bytes of a name or a path; longer ones are cut */
 
-/* What names and stacks hold more or less than they do, for those who want it. */
-enum lang_wish {
-	LANG_WISH_SIGNATURES = 1,	/* the types of a method's parameters (Java) */
-	LANG_WISH_AS_RUN = 2,		/* scripts as they are run, not what their source maps say they were made of */
-	LANG_WISH_AWAITING = 4,		/* the tasks that await the running one (Python) */
-};
-
 /* A script that a process runs. */
 struct lang_script {
 	u32 id;				/* of one thread of a process that runs scripts; with its path that of one */
@@ -43,7 +37,7 @@ struct lang_script {
 /* A process that a runtime was found in. */
 struct lang_process {
 	u32 pid;
-	u32 wishes;			/* of enum lang_wish */
+	u32 wishes;			/* LANG_WANTS() reads them */
 	u64 serial;			/* never that of another program */
 	const struct maps *maps;	/* its executable mappings, sorted */
 	bool is_gone;			/* its memory is no more, and its pid may be another's */

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	process.wishes = data[0] & 0x40 ? LANG_WISH_SIGNATURES : 0;
+	process.wishes = data[0] & 0x40 ? LANG_WISH(java_signatures) : 0;
 	jvm = forge_jvm(versions[data[0] % (sizeof(versions) / sizeof(*versions))]);
 	for (u32 i = 0; i < VM_SYMBOL_COUNT; i++)
 		file.facts[i] = jvm.symbol_va[i];

@@ -218,7 +218,7 @@ TEST(hotspot_names_parameters_for_those_who_want_them)
 	struct attached a;
 
 	setup(&a, 17);
-	a.process.wishes = LANG_WISH_SIGNATURES;
+	a.process.wishes = LANG_WISH(java_signatures);
 	check_line(&resolve(&a, HOTSPOT_INTERPRETED, a.jvm.leaf, 0, a.jvm.leaf_bytecode + 4)->lines[0],
 		   "pkg.Main.leaf(int, long[])", 10);
 	done(&a);

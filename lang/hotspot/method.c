@@ -121,7 +121,7 @@ int method_name(const struct vm *vm, struct memory *m, u64 method, s32 bci, stru
 		return memory_err(m);
 	read_class(vm, m, &p, class);
 	symbol_of_pool(vm, m, p.pool, memory_u16(m, p.const_method + vm->at[VM_CONST_NAME]), name);
-	if (m->process->wishes & LANG_WISH_SIGNATURES)
+	if (LANG_WANTS(m->process->wishes, java_signatures))
 		symbol_of_pool(vm, m, p.pool, memory_u16(m, p.const_method + vm->at[VM_CONST_SIGNATURE]), descriptor);
 	read_source(vm, m, &p, file);
 	line = find_line(vm, m, &p, bci);

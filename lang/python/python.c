@@ -106,7 +106,7 @@ static int attach(const struct lang_process *process, const struct lang_file *fi
 	if (!python)
 		return -ENOMEM;
 	python->layout = facts.layout;
-	python->shows_awaiting = process->wishes & LANG_WISH_AWAITING;
+	python->shows_awaiting = LANG_WANTS(process->wishes, python_await_chain);
 	python->code_type_va = facts.code_type_ea ? facts.code_type_ea + place->bias : 0;
 	python->lines = malloc(LINES_BYTES_MAX);
 	if (!python->lines)

@@ -318,7 +318,7 @@ TEST(python_fills_the_slot_with_what_asyncio_says_on_demand)
 	static struct lang_file file;
 
 	memcpy(file.facts, &facts, sizeof(facts));
-	for (wishes = 0; wishes <= LANG_WISH_AWAITING; wishes += LANG_WISH_AWAITING) {
+	for (wishes = 0; wishes <= LANG_WISH(python_await_chain); wishes += LANG_WISH(python_await_chain)) {
 		struct runtime_slot slot = { 0 };
 		struct python_slot words;
 		void *state = NULL;

@@ -180,7 +180,7 @@ void sources_origin(struct heap *h, u64 script, struct script_place place, s32 s
 	const struct source_map *map;
 	u64 url;
 
-	if (!h->memory.process->source_map || h->memory.process->wishes & LANG_WISH_AS_RUN ||
+	if (!h->memory.process->source_map || !LANG_WANTS(h->memory.process->wishes, source_maps) ||
 	    h->layout.at[V8_SCRIPT_MAP_URL] == V8_MISSING)
 		return;
 	url = heap_field(h, script, h->layout.at[V8_SCRIPT_MAP_URL]);

@@ -163,7 +163,7 @@ TEST(v8_names_what_a_script_was_made_of)
 	/* They are not wanted. */
 	named_done(&a.names);
 	named_init(&a.names);
-	a.process.wishes = LANG_WISH_AS_RUN;
+	a.process.wishes = LANG_WISH(source_maps);
 	check_line(&resolve(&a, V8_INTERPRETED, a.v8.leaf, 2, 53 + 5)->lines[0], "leaf", 6);
 	done(&a);
 }

@@ -45,9 +45,7 @@ static int apply(const struct live_values *v, struct agent_options *to, struct b
 	to->tracer.cgroup_path = v->cgroup;
 	to->tracer.no_kernel_version_check = !v->version_check;
 	to->tracer.langs_off = lang_left_out(v->tracers);
-	to->tracer.lang_wishes = (v->java_signatures ? LANG_WISH_SIGNATURES : 0) |
-				 (v->source_maps ? 0 : LANG_WISH_AS_RUN) |
-				 (v->python_await_chain ? LANG_WISH_AWAITING : 0);
+	to->tracer.lang_wishes = lang_wishes(&v->langs);
 	to->symbolizer.inlines = v->inlines;
 	if (lang_unknown(v->tracers)) {
 		buf_addf(why, "--tracers: there is no \"%.40s\"; write all, native, or a list of languages with "

@@ -11,6 +11,7 @@
 
 #include "cmd/options.h"
 #include "kinds/list.h"
+#include "lang/options.h"
 
 struct buf;
 struct agent;
@@ -26,11 +27,14 @@ struct live_values {
 	bool children;			/* of theirs */
 	const char *cgroup, *tracers;
 	bool inlines, version_check;
-	bool java_signatures, python_await_chain, source_maps;
+	struct lang_options langs;
 };
 
 #define LIVE_AT(field) offsetof(struct live_values, field)
 #define LIVE_KIND(number, ID, folder) " " #folder
+#define LIVE_LANG_OPTION(name, flag, standard, help) \
+	{ flag, 0, OPTION_SWITCH, LIVE_AT(langs.name), NULL, standard ? "on" : NULL, 0, 0, NULL, help },
+
 /* The entries of a command's table for them: at `frequency_hz` a second, unless told otherwise. */
 #define LIVE_OPTIONS(frequency_hz)                                                                                     \
 	{ "frequency", 'F', OPTION_INTEGER, LIVE_AT(frequency), "HZ", frequency_hz, 1, 10000, NULL,                    \
@@ -44,12 +48,7 @@ struct live_values {
 	  "only processes in this control group" },                                                                    \
 	{ "tracers", 't', OPTION_TEXT, LIVE_AT(tracers), "LIST", "all", 0, 0, NULL,                                    \
 	  "languages whose own functions are shown, or native" },                                                      \
-	{ "java-signatures", 0, OPTION_SWITCH, LIVE_AT(java_signatures), NULL, NULL, 0, 0, NULL,                       \
-	  "name Java methods with the types of their parameters" },                                                    \
-	{ "source-maps", 0, OPTION_SWITCH, LIVE_AT(source_maps), NULL, "on", 0, 0, NULL,                               \
-	  "show what scripts were made of, where their source maps tell" },                                            \
-	{ "python-await-chain", 0, OPTION_SWITCH, LIVE_AT(python_await_chain), NULL, NULL, 0, 0, NULL,                 \
-	  "show the asyncio tasks that await the running one (Python 3.14 and later)" },                               \
+	LANG_OPTIONS(LIVE_LANG_OPTION)                                                                                 \
 	{ "inline", 0, OPTION_SWITCH, LIVE_AT(inlines), NULL, "on", 0, 0, NULL,                                        \
 	  "find inlined functions and line numbers" },                                                                 \
 	{ "kernel-version-check", 0, OPTION_SWITCH, LIVE_AT(version_check), NULL, "on", 0, 0, NULL,                    \

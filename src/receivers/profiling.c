@@ -197,9 +197,7 @@ static struct agent_options agent_options_of(const struct profiling_config *o, s
 	to.tracer.cpus = *o->pin_cpu_ids ? o->pin_cpu_ids : NULL;
 	to.tracer.verifier_log_level = (u32)o->bpf_verifier_log_level;
 	to.tracer.langs_off = profiling_langs_off(o);
-	to.tracer.lang_wishes = (o->java_signatures ? LANG_WISH_SIGNATURES : 0) |
-				(o->source_maps ? 0 : LANG_WISH_AS_RUN) |
-				(o->python_await_chain ? LANG_WISH_AWAITING : 0);
+	to.tracer.lang_wishes = lang_wishes(&o->langs);
 	to.symbolizer.debuginfod_urls = getenv("DEBUGINFOD_URLS");
 	to.interval_ms = (u32)(o->reporter_interval_ns / 1000000);
 	to.jitter = o->reporter_jitter;

@@ -54,12 +54,9 @@ const struct config_field profiling_fields[] = {
 	       .help = "older form of interpreters: all, native, or a list of languages with commas"),
 	OPTION(interpreters, SECTION, .fields = interpreters_fields,
 	       .help = "languages whose own functions are shown: all that are found, unless disabled"),
-	OPTION(java_signatures, BOOL, .offset = AT(java_signatures),
-	       .help = "name Java methods with the types of their parameters"),
-	OPTION(source_maps, BOOL, .offset = AT(source_maps),
-	       .help = "show what scripts were made of, where their source maps tell"),
-	OPTION(python_await_chain, BOOL, .offset = AT(python_await_chain),
-	       .help = "show the asyncio tasks that await the running one (Python 3.14 and later)"),
+#define X(name, flag, standard, help_text) OPTION(name, BOOL, .offset = AT(langs.name), .help = help_text),
+	LANG_OPTIONS(X)
+#undef X
 	OPTION(include_env_vars, TEXTS, .offset = AT(include_env_vars), .commas = true,
 	       .help = "variables of processes to put into profiles, as process.environment_variable.NAME"),
 	OPTION(filter_min_process_age, DURATION, .offset = AT(filter_min_process_age_ns), .max = 86400e9,
@@ -102,7 +99,7 @@ const struct profiling_config profiling_defaults = {
 	.probabilistic_interval_ns = 60000000000,
 	.probabilistic_threshold = 100,
 	.tracers = "",
-	.source_maps = true,
+	.langs = LANG_OPTIONS_STANDARD,
 	.pin_cpu_ids = "",
 };
 

@@ -7,6 +7,7 @@
 
 #include "config/fields.h"
 #include "kinds/choice.h"
+#include "lang/options.h"
 
 enum profiling_error_mode { PROFILING_PROPAGATE, PROFILING_IGNORE };
 
@@ -22,7 +23,7 @@ struct profiling_config {
 	s64 filter_min_process_age_ns;
 	double off_cpu_threshold;
 	bool send_error_frames, send_idle_frames, verbose_mode;
-	bool java_signatures, python_await_chain, source_maps;
+	struct lang_options langs;
 	s64 map_scale_factor, bpf_verifier_log_level;
 	bool no_kernel_version_check;
 	int error_mode;			/* enum profiling_error_mode */

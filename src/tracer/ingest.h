@@ -35,7 +35,7 @@ struct ingest_options {
 	struct peek *peek;	/* how processes are looked at */
 	const char *cache_path;
 	u32 langs;			/* bit n: language n is wanted */
-	u32 lang_wishes;		/* enum lang_wish */
+	u32 lang_wishes;		/* lang/options.h */
 	int (*load_lang)(void *arg, u32 lang, const struct lang_ops *ops);	/* puts its program into place */
 	/* As in struct lang_process. */
 	int (*recall)(void *arg, const struct kept_key *key, struct kept_objects *ret_kept);

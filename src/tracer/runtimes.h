@@ -43,7 +43,7 @@ struct runtimes_options {
 	struct tables *tables;
 	struct peek *peek;	/* how processes are looked at */
 	u32 langs;		/* bit n: language n is wanted */
-	u32 wishes;		/* enum lang_wish */
+	u32 wishes;		/* lang/options.h */
 	/* The language that a binary's file holds, or NULL. */
 	const struct lang_file *(*file)(void *arg, u32 binary_id);
 	/* Loads the program of a language, once. */

@@ -40,7 +40,7 @@ struct tracer_options {
 	u64 process_age_min_ns;		/* samples of processes younger than that are left out */
 	const char *cpus;		/* only these are sampled, as "0-3,8"; NULL: all */
 	u32 langs_off;			/* bit n: frames of language n (lang/list.h) are left native */
-	u32 lang_wishes;		/* what their names say: enum lang_wish (lang/lang.h) */
+	u32 lang_wishes;		/* what their names say (lang/options.h) */
 	u32 verifier_log_level;		/* of the kernel's verifier, to standard error; 0: none */
 };
 
