@@ -362,10 +362,9 @@ static void read_strings(struct decoder *d, struct pb *r, struct pb dictionary)
 		body = pb_body(&dictionary, &f);
 		if (skip_first(d, &dictionary, STRINGS, !pb_left(&body)) || dictionary.err)
 			continue;
-		if (pb_left(&body))
-			memcpy(d->text.at, body.at, pb_left(&body));
 		profile_append_string(d->profile, (struct str){ d->text.at, (u32)pb_left(&body) });
-		d->text.at += pb_left(&body);
+		if (pb_left(&body))
+			d->text.at = mempcpy(d->text.at, body.at, pb_left(&body));
 	}
 	pb_inherit(r, &dictionary);
 }
