@@ -8,6 +8,7 @@ samples, and stay below RSS_LIMIT in all its processes together. Its peak and wh
 import os
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -244,6 +245,54 @@ def case_served(tap, folder):
             victim.wait()
 
 
+def stop_readers(of_pid):
+    """Holds the processes that read files for that wick, until they are killed for it. How many there were."""
+    stopped = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                comm, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+            if comm == "wick: reader" and int(rest.split()[1]) == of_pid:
+                os.kill(int(pid), signal.SIGSTOP)
+                stopped += 1
+        except OSError:
+            pass
+    return stopped
+
+
+def case_slow_reader(tap, folder):
+    """A file that is read for ever: whoever runs it, and what they run beside it, is sampled all the same."""
+    pick = random.Random(SEED + 1)
+    names = ["v-slow", "v-later"]
+    for name in names:
+        write(os.path.join(folder, name), with_own_build_id(read(STATIC), pick))
+    begun = os.path.join(folder, "begun")
+    os.mkfifo(begun)
+    # Programs that start all the time are events, for which there is little room in the kernel.
+    script = f"{STATIC} 8 >/dev/null & echo >{begun}; sleep 1; {folder}/v-slow 3 >/dev/null & " \
+             "i=0; (while [ $i -lt 3000 ]; do i=$((i+1)); /bin/true; done) & sleep 3; " \
+             f"{folder}/v-later 2 >/dev/null; wait"
+    recording = Recording([], ["sh", "-c", script], timeout=120)
+    with open(begun, encoding="ascii") as file:
+        file.read()
+    stopped = stop_readers(recording.process.pid)
+    recording.wait()
+    tap.note(recording.said())
+    said = recording.stderr.decode(errors="replace")
+    lost = "samples_lost" in said or "process_events_lost" in said
+    tap.check("hostile file that is read for ever loses neither samples nor events", recording.status == 0 and stopped and not lost,
+              f"status {recording.status}, {stopped} readers stopped")
+    profile = recording.profile()
+    for name, minimum in (("v-static", 5 * RATE_HZ), ("v-slow", 2 * RATE_HZ), ("v-later", RATE_HZ)):
+        count = sum(s.count for s in profile.of(f"^{name}$"))
+        tap.check(f"hostile file that is read for ever leaves {name} its samples", count >= minimum, f"{count} samples")
+    later = profile.of("^v-later$")
+    whole = sum(s.count for s in later if "main" in s.user)
+    count = sum(s.count for s in later)
+    tap.check("hostile file that is read for ever delays nothing but itself", whole >= 0.9 * count > 0,
+              f"{whole} of {count} stacks of v-later from main on")
+
+
 def case_java(tap):
     """JVMs that write over their own structures, one after the other: each falls soon, and not always the same way."""
     try:
@@ -295,6 +344,7 @@ def main():
         many = write(os.path.join(folder, "v-sections"), sections_65535(with_own_build_id(read(STATIC), pick)))
         survive(tap, "65,535 sections", [many, seconds], "^v-sections$", minimum=ENOUGH)
         survive(tap, "500 processes at a time", [HOSTILE, "forks", seconds, "500"], "^hostile$", minimum=500)
+        case_slow_reader(tap, folder)
         case_broken(tap, folder)
         case_unfilled(tap)
         case_served(tap, folder)

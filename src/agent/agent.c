@@ -207,7 +207,7 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 	if (tracer.cache_path)
 		(void)mkdir(tracer.cache_path, 0700);
 	if (r == 0)
-		r = reader_start(&a->reader);
+		r = reader_start(0, &a->reader);
 	if (r == 0)
 		r = symbolizer_new(&options->symbolizer, a->reader, &a->symbolizer);
 	if (r == 0)
@@ -228,6 +228,7 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 	a->build.without_marks = options->without_marks;
 	a->build.self_pids[0] = getpid();
 	a->build.self_pids[1] = reader_pid(a->reader);
+	a->build.self_pids[2] = tracer_reader_pid(a->tracer);
 	a->status.event = tracer_event_name(a->tracer);
 	return thread_start(&a->thread, "wick: tracer", agent_run, a);
 }

@@ -82,7 +82,7 @@ static struct keyvalue string_attribute(const char *key, const char *value)
 
 static bool is_self(const struct build_options *options, pid_t pid)
 {
-	return pid == options->self_pids[0] || pid == options->self_pids[1];
+	return pid == options->self_pids[0] || pid == options->self_pids[1] || pid == options->self_pids[2];
 }
 
 /* NAME=value, one after another: an attribute of each; how many. */

@@ -67,7 +67,7 @@ static int helpers_start(struct helpers *h)
 	h->finder_options.keeps_programs = true;
 	h->finder_options.debuginfod_urls = urls ? urls : "";
 	h->finder_options.cache_path = names.cache_path;
-	r = reader_start(&h->reader);
+	r = reader_start(0, &h->reader);
 	if (r == 0)
 		r = symbolizer_new(&names, h->reader, &h->symbolizer);
 	if (r == 0)

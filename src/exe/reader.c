@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/resource.h>
@@ -25,7 +26,6 @@
 
 /* Readers that were killed but sleep in the kernel (a file on a dead network mount) are waited for later. */
 #define UNREAPED_MAX 8
-#define READER_NICE_ROWS (-10)
 #define REAP_TRIES 20
 #define REAP_NS 1000000
 
@@ -35,7 +35,8 @@ struct reader {
 	int socket_fd;
 	bool greeted;		/* it said hello */
 	unsigned timeout_ms;
-	int nice;		/* how it runs now */
+	int nice;		/* how the process is to run */
+	int cancel_fd;		/* readable once nobody wants answers any more */
 	pid_t unreaped[UNREAPED_MAX];
 	struct reader_stats stats;
 	pthread_mutex_t shown_lock;
@@ -77,6 +78,9 @@ static int reader_spawn(struct reader *reader)
 		close(pair[0]);
 		return r;
 	}
+	/* Without the privilege all run alike. */
+	if (reader->nice)
+		(void)setpriority(PRIO_PROCESS, (id_t)pid, reader->nice);
 	reader->pid = pid;
 	reader->socket_fd = pair[0];
 	reader->greeted = false;
@@ -125,11 +129,10 @@ static void reader_kill(struct reader *reader)
 	if (!reap(reader->pid, REAP_TRIES))
 		(void)add_unreaped(reader, reader->pid);
 	reader->pid = 0;
-	reader->nice = 0;
 	reader->stats.restarts++;
 }
 
-int reader_start(struct reader **ret_reader)
+int reader_start(int nice, struct reader **ret_reader)
 {
 	_cleanup_(reader_freep) struct reader *reader = calloc(1, sizeof(*reader));
 	int r;
@@ -137,6 +140,10 @@ int reader_start(struct reader **ret_reader)
 	if (!reader)
 		return -ENOMEM;
 	reader->socket_fd = -1;
+	reader->nice = nice;
+	reader->cancel_fd = eventfd(0, EFD_CLOEXEC);
+	if (reader->cancel_fd < 0)
+		return -errno;
 	reader->timeout_ms = READER_SECONDS * 1000;
 	pthread_mutex_init(&reader->lock, NULL);
 	pthread_mutex_init(&reader->shown_lock, NULL);
@@ -152,6 +159,7 @@ void reader_free(struct reader *reader)
 	if (!reader)
 		return;
 	reader_kill(reader);
+	closep(&reader->cancel_fd);
 	pthread_mutex_destroy(&reader->lock);
 	pthread_mutex_destroy(&reader->shown_lock);
 	free(reader);
@@ -163,13 +171,16 @@ void reader_set_timeout(struct reader *reader, unsigned ms)
 	reader->timeout_ms = ms;
 }
 
+void reader_cancel(struct reader *reader)
+{
+	u64 one = 1;
+
+	(void)!write(reader->cancel_fd, &one, sizeof(one));
+}
+
 int reader_pid(struct reader *reader)
 {
-	int pid;
-
-	LOCKED(&reader->lock);
-	pid = reader->pid;
-	return pid;
+	return reader->pid;
 }
 
 struct reader_stats reader_stats(struct reader *reader)
@@ -184,16 +195,19 @@ static void reader_show_stats(struct reader *reader)
 	reader->shown = reader->stats;
 }
 
-/* Waits for the reader's next message. Its length, 0 if the reader died, -ETIMEDOUT, or -errno. */
+/* Waits for the reader's next message. Its length, 0 if the reader died, -ETIMEDOUT, -ECANCELED, or -errno. */
 static ssize_t await(struct reader *reader, void *at, size_t bytes, int fds[READER_FILES], u32 *ret_fd_count)
 {
 	long long end_ms = (long long)(monotonic_ns() / 1000000) + reader->timeout_ms;
-	struct pollfd wait = { .fd = reader->socket_fd, .events = POLLIN };
+	struct pollfd wait[2] = { { .fd = reader->socket_fd, .events = POLLIN },
+				  { .fd = reader->cancel_fd, .events = POLLIN } };
 
 	for (;;) {
 		long long left_ms = end_ms - (long long)(monotonic_ns() / 1000000);
-		int r = poll(&wait, 1, left_ms > 0 ? left_ms : 0);
+		int r = poll(wait, 2, left_ms > 0 ? left_ms : 0);
 
+		if (r > 0 && wait[1].revents)
+			return -ECANCELED;
 		if (r > 0)
 			return reader_receive(reader->socket_fd, at, bytes, fds, ret_fd_count);
 		if (r == 0)
@@ -272,16 +286,16 @@ static int reader_hear(struct reader *reader, void **ret_at, size_t *ret_bytes)
 	return r == 0 ? reply.error : r;
 }
 
-/* Only regular files can neither block nor act on being read. */
+/* Only regular files can neither block nor act on being read. Who serves a file is not asked: it might not answer. */
 static int check_file(int fd)
 {
-	struct stat stat;
+	struct statx stat;
 
-	if (fstat(fd, &stat) < 0)
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_SIZE, &stat) < 0)
 		return -errno;
-	if (!S_ISREG(stat.st_mode))
+	if (!S_ISREG(stat.stx_mode))
 		return -ENOEXEC;
-	return (u64)stat.st_size > READER_FILE_MAX ? -EFBIG : 0;
+	return stat.stx_size > READER_FILE_MAX ? -EFBIG : 0;
 }
 
 /* Fills in which files come along; fds gets them without gaps. */
@@ -303,46 +317,16 @@ static int add_files(struct reader_request *request, const int files[READER_FILE
 	return 0;
 }
 
-/*
- * The tracer waits for rows, and samples wait for the tracer; names can wait themselves. Without the privilege all
- * requests run alike.
- */
-static bool is_urgent(u32 op)
-{
-	return op == READER_IDENTIFY || op == READER_ROWS || op == READER_LANG;
-}
-
-static void reader_set_pace(struct reader *reader, u32 op)
-{
-	int nice = is_urgent(op) ? READER_NICE_ROWS : 0;
-
-	if (reader->pid && nice != reader->nice && setpriority(PRIO_PROCESS, (id_t)reader->pid, nice) == 0)
-		reader->nice = nice;
-}
-
-/* Whoever waits for names to be done lends them its pace. */
-static void reader_lock(struct reader *reader, u32 op)
-{
-	pid_t pid = reader->pid;
-
-	if (pthread_mutex_trylock(&reader->lock) == 0)
-		return;
-	if (pid && is_urgent(op))
-		(void)setpriority(PRIO_PROCESS, (id_t)pid, READER_NICE_ROWS);
-	pthread_mutex_lock(&reader->lock);
-}
-
 static int reader_call(struct reader *reader, struct reader_request *request, const int files[READER_FILES],
 		       void **ret_at, size_t *ret_bytes)
 {
 	int fds[READER_FILES], r;
 
-	reader_lock(reader, request->op);
+	pthread_mutex_lock(&reader->lock);
 	reader->stats.requests++;
 	r = add_files(request, files, fds);
 	if (r < 0)
 		reader->stats.refused++;
-	reader_set_pace(reader, request->op);
 	if (r == 0)
 		r = reader_ask(reader, request, fds);
 	if (r == 0)

@@ -68,8 +68,11 @@ struct reader_stats {
 	u64 unfiltered;		/* it was started on a kernel that cannot filter its system calls */
 };
 
-/* The process is this program run again: main() hands over to reader_server_main() (exe/reader_protocol.h). */
-int reader_start(struct reader **ret_reader);
+/*
+ * The process is this program run again: main() hands over to reader_server_main() (exe/reader_protocol.h). It runs at
+ * that nice value, if we may.
+ */
+int reader_start(int nice, struct reader **ret_reader);
 void reader_free(struct reader *reader);
 DEFINE_CLEANUP(struct reader *, reader_free)
 
@@ -77,6 +80,9 @@ struct reader_stats reader_stats(struct reader *reader);
 
 /* The process that runs now, 0 if none: its memory counts as ours. */
 int reader_pid(struct reader *reader);
+
+/* Ends the call under way, and all later ones, by -EBADMSG. From any thread. */
+void reader_cancel(struct reader *reader);
 
 /* How long a request may take; READER_SECONDS unless set. */
 void reader_set_timeout(struct reader *reader, unsigned ms);

@@ -22,7 +22,7 @@ static struct reader *start(void)
 {
 	struct reader *reader = NULL;
 
-	EQ(reader_start(&reader), 0);
+	EQ(reader_start(0, &reader), 0);
 	return reader;
 }
 
@@ -259,7 +259,7 @@ TEST(reader_start_fails_without_memory)
 	struct reader *reader = NULL;
 
 	test_alloc_fail(0);
-	EQ(reader_start(&reader), -ENOMEM);
+	EQ(reader_start(0, &reader), -ENOMEM);
 	test_alloc_reset();
 	OK(!reader);
 }

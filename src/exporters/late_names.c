@@ -71,7 +71,7 @@ static int get_tools(struct late_names *names)
 	if (tools->finder)
 		return 0;
 	tools->uploads = store_uploads(names->store);
-	r = reader_start(&tools->reader);
+	r = reader_start(0, &tools->reader);
 	if (r == 0)
 		r = symbolizer_new(&options, tools->reader, &tools->symbolizer);
 	if (r == 0)

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/interner.h"
+#include "exe/background_reader.h"
 #include "proc/binary.h"
 #include "proc/mapped_file.h"
 #include "proc/maps.h"
@@ -41,8 +42,20 @@ struct not_code {
 	u64 inode;
 };
 
+/* A file that was opened, while the reader looks what it is. */
+struct identify_job {
+	struct read_job job;
+	struct binaries *binaries;
+	struct identify_job *next, **link;	/* of all of them */
+	struct binary_key key;
+	struct mapping mapping;		/* its path is ours */
+	struct mapped_file file;
+	struct exe_info info;
+};
+
 struct binaries {
-	struct reader *reader;
+	struct background_reader *reader;
+	struct identify_job *jobs;
 	struct peek *peek;
 	struct arena arena;
 	struct interner keys;
@@ -55,7 +68,7 @@ struct binaries {
 	struct binaries_stats stats;
 };
 
-int binaries_new(struct reader *reader, struct peek *peek, struct binaries **ret_binaries)
+int binaries_new(struct background_reader *reader, struct peek *peek, struct binaries **ret_binaries)
 {
 	struct binaries *b = calloc(1, sizeof(*b));
 
@@ -134,17 +147,13 @@ static struct binary_key key_of_contents(const struct exe_info *info)
 	return key;
 }
 
-/* Opens and identifies a file, the caller's to close in any case. All processes have the same vDSO: ours serves. */
-static int open_file(struct binaries *b, u32 pid, const struct mapping *m, struct mapped_file *ret_file,
-		     struct exe_info *ret_info)
+/* All processes have the same vDSO: ours serves. */
+static int open_file(struct binaries *b, u32 pid, const struct mapping *m, struct mapped_file *ret_file)
 {
-	int r = m->kind == MAPPING_VDSO ? vdso_open() : mapped_file_open(b->peek, pid, m, ret_file);
-
-	if (r < 0)
-		return r;
-	if (m->kind == MAPPING_VDSO)
-		ret_file->fd = r;
-	return reader_identify(b->reader, ret_file->fd, ret_info);
+	if (m->kind != MAPPING_VDSO)
+		return mapped_file_open(b->peek, pid, m, ret_file);
+	ret_file->fd = vdso_open();
+	return ret_file->fd < 0 ? ret_file->fd : 0;
 }
 
 /* Gives a binary its id. The table keeps one reference; on failure it is gone. */
@@ -221,41 +230,107 @@ static void set_not_code(struct binaries *b, const struct mapping *m)
 	b->not_code[b->not_code_next++ % NOT_CODE_KEPT] = (struct not_code){ m->dev_major, m->dev_minor, m->inode };
 }
 
-/* Opens what is not known yet. It may turn out to be a known file under another key. */
-static struct binary *binaries_open(struct binaries *b, u32 pid, const struct mapping *m, const struct binary_key *key)
+/* What cannot be read, for that reason, is known by its name. NULL: code that a runtime has generated. */
+static struct binary *binaries_refuse(struct binaries *b, const struct mapping *m, int error)
 {
-	_cleanup_(mapped_file_closep) struct mapped_file file = { -1, -1 };
-	struct binary_key by_contents;
-	struct binary *binary;
-	struct exe_info info;
-	int r = open_file(b, pid, m, &file, &info);
-
-	if (r < 0) {
-		b->stats.unreadable += r != -ENOEXEC;
-		b->stats.not_elf += r == -ENOEXEC;
-		if (r != -ENOEXEC || !is_memfd(m))
-			return binaries_add_unreadable(b, m);
-		set_not_code(b, m);
-		return NULL;
-	}
-	by_contents = key_of_contents(&info);
-	binary = binaries_take(b, m, &file, &info, &by_contents);
-	if (binary) {
-		(void)binaries_set(b, key, binary->id);
-		if (info.build_id_bytes)
-			(void)binaries_set(b, &by_contents, binary->id);
-	}
-	return binary;
+	b->stats.unreadable += error != -ENOEXEC;
+	b->stats.not_elf += error == -ENOEXEC;
+	if (error != -ENOEXEC || !is_memfd(m))
+		return binaries_add_unreadable(b, m);
+	set_not_code(b, m);
+	return NULL;
 }
 
-struct binary *binaries_resolve(struct binaries *b, u32 pid, const struct mapping *mapping)
+static int identify(struct read_job *job, struct reader *reader)
+{
+	struct identify_job *i = (struct identify_job *)job;
+
+	return reader_identify(reader, i->file.fd, &i->info);
+}
+
+/* It may turn out to be a known file under another key. */
+static void identified(struct read_job *job, int r)
+{
+	struct identify_job *i = (struct identify_job *)job;
+	struct binaries *b = i->binaries;
+	struct binary_key by_contents = key_of_contents(&i->info);
+	struct binary *binary;
+
+	if (r < 0) {
+		binary = binaries_refuse(b, &i->mapping, r);
+	} else {
+		binary = binaries_take(b, &i->mapping, &i->file, &i->info, &by_contents);
+		if (binary && i->info.build_id_bytes)
+			(void)binaries_set(b, &by_contents, binary->id);
+	}
+	/* Whoever asks next, by the same key, gets it. */
+	if (binary)
+		(void)binaries_set(b, &i->key, binary->id);
+	*i->link = i->next;
+	if (i->next)
+		i->next->link = i->link;
+	mapped_file_closep(&i->file);
+	free(i->mapping.path);
+	free(i);
+}
+
+static bool is_being_identified(const struct binaries *b, const struct binary_key *key)
+{
+	for (const struct identify_job *i = b->jobs; i; i = i->next)
+		if (!memcmp(&i->key, key, sizeof(*key)))
+			return true;
+	return false;
+}
+
+/* Has a file looked at that is not known yet: -EAGAIN, or 0 and what stands for it if it cannot be. */
+static int binaries_open(struct binaries *b, u32 pid, const struct mapping *m, const struct binary_key *key,
+			 struct binary **ret_binary)
+{
+	_cleanup_(mapped_file_closep) struct mapped_file file = { -1, -1 };
+	struct identify_job *i;
+	char *path;
+	int r = open_file(b, pid, m, &file);
+
+	if (r < 0) {
+		*ret_binary = binaries_refuse(b, m, r);
+		return 0;
+	}
+	i = calloc(1, sizeof(*i));
+	path = i ? strdup(m->path) : NULL;
+	if (!path) {
+		free(i);
+		return -ENOMEM;
+	}
+	i->job = (struct read_job){ .run = identify, .done = identified, .owner = read_job_owner(file.fd) };
+	i->binaries = b;
+	i->key = *key;
+	i->mapping = *m;
+	i->mapping.path = path;
+	i->file = file;
+	file = (struct mapped_file){ -1, -1 };
+	i->next = b->jobs;
+	i->link = &b->jobs;
+	if (i->next)
+		i->next->link = &i->next;
+	b->jobs = i;
+	(void)background_reader_post(b->reader, &i->job);
+	return -EAGAIN;
+}
+
+int binaries_resolve(struct binaries *b, u32 pid, const struct mapping *mapping, struct binary **ret_binary)
 {
 	struct binary_key key = key_of_mapping(mapping);
 	struct binary *binary = binaries_find(b, &key);
+	int r = 0;
 
+	if (!binary && is_being_identified(b, &key))
+		return -EAGAIN;
 	if (!binary && !(is_memfd(mapping) && is_not_code(b, mapping)))
-		binary = binaries_open(b, pid, mapping, &key);
-	return binary ? binary_ref(binary) : NULL;
+		r = binaries_open(b, pid, mapping, &key, &binary);
+	if (r == -EAGAIN)
+		return r;
+	*ret_binary = binary ? binary_ref(binary) : NULL;
+	return 0;
 }
 
 void binaries_sweep(struct binaries *b, void (*forget)(void *arg, struct binary *binary), void *arg)

@@ -15,11 +15,11 @@
 #include "base/cleanup.h"
 #include "base/types.h"
 
+struct background_reader;
 struct binaries;
 struct binary;
 struct mapping;
 struct peek;
-struct reader;
 
 struct binaries_stats {
 	u64 opened;
@@ -31,15 +31,17 @@ struct binaries_stats {
 
 #define BINARIES_OPEN_MAX 16384
 
-int binaries_new(struct reader *reader, struct peek *peek, struct binaries **ret_binaries);
+/* The reader must outlive its jobs: free it first. */
+int binaries_new(struct background_reader *reader, struct peek *peek, struct binaries **ret_binaries);
 void binaries_free(struct binaries *binaries);
 DEFINE_CLEANUP(struct binaries *, binaries_free)
 
 /*
- * The binary behind a mapping of a process: a new reference, or NULL for lack of memory or room. One that could not
- * be read has fd -1; its addresses are offsets in the file.
+ * The binary behind a mapping of a process: 0 and a new reference, or NULL for what is no code, or for lack of memory
+ * or room; -EAGAIN while it is not known what the file is. One that could not be read has fd -1; its addresses are
+ * offsets in the file.
  */
-struct binary *binaries_resolve(struct binaries *binaries, u32 pid, const struct mapping *mapping);
+int binaries_resolve(struct binaries *binaries, u32 pid, const struct mapping *mapping, struct binary **ret_binary);
 
 /* Borrowed, or NULL. */
 struct binary *binaries_get(const struct binaries *binaries, u32 id);

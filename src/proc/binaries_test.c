@@ -1,21 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proc/binaries.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "exe/background_reader.h"
 #include "proc/binary.h"
 #include "proc/maps.h"
 #include "test.h"
 
-static struct binaries *new_table(struct reader **ret_reader)
+static struct binaries *new_table(struct background_reader **ret_reader)
 {
 	struct binaries *b;
 
-	EQ(reader_start(ret_reader), 0);
+	EQ(background_reader_new(ret_reader), 0);
 	EQ(binaries_new(*ret_reader, NULL, &b), 0);
 	return b;
+}
+
+/* The binary behind a mapping of ours, once it is known. */
+static struct binary *resolve(struct binaries *b, struct background_reader *reader, const struct mapping *m)
+{
+	struct pollfd done = { .fd = background_reader_fd(reader), .events = POLLIN };
+	struct binary *binary = NULL;
+
+	while (binaries_resolve(b, (u32)getpid(), m, &binary) == -EAGAIN) {
+		EQ(poll(&done, 1, 10000), 1);
+		background_reader_poll(reader, monotonic_ns());
+	}
+	return binary;
 }
 
 /* Our own mappings, as /proc shows them. */
@@ -31,20 +48,20 @@ static struct maps *own_maps(void)
 
 TEST(binaries_opens_a_mapped_file_once)
 {
-	struct reader *reader;
+	struct background_reader *reader;
 	struct binaries *b = new_table(&reader);
 	struct maps *maps = own_maps();
 	struct mapping m = *maps_find(maps, (u64)(unsigned long)own_maps);
-	struct binary *one = binaries_resolve(b, (u32)getpid(), &m), *two, *three;
+	struct binary *one = resolve(b, reader, &m), *two, *three;
 	u64 bias, start, end;
 
 	OK(one && one->fd >= 0);
 	OK(one->info.build_id_bytes > 0);
-	two = binaries_resolve(b, (u32)getpid(), &m);
+	two = resolve(b, reader, &m);
 	OK(one == two);
 	/* A copy of it, under another inode, is the same. */
 	m.dev_major++;
-	three = binaries_resolve(b, (u32)getpid(), &m);
+	three = resolve(b, reader, &m);
 	OK(one == three);
 	EQ(binaries_stats(b).opened, 1);
 	OK(binary_place(one, &m, &bias, &start, &end));
@@ -53,13 +70,13 @@ TEST(binaries_opens_a_mapped_file_once)
 	binary_unref(two);
 	binary_unref(three);
 	maps_free(maps);
+	background_reader_free(reader);
 	binaries_free(b);
-	reader_free(reader);
 }
 
 TEST(binaries_opens_a_mapping_that_is_shorter_than_was_told)
 {
-	struct reader *reader;
+	struct background_reader *reader;
 	struct binaries *b = new_table(&reader);
 	struct maps *maps = own_maps();
 	struct mapping m = *maps_find(maps, (u64)(unsigned long)own_maps);
@@ -67,18 +84,18 @@ TEST(binaries_opens_a_mapping_that_is_shorter_than_was_told)
 
 	m.end_va += 0x100000;
 	m.path = "/no/such/file";
-	binary = binaries_resolve(b, (u32)getpid(), &m);
+	binary = resolve(b, reader, &m);
 	OK(binary && binary->fd >= 0);
 	binary_unref(binary);
 	maps_free(maps);
+	background_reader_free(reader);
 	binaries_free(b);
-	reader_free(reader);
 }
 
 TEST(binaries_looks_once_at_a_memfd_that_is_no_elf_file)
 {
 	int fd = memfd_create("doublemapper", MFD_CLOEXEC);
-	struct reader *reader;
+	struct background_reader *reader;
 	struct binaries *b = new_table(&reader);
 	const struct mapping *m;
 	struct maps *maps;
@@ -90,45 +107,45 @@ TEST(binaries_looks_once_at_a_memfd_that_is_no_elf_file)
 	m = maps_find(maps, (u64)(unsigned long)at);
 	OK(m != NULL);
 	for (u32 i = 0; m && i < 3; i++)
-		OK(!binaries_resolve(b, (u32)getpid(), m));
+		OK(!resolve(b, reader, m));
 	EQ(binaries_stats(b).not_elf, 1);
-	EQ(reader_stats(reader).requests, 1);
+	EQ(background_reader_stats(reader).requests, 1);
 	munmap(at, 4096);
 	close(fd);
 	maps_free(maps);
+	background_reader_free(reader);
 	binaries_free(b);
-	reader_free(reader);
 }
 
 TEST(binaries_copies_the_vdso)
 {
-	struct reader *reader;
+	struct background_reader *reader;
 	struct binaries *b = new_table(&reader);
 	struct mapping m = { .kind = MAPPING_VDSO, .path = "[vdso]", .start_va = 0x1000, .end_va = 0x3000 };
-	struct binary *vdso = binaries_resolve(b, (u32)getpid(), &m);
+	struct binary *vdso = resolve(b, reader, &m);
 
 	OK(vdso && vdso->fd >= 0);
 	STREQ(binary_name(vdso), "[vdso]");
 	OK(vdso->info.segment_count > 0);
 	binary_unref(vdso);
+	background_reader_free(reader);
 	binaries_free(b);
-	reader_free(reader);
 }
 
 TEST(binaries_refuses_pipes_and_devices)
 {
-	struct reader *reader;
+	struct background_reader *reader;
 	struct binaries *b = new_table(&reader);
 	struct mapping m = {
 		.kind = MAPPING_FILE, .path = "/dev/zero", .start_va = 0x1000, .end_va = 0x3000, .inode = 1,
 	};
-	struct binary *device = binaries_resolve(b, (u32)getpid(), &m);
+	struct binary *device = resolve(b, reader, &m);
 
 	OK(device && device->fd < 0);
 	EQ(binaries_stats(b).unreadable, 1);
 	binary_unref(device);
+	background_reader_free(reader);
 	binaries_free(b);
-	reader_free(reader);
 }
 
 static void forget(void *arg, struct binary *binary)
@@ -138,10 +155,10 @@ static void forget(void *arg, struct binary *binary)
 
 TEST(binaries_lets_go_of_what_nobody_uses)
 {
-	struct reader *reader;
+	struct background_reader *reader;
 	struct binaries *b = new_table(&reader);
 	struct mapping m = { .kind = MAPPING_VDSO, .path = "[vdso]", .start_va = 0x1000, .end_va = 0x3000 };
-	struct binary *vdso = binaries_resolve(b, (u32)getpid(), &m);
+	struct binary *vdso = resolve(b, reader, &m);
 	u32 id = vdso->id;
 	int forgotten = 0;
 
@@ -154,8 +171,8 @@ TEST(binaries_lets_go_of_what_nobody_uses)
 	binaries_sweep(b, forget, &forgotten);
 	EQ(forgotten, 1);
 	OK(!binaries_get(b, id));
+	background_reader_free(reader);
 	binaries_free(b);
-	reader_free(reader);
 }
 
 TEST(binary_place_uses_the_segment_of_the_offset)

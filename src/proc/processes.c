@@ -114,7 +114,25 @@ static void processes_remove(struct processes *t, u32 pid)
 		return;
 	*link = p->next;
 	processes_unlink_exited(t, p);
-	process_free(t, p);
+	if (!p->holds) {
+		process_free(t, p);
+		return;
+	}
+	p->is_removed = p->is_gone = true;
+	if (!p->exited_ns)
+		p->exited_ns = 1;
+}
+
+struct process *process_hold(struct process *p)
+{
+	p->holds++;
+	return p;
+}
+
+void process_release(struct processes *t, struct process *p)
+{
+	if (--p->holds == 0 && p->is_removed)
+		process_free(t, p);
 }
 
 /* A new process in place of one that may have had its pid. */

@@ -36,6 +36,8 @@ struct process {
 	bool maps_changed;	/* since they were installed */
 	bool is_published;	/* we told the kernel half of it; of a forked child that knows by itself, mostly */
 	bool is_gone;		/* ended before its mappings could be read */
+	bool is_removed;	/* it is held, but its pid is nobody's or another's */
+	u32 holds;
 	bool container_known;	/* container_id has been looked for */
 	bool environment_known;	/* environment has been looked for */
 	struct proc_id id;
@@ -50,6 +52,9 @@ struct process {
 	u64 since_ns;		/* when it began, if we saw that; else 0 */
 	u64 scanned_ns;		/* when /proc was last read for it; 0: never */
 	u64 installed_ns;	/* when its mappings were last installed; 0: never */
+	/* The tracer's: since when files behind its mappings are being read (0: they are known), what waits for that */
+	u64 lacks_files_ns;
+	u32 waiting_bytes;
 	struct process *next, *next_exited;
 };
 
@@ -105,6 +110,13 @@ void processes_distrust(struct processes *processes);
 
 /* Forgets processes that ended a while ago. */
 void processes_sweep(struct processes *processes, u64 now_ns);
+
+/*
+ * Keeps a process, as it was, beyond its end. Once it is no more in the table it counts as exited, and nothing of it
+ * can be read.
+ */
+struct process *process_hold(struct process *process);
+void process_release(struct processes *processes, struct process *process);
 
 /* The mappings, to be changed: its own copy if they are shared. NULL for lack of memory. */
 struct maps *process_own_maps(struct processes *processes, struct process *process);

@@ -227,7 +227,7 @@ static int symbolize_start(void *self, struct buf *why)
 		.cache_path = o->debuginfod.cache_directory, .memory_max_bytes = (size_t)o->memory_mib << 20,
 		.lines_us = LINES_US,
 	};
-	int r = reader_start(&s->reader);
+	int r = reader_start(0, &s->reader);
 
 	s->finder_options = (struct finder_options){
 		.roots = o->roots, .directories = o->directories, .debug_directories = o->debug_directories,

@@ -20,7 +20,7 @@ static struct exe_info self_info(void)
 	struct exe_info info;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-	EQ(reader_start(&reader), 0);
+	EQ(reader_start(0, &reader), 0);
 	EQ(reader_identify(reader, fd, &info), 0);
 	reader_free(reader);
 	close(fd);

@@ -56,7 +56,7 @@ static void tree_init(struct tree *t)
 	OK(mkdtemp(t->dir));
 	t->root_fd = open(t->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	t->exe_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	EQ(reader_start(&t->reader), 0);
+	EQ(reader_start(0, &t->reader), 0);
 	EQ(reader_identify(t->reader, t->exe_fd, &t->info), 0);
 	if (!t->info.build_id_bytes) {
 		t->info.build_id_bytes = 0;

@@ -23,7 +23,7 @@ TEST(symbol_files_are_closed_when_idle)
 	_cleanup_(binary_unrefp) struct binary *b = make_binary(2);
 	struct symbol_files_set set;
 
-	EQ(reader_start(&reader), 0);
+	EQ(reader_start(0, &reader), 0);
 	EQ(symbol_files_init(&set, reader, NULL), 0);
 	OK(symbol_files_get(&set, a, 1));
 	OK(symbol_files_get(&set, b, 1));
@@ -44,7 +44,7 @@ TEST(symbol_files_are_bounded)
 	_cleanup_(binary_unrefp) struct binary *first = make_binary(1);
 	struct symbol_files_set set;
 
-	EQ(reader_start(&reader), 0);
+	EQ(reader_start(0, &reader), 0);
 	EQ(symbol_files_init(&set, reader, NULL), 0);
 	OK(symbol_files_get(&set, first, 1));
 	for (u32 i = 2; i <= SYMBOL_FILES_MAX + 1; i++) {

@@ -33,7 +33,7 @@ static struct binary *open_binary(struct fixture *f, const char *path)
 static void fixture_init(struct fixture *f, const struct symbolizer_options *options)
 {
 	*f = (struct fixture){ 0 };
-	EQ(reader_start(&f->reader), 0);
+	EQ(reader_start(0, &f->reader), 0);
 	EQ(symbolizer_new(options, f->reader, &f->symbolizer), 0);
 	f->self = open_binary(f, "/proc/self/exe");
 }

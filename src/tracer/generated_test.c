@@ -8,12 +8,15 @@
 #include "base/cleanup.h"
 #include "forge_jit.h"
 #include "lang/jit/jit.h"
+#include "exe/lang_file.h"
 #include "lang/lang.h"
 #include "proc/binary.h"
 #include "proc/maps.h"
 #include "proc/processes.h"
 #include "test.h"
+#include "tracer/modules.h"
 #include "tracer/runtimes.h"
+#include "tracer/source_maps.h"
 #include "tracer/tables.h"
 
 #define LATER_NS 10000000000ull
@@ -22,32 +25,26 @@
 /* This process, which has a library that tells of code, and the code. */
 struct machine {
 	struct tables *tables;
+	struct modules *modules;
+	struct source_maps *source_maps;
 	struct runtimes *runtimes;
 	struct process process;
 	struct binary library;
-	struct lang_file file;
 	struct object object, other;
 	struct entry entry, newer;
 	struct descriptor list;
 	u64 code_va, code_end_va;	/* the mapping */
 };
 
-static const struct lang_file *file_of(void *arg, u32 id)
-{
-	struct machine *m = arg;
-
-	return id == m->library.id ? &m->file : NULL;
-}
-
 static void machine_init(struct machine *m)
 {
+	struct lang_file *file = calloc(1, sizeof(*file));
 	u64 va = (u64)(uintptr_t)x86_code;
 
 	*m = (struct machine){
 		.process = { .pid = (u32)getpid(), .maps = maps_new() },
 		.library = { .refs = 100, .id = 7, .fd = -1, .root_fd = -1, .path = (char *)"/lib",
 			     .info = { .segment_count = 1, .segment = { { 0, LIBRARY_VA, 0x1000 } } } },
-		.file = { .lang = LANG_JIT, .facts = { [JIT_FACT_DESCRIPTOR_EA] = (u64)(uintptr_t)&m->list } },
 		.entry = { .file = &m->object, .bytes = sizeof(m->object) },
 		.newer = { .next = &m->entry, .file = &m->other, .bytes = sizeof(m->other) },
 		.list = { 1, 1, &m->entry, &m->entry },
@@ -61,8 +58,13 @@ static void machine_init(struct machine *m)
 	maps_add(m->process.maps, &(struct mapping){ .start_va = m->code_va, .end_va = m->code_end_va,
 						     .kind = MAPPING_ANON, .path = (char *)"" });
 	EQ(tables_new(NULL, sizeof(struct rows_chunk), &m->tables), 0);
-	EQ(runtimes_new(&(struct runtimes_options){ .tables = m->tables, .langs = RUNTIMES_ALL, .file = file_of,
-						    .arg = m }, &m->runtimes), 0);
+	EQ(modules_new(m->tables, NULL, NULL, NULL, &m->modules), 0);
+	file->lang = LANG_JIT;
+	file->facts[JIT_FACT_DESCRIPTOR_EA] = (u64)(uintptr_t)&m->list;
+	EQ(modules_set_file(m->modules, m->library.id, file), 0);
+	m->source_maps = source_maps_new(NULL);
+	EQ(runtimes_new(&(struct runtimes_options){ .tables = m->tables, .langs = RUNTIMES_ALL, .modules = m->modules,
+						    .source_maps = m->source_maps }, &m->runtimes), 0);
 	(void)runtimes_attach(m->runtimes, &m->process, 0);
 	OK(runtimes_has_rows(&m->process));
 }
@@ -74,6 +76,8 @@ static void machine_done(struct machine *m)
 	EQ(tables_stats(m->tables).rows_bytes, 0);
 	runtimes_forget(m->runtimes, &m->process);
 	runtimes_free(m->runtimes);
+	source_maps_free(m->source_maps);
+	modules_free(m->modules);
 	tables_free(m->tables);
 	maps_free(m->process.maps);
 }

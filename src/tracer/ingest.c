@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/interner.h"
+#include "base/clock.h"
+#include "exe/background_reader.h"
 #include "kinds/kind.h"
 #include "proc/maps.h"
 #include "proc/peek.h"
 #include "proc/processes.h"
 #include "trace/window.h"
 #include "tracer/installer.h"
+#include "tracer/modules.h"
 #include "tracer/runtimes.h"
 #include "tracer/slice.h"
 #include "tracer/source_maps.h"
@@ -20,6 +22,10 @@
 #include "unwind.h"
 
 #define PENDING_BYTES_MAX (16u << 20)
+#define WAITING_BYTES_MAX (8u << 20)	/* ... of those, for files */
+#define WAITING_PROCESS_BYTES_MAX (4u << 20)
+#define FILES_WAIT_NS 2000000000ull	/* for a process's files; then it gets what tables there are */
+#define FILES_WAIT_LAST_NS 10000000000ull
 #define CHANGED_MAX 4096
 #define REINSTALL_NS 100000000ull	/* a process that maps code all the time is brought up to date this often */
 #define LEARNING_NS 2000000000ull
@@ -30,16 +36,25 @@
 struct pending {
 	u64 time_ns;
 	struct trace_record *record;
+	struct process *process;	/* held; it waits for the files of that one. NULL: for its time */
 };
 
 struct ingest {
 	struct ingest_options options;
-	struct installer *installer;
+	struct modules *modules;
+	struct source_maps *source_maps;
+	struct runtimes *runtimes;
+	struct installer installer;
 	struct processes *processes;
 	struct window *window;
 	struct pending *pending;
 	u32 pending_count, pending_cap;
 	size_t pending_bytes;
+	u32 waiting_count;		/* of them, for files */
+	size_t waiting_bytes;
+	u64 files_done;			/* files read, as of the last look at who waits for some */
+	bool files_changed;		/* ... there are others since */
+	bool is_last;			/* nothing is sampled any more */
 	u32 changed[CHANGED_MAX];	/* pids whose installed mappings are out of date */
 	u32 changed_count;
 	u64 now_ns, collected_ns;
@@ -47,7 +62,7 @@ struct ingest {
 	u64 ends[END_COUNT];
 	u64 learned_ns;			/* when a frame of a runtime was last new */
 	u64 learned_count;		/* how many were, by then */
-	u64 malformed, pending_full, window_lost, young, nameless;
+	u64 malformed, pending_full, window_lost, young, nameless, early;
 	struct unwind unwind;		/* scratch for slices */
 	u64 named[USER_FRAMES_MAX];	/* scratch for a stack whose frames all have one word */
 	u64 live_stacks;
@@ -57,7 +72,7 @@ static void on_maps_gone(void *arg, struct maps *maps)
 {
 	struct ingest *in = arg;
 
-	installer_remove(in->installer, maps, in->now_ns);
+	installer_remove(&in->installer, maps, in->now_ns);
 }
 
 static void on_process_gone(void *arg, struct process *process)
@@ -65,7 +80,25 @@ static void on_process_gone(void *arg, struct process *process)
 	struct ingest *in = arg;
 
 	tables_unpublish(in->options.tables, process->pid, &process->id);
-	runtimes_forget(installer_runtimes(in->installer), process);
+	runtimes_forget(in->runtimes, process);
+}
+
+static int ingest_new_parts(struct ingest *in, const struct ingest_options *options)
+{
+	struct runtimes_options runtimes = { .tables = options->tables, .peek = options->peek, .langs = options->langs,
+					     .wishes = options->lang_wishes, .loader = options->loader };
+	int r = modules_new(options->tables, options->reader, options->peek, options->cache_path, &in->modules);
+
+	if (r < 0)
+		return r;
+	in->source_maps = source_maps_new(options->reader);
+	if (!in->source_maps)
+		return -ENOMEM;
+	runtimes.modules = in->modules;
+	runtimes.source_maps = in->source_maps;
+	r = runtimes_new(&runtimes, &in->runtimes);
+	in->installer = (struct installer){ options->tables, in->modules, in->runtimes, 0 };
+	return r;
 }
 
 int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest **ret_ingest)
@@ -83,17 +116,7 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 	in->window = window_new(now_ns);
 	if (!in->window)
 		return -ENOMEM;
-	r = installer_new(&(struct installer_options){ .tables = options->tables,
-						       .reader = options->reader,
-						       .peek = options->peek,
-						       .cache_path = options->cache_path,
-						       .langs = options->langs,
-						       .lang_wishes = options->lang_wishes,
-						       .load_lang = options->load_lang,
-						       .recall = options->recall,
-						       .breathe = options->drain,
-						       .arg = options->arg },
-			  &in->installer);
+	r = ingest_new_parts(in, options);
 	if (r < 0)
 		return r;
 	r = processes_new(&ops, &in->processes);
@@ -107,11 +130,16 @@ void ingest_free(struct ingest *in)
 {
 	if (!in)
 		return;
-	for (u32 i = 0; i < in->pending_count; i++)
+	for (u32 i = 0; i < in->pending_count; i++) {
+		if (in->pending[i].process)
+			process_release(in->processes, in->pending[i].process);
 		free(in->pending[i].record);
+	}
 	free(in->pending);
 	processes_free(in->processes);
-	installer_free(in->installer);
+	runtimes_free(in->runtimes);
+	source_maps_free(in->source_maps);
+	modules_free(in->modules);
 	window_free(in->window);
 	free(in);
 }
@@ -157,14 +185,13 @@ static void ingest_changed(struct ingest *in, u32 pid)
 /* The word of a frame of a runtime, named by its language; 0 if it stands for labels that cannot be had any more. */
 static u64 ingest_name(struct ingest *in, struct process *p, const u64 frame[2])
 {
-	struct runtimes *runtimes = installer_runtimes(in->installer);
 	const struct window_frame *named = NULL;
 
 	/* A child whose program is still its parent's. */
 	if (p && !p->runtimes && p->maps && p->maps->slot && !p->exited_ns)
-		runtimes_attach(runtimes, p, in->now_ns);
+		runtimes_attach(in->runtimes, p, in->now_ns);
 	if (p)
-		named = runtimes_name(runtimes, p, frame);
+		named = runtimes_name(in->runtimes, p, frame);
 	/* Code was made since the tables were written, and it is known by now how it is unwound. */
 	if (p && frame[0] >> FRAME_KIND_SHIFT == FRAME_VA && runtimes_has_rows(p)) {
 		p->maps_changed = true;
@@ -222,7 +249,7 @@ static void ingest_fold(struct ingest *in, struct process *p, const struct trace
 	before_ns = peek_since(in->options.peek, record->time_ns);
 	user_count = ingest_name_frames(in, p, user, user_count);
 	(void)peek_since(in->options.peek, before_ns);
-	window_add(in->window, index, record, kernel, in->named, user_count, end, installer_binary, in->installer);
+	window_add(in->window, index, record, kernel, in->named, user_count, end, modules_binary, in->modules);
 	in->ends[end]++;
 	in->sample_count++;
 }
@@ -253,7 +280,7 @@ static void ingest_wait(struct ingest *in, const struct trace_record *record, si
 	memcpy(copy, record, bytes);
 	copy->slice_bytes = slice_bytes;
 	in->pending_bytes += bytes;
-	in->pending[in->pending_count++] = (struct pending){ record->time_ns, copy };
+	in->pending[in->pending_count++] = (struct pending){ record->time_ns, copy, NULL };
 }
 
 static bool is_process(const struct process *p, const struct proc_id *id)
@@ -316,7 +343,7 @@ static void ingest_install(struct ingest *in, struct process *p)
 {
 	if (p->maps_changed && p->maps->installed_count && !process_own_maps(in->processes, p))
 		return;
-	(void)installer_install(in->installer, p, in->now_ns);	/* counted there */
+	(void)installer_install(&in->installer, p, in->now_ns);	/* counted there */
 	if (runtimes_waits(p))
 		ingest_changed(in, p->pid);
 }
@@ -334,45 +361,93 @@ static void ingest_unwind(struct ingest *in, struct process *p, const struct tra
 	in->live_stacks += slice_unwind(&in->unwind, in->options.tables, record, &process);
 }
 
-static void ingest_slice(struct ingest *in, struct process *p, const struct trace_record *record)
+/* Are the files behind a process's mappings known, with their rows? Those that are not are asked for. */
+static bool ingest_has_files(struct ingest *in, struct process *p)
 {
+	bool has = modules_find(in->modules, p->is_removed ? 0 : p->pid, p->maps);
+
+	if (has)
+		p->lacks_files_ns = 0;
+	else if (!p->lacks_files_ns)
+		p->lacks_files_ns = in->now_ns;
+	return has;
+}
+
+static bool ingest_may_wait(const struct ingest *in, const struct process *p)
+{
+	return in->now_ns < p->lacks_files_ns + (in->is_last ? FILES_WAIT_LAST_NS : FILES_WAIT_NS);
+}
+
+static size_t record_bytes(const struct trace_record *r)
+{
+	return sizeof(*r) + ((size_t)r->kernel_count + r->user_count) * 8 + r->slice_bytes +
+	       (r->end == END_SLICE ? sizeof(struct slice_regs) : 0);
+}
+
+/* True if a slice can be unwound; or has to be, as well as that goes. */
+static bool ingest_is_ready(struct ingest *in, struct process *p, const struct pending *pending)
+{
+	size_t bytes = pending->process ? 0 : record_bytes(pending->record);
+
+	if (p->is_published && !p->maps_changed && p->maps->installed_count && !p->lacks_files_ns)
+		return true;
+	if (ingest_has_files(in, p))
+		return true;
+	if (ingest_may_wait(in, p) && p->waiting_bytes + bytes <= WAITING_PROCESS_BYTES_MAX &&
+	    in->waiting_bytes + bytes <= WAITING_BYTES_MAX)
+		return false;
+	in->early++;
+	return true;
+}
+
+/* False: it is to wait for files. */
+static bool ingest_slice(struct ingest *in, struct process *p, const struct pending *pending)
+{
+	const struct trace_record *record = pending->record;
 	u8 end;
 
 	if (!p->maps_known && !p->is_gone)
 		ingest_scan(in, p, record->tid);
+	if (!ingest_is_ready(in, p, pending))
+		return false;
 	ingest_unwind(in, p, record);
 	/* Code that no event told of: an event was lost, or it was mapped in an unusual way. */
 	if (in->unwind.trace.end == END_NO_MAPPING && !p->is_gone && in->now_ns - p->scanned_ns > RESCAN_NS) {
 		ingest_scan(in, p, record->tid);
+		if (!ingest_is_ready(in, p, pending))
+			return false;
 		ingest_unwind(in, p, record);
 	}
+	if (p->lacks_files_ns)
+		ingest_changed(in, p->pid);
 	end = in->unwind.trace.end;
 	if (end == END_NO_MAPPING && p->is_gone)
 		end = END_GONE;
 	ingest_fold(in, p, record, in->unwind.words, in->unwind.trace.user_count, end);
+	return true;
 }
 
-/* A record whose turn has come: all events before it are applied. */
-static void ingest_pending(struct ingest *in, const struct trace_record *record)
+/* A record whose turn has come: all events before it are applied. False: it is to wait for files; p gets whose. */
+static bool ingest_pending(struct ingest *in, const struct pending *pending, struct process **ret_process)
 {
-	struct process *p = processes_find(in->processes, record->pid);
+	const struct trace_record *record = pending->record;
+	struct process *p = pending->process ? pending->process : processes_find(in->processes, record->pid);
 
 	/* A late sample of a program that is no more: what it brings itself must do. */
-	if (p && processes_is_newer(p, record))
-		p = NULL;
-	else
-		p = processes_identify(in->processes, record->pid, &record->id);
+	if (!pending->process)
+		p = p && processes_is_newer(p, record) ? NULL :
+							 processes_identify(in->processes, record->pid, &record->id);
+	*ret_process = p;
 	if (!p) {
 		ingest_fold(in, NULL, record, NULL, 0, record->end == END_SLICE ? END_GONE : record->end);
-		return;
+		return true;
 	}
-	if (record->end != END_KERNEL_THREAD)
+	if (record->end != END_KERNEL_THREAD && !p->is_removed)
 		processes_describe(in->processes, p, record->tid);
-	if (record->end == END_SLICE) {
-		ingest_slice(in, p, record);
-		return;
-	}
+	if (record->end == END_SLICE)
+		return ingest_slice(in, p, pending);
 	ingest_fold(in, p, record, (const u64 *)(record + 1) + record->kernel_count, record->user_count, record->end);
+	return true;
 }
 
 static void on_event(void *arg, const struct sideband_event *event)
@@ -411,6 +486,22 @@ static void on_event(void *arg, const struct sideband_event *event)
 	}
 }
 
+/* True if a process whose mappings have changed, or whose files have come, can be given its tables now. */
+static bool ingest_should_install(struct ingest *in, struct process *p)
+{
+	/* What a runtime that has started up by now owns is to be marked in the tables. */
+	p->maps_changed |= runtimes_should_retry(p, in->now_ns);
+	if (p->lacks_files_ns && (in->files_changed || !ingest_may_wait(in, p)) && ingest_has_files(in, p))
+		p->maps_changed = true;
+	return p->maps_changed && in->now_ns - p->installed_ns >= REINSTALL_NS &&
+	       (ingest_has_files(in, p) || !ingest_may_wait(in, p));
+}
+
+static bool ingest_has_more(const struct process *p)
+{
+	return p->maps_changed || p->lacks_files_ns || runtimes_waits(p);
+}
+
 static void ingest_reinstall(struct ingest *in)
 {
 	u32 kept = 0;
@@ -418,14 +509,12 @@ static void ingest_reinstall(struct ingest *in)
 	for (u32 i = 0; i < in->changed_count; i++) {
 		struct process *p = processes_find(in->processes, in->changed[i]);
 
-		if (!p || !(p->maps_changed || runtimes_waits(p)) || !p->is_identified)
+		if (!p || !p->is_identified || !ingest_has_more(p))
 			continue;
-		/* What a runtime that has started up by now owns is to be marked in the tables. */
-		p->maps_changed |= runtimes_should_retry(p, in->now_ns);
-		if (p->maps_changed && in->now_ns - p->installed_ns >= REINSTALL_NS) {
+		if (ingest_should_install(in, p)) {
 			ingest_install(in, p);
-			/* It stays on the list only for a runtime that is to be tried once more. */
-			if (!runtimes_waits(p))
+			/* It stays on the list only for what is still to come. */
+			if (!runtimes_waits(p) && !p->lacks_files_ns)
 				continue;
 		}
 		in->changed[kept++] = in->changed[i];
@@ -440,48 +529,111 @@ static int compare_pending(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-static void ingest_release(struct ingest *in, struct trace_record *r)
+/* The record is done with. */
+static void ingest_release(struct ingest *in, const struct pending *pending)
 {
-	in->pending_bytes -= sizeof(*r) + ((size_t)r->kernel_count + r->user_count) * 8 + r->slice_bytes +
-			     (r->end == END_SLICE ? sizeof(struct slice_regs) : 0);
-	free(r);
+	size_t bytes = record_bytes(pending->record);
+
+	in->pending_bytes -= bytes;
+	if (pending->process) {
+		in->waiting_count--;
+		in->waiting_bytes -= bytes;
+		pending->process->waiting_bytes -= (u32)bytes;
+		process_release(in->processes, pending->process);
+	}
+	free(pending->record);
 }
 
-/* The samples that wait, in order, each after the events before it. More may come to wait meanwhile. */
-static void ingest_settle_pending(struct ingest *in, u64 until_ns)
+/* From now on the record waits for files of its process, which is kept as it is. */
+static void ingest_hold(struct ingest *in, struct pending *pending, struct process *p)
 {
-	u32 done = 0;
+	size_t bytes = record_bytes(pending->record);
+
+	if (pending->process)
+		return;
+	pending->process = process_hold(p);
+	p->waiting_bytes += (u32)bytes;
+	in->waiting_bytes += bytes;
+	in->waiting_count++;
+}
+
+static bool is_due(const struct ingest *in, const struct pending *pending, u64 until_ns)
+{
+	if (pending->process)
+		return in->files_changed || !ingest_may_wait(in, pending->process);
+	return pending->time_ns <= until_ns;
+}
+
+/* The samples that wait, in order, each after the events before it. True if time is up. */
+static bool ingest_settle_pending(struct ingest *in, u64 until_ns)
+{
+	u64 end_ns = monotonic_ns() + INGEST_TURN_NS;
+	u32 kept = 0, i = 0;
+	bool is_late = false;
 
 	if (in->pending_count)
 		qsort(in->pending, in->pending_count, sizeof(*in->pending), compare_pending);
-	while (done < in->pending_count && in->pending[done].time_ns <= until_ns) {
-		struct pending next = in->pending[done++];
+	for (; i < in->pending_count && !is_late; i++) {
+		struct pending next = in->pending[i];
+		struct process *p = next.process;
 
-		sideband_dispatch(in->options.sideband, next.time_ns, on_event, in);
-		ingest_pending(in, next.record);
-		ingest_release(in, next.record);
+		if (is_due(in, &next, until_ns)) {
+			if (!next.process)
+				sideband_dispatch(in->options.sideband, next.time_ns, on_event, in);
+			if (ingest_pending(in, &next, &p)) {
+				ingest_release(in, &next);
+				is_late = monotonic_ns() > end_ns;
+				continue;
+			}
+			ingest_hold(in, &next, p);
+		}
+		in->pending[kept++] = next;
 	}
-	in->pending_count -= done;
-	if (done)
-		memmove(in->pending, in->pending + done, in->pending_count * sizeof(*in->pending));
+	memmove(in->pending + kept, in->pending + i, (in->pending_count - i) * sizeof(*in->pending));
+	in->pending_count -= i - kept;
+	return is_late;
 }
 
-void ingest_settle(struct ingest *in, u64 until_ns)
+/* Has anything been read since, that somebody may wait for? */
+static void ingest_look_at_files(struct ingest *in)
 {
-	u64 asked = runtimes_stats(installer_runtimes(in->installer)).asked;
+	u64 done = background_reader_done_count(in->options.reader);
+
+	in->files_changed |= done != in->files_done;
+	in->files_done = done;
+}
+
+bool ingest_settle(struct ingest *in, u64 until_ns)
+{
+	u64 asked = runtimes_stats(in->runtimes).asked;
 
 	in->now_ns = until_ns;
 	if (asked != in->learned_count)
 		in->learned_ns = until_ns;
 	in->learned_count = asked;
-	ingest_settle_pending(in, until_ns);
+	background_reader_poll(in->options.reader, until_ns);
+	ingest_look_at_files(in);
+	if (ingest_settle_pending(in, until_ns))
+		return true;
 	sideband_dispatch(in->options.sideband, until_ns, on_event, in);
 	ingest_reinstall(in);
+	in->files_changed = false;
 	processes_sweep(in->processes, until_ns);
 	if (until_ns - in->collected_ns > COLLECT_NS) {
 		in->collected_ns = until_ns;
 		tables_collect(in->options.tables, until_ns);
 	}
+	return false;
+}
+
+void ingest_stop(struct ingest *in)
+{
+	in->is_last = true;
+}
+
+bool ingest_waits_for_files(const struct ingest *in)
+{
+	return in->waiting_count > 0;
 }
 
 bool ingest_learns(const struct ingest *in, u64 now_ns)
@@ -491,12 +643,12 @@ bool ingest_learns(const struct ingest *in, u64 now_ns)
 
 bool ingest_waits(const struct ingest *in)
 {
-	return in->pending_count > 0;
+	return in->pending_count > in->waiting_count;
 }
 
 void ingest_sweep(struct ingest *in, u64 now_ns)
 {
-	installer_sweep(in->installer, now_ns);
+	modules_sweep(in->modules, now_ns);
 }
 
 struct window *ingest_take_window(struct ingest *in, u64 now_ns)
@@ -525,15 +677,16 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 {
 	struct sideband_stats s = sideband_stats(in->options.sideband);
 	struct processes_stats p = processes_stats(in->processes);
-	struct installer_stats i = installer_stats(in->installer);
+	struct modules_stats m = modules_stats(in->modules);
 	struct tables_stats t = tables_stats(in->options.tables);
-	struct runtimes_stats rt = runtimes_stats(installer_runtimes(in->installer));
-	struct source_maps_stats maps = installer_source_maps(in->installer);
+	struct runtimes_stats rt = runtimes_stats(in->runtimes);
+	struct source_maps_stats maps = source_maps_stats(in->source_maps);
 
 	memset(ret_values, 0, TRACER_COUNTER_COUNT * sizeof(*ret_values));
 	ret_values[TRACER_RECORDS_MALFORMED] = in->malformed;
 	ret_values[TRACER_WINDOW_FULL] = in->window_lost + in->window->lost;
 	ret_values[TRACER_PENDING_FULL] = in->pending_full;
+	ret_values[TRACER_STACKS_EARLY] = in->early;
 	ret_values[TRACER_STACKS_LIVE] = in->live_stacks;
 	ret_values[TRACER_YOUNG] = in->young;
 	ret_values[TRACER_SIDEBAND_EVENTS] = s.events;
@@ -546,17 +699,17 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_PROC_SCANS] = p.scans;
 	ret_values[TRACER_PROC_SCAN_FAILURES] = p.scan_failures;
 	ret_values[TRACER_MAPPINGS_DROPPED] = p.maps_dropped;
-	ret_values[TRACER_FILES] = i.files;
-	ret_values[TRACER_FILES_UNREADABLE] = i.unreadable;
-	ret_values[TRACER_FILES_NOT_ELF] = i.not_elf;
-	ret_values[TRACER_FILES_FULL] = i.full;
+	ret_values[TRACER_FILES] = m.files;
+	ret_values[TRACER_FILES_UNREADABLE] = m.unreadable;
+	ret_values[TRACER_FILES_NOT_ELF] = m.not_elf;
+	ret_values[TRACER_FILES_FULL] = m.full;
 	ret_values[TRACER_ROWS_BYTES] = t.rows_bytes;
 	ret_values[TRACER_ROWS_FULL] = t.rows_full;
-	ret_values[TRACER_ROWS_NONE] = i.rows_none;
-	ret_values[TRACER_ROWS_FAILED] = i.rows_failed;
-	ret_values[TRACER_ROWS_CUT] = i.rows_cut;
-	ret_values[TRACER_ROWS_CACHED] = i.rows_cached;
-	ret_values[TRACER_ROWS_LEFT_OUT] = i.rows_left_out;
+	ret_values[TRACER_ROWS_NONE] = m.rows_none;
+	ret_values[TRACER_ROWS_FAILED] = m.rows_failed;
+	ret_values[TRACER_ROWS_CUT] = m.rows_cut;
+	ret_values[TRACER_ROWS_CACHED] = m.rows_cached;
+	ret_values[TRACER_ROWS_LEFT_OUT] = in->installer.rows_left_out;
 	ret_values[TRACER_RULES_FULL] = t.rules_full;
 	ret_values[TRACER_MAPS_FULL] = t.maps_full;
 	ret_values[TRACER_PROCS_FULL] = t.procs_full;

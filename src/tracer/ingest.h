@@ -5,7 +5,9 @@
  *
  * A sample of a known process with its frames goes straight in. One of a
  * process that is not known yet, or with a slice of stack to unwind, waits
- * until all process events before it have been applied (ingest_settle()).
+ * until all process events before it have been applied (ingest_settle()). A
+ * slice whose process runs files that are still being read waits for these,
+ * too, for a while: nobody else does. It is then put to its process as it was.
  *
  * The tracer's thread owns it.
  */
@@ -21,33 +23,30 @@
 #include "tracer/counters.h"
 #include "tracer/sideband.h"
 
+struct background_reader;
 struct ingest;
-struct lang_ops;
+struct loader;
 struct peek;
-struct reader;
 struct tables;
 struct window;
 
 struct ingest_options {
 	struct tables *tables;
+	struct loader *loader;		/* of languages' programs; NULL: there are none */
 	struct sideband *sideband;
-	struct reader *reader;
+	struct background_reader *reader;
 	struct peek *peek;	/* how processes are looked at */
 	const char *cache_path;
 	u32 langs;			/* bit n: language n is wanted */
 	u32 lang_wishes;		/* lang/options.h */
-	int (*load_lang)(void *arg, u32 lang, const struct lang_ops *ops);	/* puts its program into place */
-	/* As in struct lang_process. */
-	int (*recall)(void *arg, const struct kept_key *key, struct kept_objects *ret_kept);
 	u64 user_va_mask;
 	bool command_lines;
 	struct environment_names environment;
 	u64 process_age_min_ns;		/* samples of younger processes are left out */
-	void (*drain)(void *arg);	/* hands what is in the kernel's buffers to ingest_record() */
-	void *arg;
 };
 
 int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest **ret_ingest);
+/* The reader is freed before: it may hold jobs. */
 void ingest_free(struct ingest *ingest);
 DEFINE_CLEANUP(struct ingest *, ingest_free)
 
@@ -55,10 +54,17 @@ DEFINE_CLEANUP(struct ingest *, ingest_free)
 void ingest_record(struct ingest *ingest, const void *record, size_t bytes);
 
 /*
- * Applies events and the samples that waited for them, up to a time before which everything has arrived. Reading a
- * program's files can take long: the kernel's buffers are drained in between.
+ * Applies events and the samples that waited for them, up to a time before which everything has arrived. True if it was
+ * not done with that after INGEST_TURN_NS: the kernel's buffers are to be drained in between.
  */
-void ingest_settle(struct ingest *ingest, u64 until_ns);
+bool ingest_settle(struct ingest *ingest, u64 until_ns);
+#define INGEST_TURN_NS 50000000ull
+
+/* Nothing is sampled any more: what waits for files may wait for longer. */
+void ingest_stop(struct ingest *ingest);
+
+/* Do samples wait for files that are being read? */
+bool ingest_waits_for_files(const struct ingest *ingest);
 
 /* Were frames of runtimes new within the last seconds? What names them may be gone soon: more are to be read early. */
 bool ingest_learns(const struct ingest *ingest, u64 now_ns);

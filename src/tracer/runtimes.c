@@ -13,6 +13,9 @@
 #include "proc/maps.h"
 #include "proc/peek.h"
 #include "proc/processes.h"
+#include "tracer/loader.h"
+#include "tracer/modules.h"
+#include "tracer/source_maps.h"
 #include "tracer/tables.h"
 
 #define RETRY_FIRST_NS 50000000ull
@@ -72,6 +75,21 @@ static struct runtime *set_find(struct runtime_set *set, u32 lang)
 	return NULL;
 }
 
+static int on_recall(void *arg, const struct kept_key *key, struct kept_objects *ret_kept)
+{
+	const struct runtimes *rt = arg;
+
+	return rt->options.loader ? loader_recall(rt->options.loader, key, ret_kept) : -ENOENT;
+}
+
+static int on_source_map(void *arg, const struct lang_process *process, const struct lang_script *script,
+			 const struct source_map **ret_map)
+{
+	const struct runtimes *rt = arg;
+
+	return source_maps_find(rt->options.source_maps, process, script, ret_map);
+}
+
 static struct runtime_set *set_of(struct runtimes *rt, struct process *p)
 {
 	if (!p->runtimes) {
@@ -83,9 +101,8 @@ static struct runtime_set *set_of(struct runtimes *rt, struct process *p)
 	p->runtimes->process = (struct lang_process){ .pid = p->pid, .serial = p->serial, .maps = p->maps,
 						      .wishes = rt->options.wishes,
 						      .is_gone = p->exited_ns != 0, .peek = rt->options.peek,
-						      .recall = rt->options.recall,
-						      .source_map = rt->options.source_map,
-						      .arg = rt->options.arg };
+						      .recall = on_recall, .source_map = on_source_map,
+						      .arg = rt };
 	return p->runtimes;
 }
 
@@ -97,7 +114,7 @@ static int runtimes_load(struct runtimes *rt, u32 lang, const struct lang_ops *o
 		return 0;
 	if (rt->programs[lang] == PROGRAM_FAILED)
 		return -ENOTSUP;
-	r = rt->options.load(rt->options.arg, lang, ops);
+	r = rt->options.loader ? loader_load_lang(rt->options.loader, lang, ops) : -ENOTSUP;
 	rt->programs[lang] = r < 0 ? PROGRAM_FAILED : PROGRAM_LOADED;
 	rt->stats.programs_failed += r < 0;
 	return r;
@@ -153,7 +170,7 @@ static void attach_files(struct runtimes *rt, struct process *p, struct runtime_
 {
 	for (u32 i = 0; i < p->maps->count; i++) {
 		const struct mapping *m = &p->maps->at[i];
-		const struct lang_file *file = m->binary ? rt->options.file(rt->options.arg, m->binary->id) : NULL;
+		const struct lang_file *file = m->binary ? modules_file(rt->options.modules, m->binary) : NULL;
 		struct lang_place place = { .path = m->path };
 		u64 start_va, end_va;
 
@@ -215,7 +232,7 @@ static bool has_candidates(const struct runtimes *rt, const struct maps *maps)
 	for (u32 i = 0; i < maps->count; i++) {
 		const struct mapping *m = &maps->at[i];
 
-		if (mapping_is_generated(m) || (m->binary && rt->options.file(rt->options.arg, m->binary->id)))
+		if (mapping_is_generated(m) || (m->binary && modules_file(rt->options.modules, m->binary)))
 			return true;
 	}
 	return false;
@@ -346,7 +363,8 @@ const struct window_frame *runtimes_name(struct runtimes *rt, struct process *p,
 	unnamed = set->names.unnamed;
 	evictions = set->names.evictions;
 	named = named_find(&set->names, r->ops, r->state, &set->process, frame,
-			   r->ops->generation ? r->ops->generation(r->state, &set->process) : 0);
+			   (r->ops->generation ? r->ops->generation(r->state, &set->process) : 0) +
+			   source_maps_generation(rt->options.source_maps));
 	rt->stats.asked += set->names.asked - asked;
 	rt->stats.unnamed += set->names.unnamed - unnamed;
 	rt->stats.evictions += set->names.evictions - evictions;

@@ -13,16 +13,14 @@
 #include "abi.h"
 #include "base/cleanup.h"
 
-struct lang_file;
-struct lang_ops;
+struct loader;
 struct maps;
+struct modules;
 struct peek;
 struct process;
 struct rows;
-struct lang_process;
-struct lang_script;
 struct runtimes;
-struct source_map;
+struct source_maps;
 struct tables;
 struct window_frame;
 
@@ -44,15 +42,9 @@ struct runtimes_options {
 	struct peek *peek;	/* how processes are looked at */
 	u32 langs;		/* bit n: language n is wanted */
 	u32 wishes;		/* lang/options.h */
-	/* The language that a binary's file holds, or NULL. */
-	const struct lang_file *(*file)(void *arg, u32 binary_id);
-	/* Loads the program of a language, once. */
-	int (*load)(void *arg, u32 lang, const struct lang_ops *ops);
-	/* As in struct lang_process. */
-	int (*recall)(void *arg, const struct kept_key *key, struct kept_objects *ret_kept);
-	int (*source_map)(void *arg, const struct lang_process *process, const struct lang_script *script,
-			  const struct source_map **ret_map);
-	void *arg;
+	struct loader *loader;	/* of the languages' programs; NULL: there are none */
+	struct modules *modules;
+	struct source_maps *source_maps;
 };
 
 int runtimes_new(const struct runtimes_options *options, struct runtimes **ret_runtimes);

@@ -123,7 +123,7 @@ int sideband_add_cpu(struct sideband *s, u32 cpu)
 	return ring->fd;
 }
 
-static void sideband_queue(struct sideband *s, struct sideband_event *event)
+void sideband_add(struct sideband *s, struct sideband_event *event)
 {
 	s->stats.events++;
 	if (event->kind == EVENT_LOST)
@@ -176,7 +176,7 @@ static void sideband_read_ring(struct sideband *s, struct cpu_ring *ring)
 		tail += header.size;
 		switch (event_parse(record, header.size, &event)) {
 		case 1:
-			sideband_queue(s, &event);
+			sideband_add(s, &event);
 			break;
 		case -EBADMSG:
 			s->stats.malformed++;

@@ -65,6 +65,9 @@ void sideband_remove_cpu(struct sideband *sideband, u32 cpu);
 /* Takes over what is in the buffers. */
 void sideband_read(struct sideband *sideband);
 
+/* One more event, as if it had been in a buffer. Takes what it owns. */
+void sideband_add(struct sideband *sideband, struct sideband_event *event);
+
 /* Hands on, in order, the events taken over that are not later than until_ns. */
 void sideband_dispatch(struct sideband *sideband, u64 until_ns,
 		       void (*handle)(void *arg, const struct sideband_event *event), void *arg);

@@ -15,8 +15,9 @@
 #include <xxhash.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/offload.h"
-#include "exe/reader.h"
+#include "exe/background_reader.h"
 #include "exe/reader_protocol.h"
 #include "exe/source_map.h"
 #include "lang/lang.h"
@@ -25,6 +26,7 @@
 #include "proc/process_status.h"
 
 #define NO_MAP UINT32_MAX
+#define LATE_LASTS_NS 10000000000ull
 
 /* A file, or text in a script: then there is none. */
 struct identity {
@@ -46,8 +48,20 @@ struct known_script {
 	u32 map;		/* or NO_MAP */
 };
 
+/* A map that is being parsed, for a script. */
+struct parse_job {
+	struct read_job job;
+	struct source_maps *maps;
+	struct known_script script;
+	struct identity from;
+	int fd;			/* its text */
+	struct source_map *map;
+};
+
 struct source_maps {
-	struct reader *reader;
+	struct background_reader *reader;
+	u32 job_count;
+	u64 late_ns, generation;
 	struct kept_map *maps;
 	struct known_script *scripts;
 	u32 map_count, map_cap, script_count, script_cap;
@@ -55,7 +69,7 @@ struct source_maps {
 	struct source_maps_stats stats;
 };
 
-struct source_maps *source_maps_new(struct reader *reader)
+struct source_maps *source_maps_new(struct background_reader *reader)
 {
 	struct source_maps *m = calloc(1, sizeof(*m));
 
@@ -180,14 +194,6 @@ static int path_of(const char *script, const char *url, char path[PATH_MAX])
 	return len < PATH_MAX ? 0 : -ENODATA;
 }
 
-static int parse(struct source_maps *m, const char *text, size_t bytes, struct source_map **ret_map)
-{
-	_cleanup_(closep) int fd = -1;
-	int r = reader_pack(text, bytes, &fd);
-
-	return r < 0 ? r : reader_source_map(m->reader, fd, ret_map);
-}
-
 static u32 find_map(const struct source_maps *m, const struct identity *from)
 {
 	for (u32 i = 0; i < m->map_count; i++) {
@@ -200,33 +206,118 @@ static u32 find_map(const struct source_maps *m, const struct identity *from)
 	return NO_MAP;
 }
 
-static int add_map(struct source_maps *m, const struct identity *from, const char *text, size_t bytes, u32 *ret_index)
+static u64 path_hash(const struct lang_script *script)
 {
-	_cleanup_(freep) struct source_map *map = NULL;
-	int r = parse(m, text, bytes, &map);
+	return XXH3_64bits(script->path, strlen(script->path));
+}
 
-	if (r < 0)
-		return r;
-	if (m->bytes + map->bytes > SOURCE_MAPS_BYTES_MAX) {
-		m->stats.evictions++;
-		forget_all(m);
+static struct known_script *find_script(const struct source_maps *m, u64 serial, u32 id, u64 hash)
+{
+	for (u32 i = 0; i < m->script_count; i++) {
+		struct known_script *at = &m->scripts[i];
+
+		if (at->id == id && at->serial == serial && at->path_hash == hash)
+			return at;
 	}
+	return NULL;
+}
+
+/* Before anything is kept: what is full forgets maps, too. */
+static void make_room(struct source_maps *m, u64 map_bytes)
+{
+	if (m->script_count < SOURCE_MAPS_SCRIPTS_MAX && m->bytes + map_bytes <= SOURCE_MAPS_BYTES_MAX)
+		return;
+	m->stats.evictions++;
+	forget_all(m);
+}
+
+static int parse(struct read_job *job, struct reader *reader)
+{
+	struct parse_job *p = (struct parse_job *)job;
+
+	return reader_source_map(reader, p->fd, &p->map);
+}
+
+static int keep_map(struct source_maps *m, const struct identity *from, struct source_map *map, u32 *ret_index)
+{
 	if (array_reserve(&m->maps, &m->map_cap, m->map_count + 1, sizeof(*m->maps)) < 0)
 		return -ENOMEM;
 	m->bytes += map->bytes;
 	*ret_index = m->map_count;
-	m->maps[m->map_count++] = (struct kept_map){ *from, TAKE(map) };
+	m->maps[m->map_count++] = (struct kept_map){ *from, map };
 	return 0;
 }
 
+static int keep_script(struct source_maps *m, const struct known_script *script)
+{
+	if (array_reserve(&m->scripts, &m->script_cap, m->script_count + 1, sizeof(*m->scripts)) < 0)
+		return -ENOMEM;
+	m->scripts[m->script_count++] = *script;
+	return 0;
+}
+
+static void parsed(struct read_job *job, int r)
+{
+	struct parse_job *p = (struct parse_job *)job;
+	struct source_maps *m = p->maps;
+	struct known_script *known;
+
+	make_room(m, r == 0 ? p->map->bytes : 0);
+	if (r == 0)
+		r = keep_map(m, &p->from, p->map, &p->script.map);
+	if (r == 0)
+		p->map = NULL;
+	m->job_count--;
+	m->stats.read += r == 0;
+	m->stats.failed += r < 0;
+	known = find_script(m, p->script.serial, p->script.id, p->script.path_hash);
+	if (known) {
+		*known = p->script;
+		m->generation++;
+	} else {
+		(void)keep_script(m, &p->script);	/* else it is read again */
+	}
+	free(p->map);
+	closep(&p->fd);
+	free(p);
+}
+
+/* Has a map parsed: 0 once it is, -EAGAIN if it takes longer than that may. */
+static int parse_map(struct source_maps *m, const struct known_script *script, const struct identity *from,
+		     const char *text, size_t bytes)
+{
+	struct parse_job *p = calloc(1, sizeof(*p));
+	bool was_late = m->late_ns && monotonic_ns() - m->late_ns < LATE_LASTS_NS;
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	r = reader_pack(text, bytes, &p->fd);
+	if (r < 0) {
+		free(p);
+		return r;
+	}
+	p->job = (struct read_job){ .run = parse, .done = parsed, .owner = script->serial };
+	p->maps = m;
+	p->script = *script;
+	p->from = *from;
+	m->job_count++;
+	if (!background_reader_post(m->reader, &p->job) ||
+	    background_reader_wait(m->reader, &p->job, was_late ? 0 : SOURCE_MAPS_WAIT_NS))
+		return 0;
+	m->late_ns = monotonic_ns();
+	return -EAGAIN;
+}
+
+/* Finds out about a script's map, and keeps what is known: 0; -EAGAIN if that is still to come, or -errno. */
 static int read_map(struct source_maps *m, const struct lang_process *process, const struct lang_script *script,
-		    u32 *ret_index)
+		    struct known_script *known)
 {
 	_cleanup_(map_call_free) struct map_call *e = NULL;
 	int r;
 
 	if (!strncmp(script->url, "data:", 5))
-		return add_map(m, &(struct identity){ 0 }, script->url, strlen(script->url), ret_index);
+		return parse_map(m, known, &(struct identity){ 0 }, script->url, strlen(script->url));
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
@@ -240,64 +331,48 @@ static int read_map(struct source_maps *m, const struct lang_process *process, c
 		e = NULL;	/* it is not ours any more */
 	if (r < 0)
 		return r;
-	*ret_index = find_map(m, &e->from);
-	return *ret_index == NO_MAP ? add_map(m, &e->from, e->text, e->bytes, ret_index) : 0;
+	known->map = find_map(m, &e->from);
+	if (known->map == NO_MAP)
+		return parse_map(m, known, &e->from, e->text, e->bytes);
+	m->stats.read++;
+	return keep_script(m, known);
 }
 
-static u64 path_hash(const struct lang_script *script)
-{
-	return XXH3_64bits(script->path, strlen(script->path));
-}
-
-static const struct known_script *find_script(const struct source_maps *m, u64 serial, const struct lang_script *script)
-{
-	u64 hash = path_hash(script);
-
-	for (u32 i = 0; i < m->script_count; i++) {
-		const struct known_script *at = &m->scripts[i];
-
-		if (at->id == script->id && at->serial == serial && at->path_hash == hash)
-			return at;
-	}
-	return NULL;
-}
-
-static int add_script(struct source_maps *m, const struct lang_process *process, const struct lang_script *script)
+static void add_script(struct source_maps *m, const struct lang_process *process, const struct lang_script *script)
 {
 	struct known_script known = { process->serial, path_hash(script), script->id, NO_MAP };
 	int r;
 
-	if (m->script_count == SOURCE_MAPS_SCRIPTS_MAX) {
-		m->stats.evictions++;
-		forget_all(m);
-	}
-	r = read_map(m, process, script, &known.map);
-	m->stats.read += r == 0;
-	m->stats.failed += r < 0;
-	if (array_reserve(&m->scripts, &m->script_cap, m->script_count + 1, sizeof(*m->scripts)) < 0)
-		return -ENOMEM;
-	m->scripts[m->script_count++] = known;
-	return 0;
+	make_room(m, 0);
+	r = read_map(m, process, script, &known);
+	if (r == 0)
+		return;
+	/* Until it comes, or for good, it has none. */
+	m->stats.failed += r != -EAGAIN;
+	(void)keep_script(m, &known);
 }
 
 int source_maps_find(struct source_maps *m, const struct lang_process *process, const struct lang_script *script,
 		     const struct source_map **ret_map)
 {
-	const struct known_script *known = find_script(m, process->serial, script);
-	int r;
+	u64 hash = path_hash(script);
+	const struct known_script *known = find_script(m, process->serial, script->id, hash);
 
-	if (!known) {
-		if (!script->url)
-			return -ENOENT;
-		r = add_script(m, process, script);
-		if (r < 0)
-			return r;
-		known = &m->scripts[m->script_count - 1];
+	if (!known && !script->url)
+		return -ENOENT;
+	if (!known && m->job_count < SOURCE_MAPS_JOBS_MAX) {
+		add_script(m, process, script);
+		known = find_script(m, process->serial, script->id, hash);
 	}
-	if (known->map == NO_MAP)
+	if (!known || known->map == NO_MAP)
 		return -ENODATA;
 	*ret_map = m->maps[known->map].map;
 	return 0;
+}
+
+u64 source_maps_generation(const struct source_maps *m)
+{
+	return m->generation;
 }
 
 struct source_maps_stats source_maps_stats(const struct source_maps *m)

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/offload.h"
-#include "exe/reader.h"
+#include "exe/background_reader.h"
 #include "proc/peek.h"
 #include "tracer/ingest.h"
 #include "tracer/loader.h"
@@ -26,6 +26,7 @@
 #define CPUS_NS 1000000000ull
 #define CLOCK_TRIES 3
 #define WAITING_MS 3			/* while samples wait for earlier events */
+#define FILES_MS 20			/* ... for files: a thread may have to be started for them */
 #define LEARNING_MS_MIN 5		/* while frames come that need to be named soon: half a period, within these */
 #define LEARNING_MS_MAX 25
 #define DRAIN_NS 500000000ull		/* for records, before process events and the end get their turn */
@@ -33,7 +34,8 @@
 
 struct tracer {
 	struct loader *loader;
-	struct reader *reader;
+	struct reader *reader;		/* of names; only its counters are ours */
+	struct background_reader *files;
 	struct peek *peek;
 	struct sideband *sideband;
 	struct sampler *sampler;
@@ -44,6 +46,7 @@ struct tracer {
 	u64 swept_ns, cpus_ns;
 	u64 first_sample_ns;
 	u64 drain_end_ns;
+	bool has_more;		/* to settle, of what has been read */
 };
 
 /* -EINTR ends the reading, which else goes on for as long as there is more: that may be always, where we are slow. */
@@ -68,24 +71,6 @@ static int tracer_drain(struct tracer *t)
 	return ring_buffer__consume(t->ring);
 }
 
-static void on_drain(void *arg)
-{
-	struct tracer *t = arg;
-
-	(void)tracer_drain(t);	/* an error is met again by the next poll */
-	sideband_read(t->sideband);
-}
-
-static int on_load_lang(void *arg, u32 lang, const struct lang_ops *ops)
-{
-	return loader_load_lang(((struct tracer *)arg)->loader, lang, ops);
-}
-
-static int on_recall(void *arg, const struct kept_key *key, struct kept_objects *ret_kept)
-{
-	return loader_recall(((struct tracer *)arg)->loader, key, ret_kept);
-}
-
 static int tracer_open_rings(struct tracer *t)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -104,6 +89,7 @@ static int tracer_open_rings(struct tracer *t)
 	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (t->epoll_fd < 0 || t->wake_fd < 0 ||
 	    epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, ring_buffer__epoll_fd(t->ring), &event) < 0 ||
+	    epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, background_reader_fd(t->files), &event) < 0 ||
 	    epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, t->wake_fd, &event) < 0)
 		return -errno;
 	return 0;
@@ -124,8 +110,6 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 		.process_age_min_ns = options->process_age_min_ns,
 		.langs = ~options->langs_off,
 		.lang_wishes = options->lang_wishes,
-		.load_lang = on_load_lang,
-		.recall = on_recall,
 	};
 	struct sampler_options sampler = { .frequency_hz = options->frequency_hz, .cpus = options->cpus };
 	int r = loader_open(options, &t->loader, why);
@@ -135,15 +119,16 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 	r = sideband_new(&t->sideband);
 	if (r == 0)
 		r = peek_new(OFFLOAD_LIMIT_NS, &t->peek);
+	if (r == 0)
+		r = background_reader_new(&t->files);
 	if (r < 0)
 		return r;
 	ingest.tables = loader_tables(t->loader);
 	ingest.user_va_mask = loader_user_va_mask(t->loader);
 	ingest.sideband = t->sideband;
-	ingest.reader = t->reader;
+	ingest.loader = t->loader;
+	ingest.reader = t->files;
 	ingest.peek = t->peek;
-	ingest.drain = on_drain;
-	ingest.arg = t;
 	r = ingest_new(&ingest, monotonic_ns(), &t->ingest);
 	if (r < 0)
 		return r;
@@ -182,6 +167,7 @@ void tracer_free(struct tracer *t)
 		return;
 	sampler_free(t->sampler);
 	ring_buffer__free(t->ring);
+	background_reader_free(t->files);
 	ingest_free(t->ingest);
 	peek_free(t->peek);
 	sideband_free(t->sideband);
@@ -215,6 +201,7 @@ void tracer_stop(struct tracer *t)
 {
 	sampler_free(t->sampler);
 	t->sampler = NULL;
+	ingest_stop(t->ingest);
 }
 
 /* Rarely needed work, by the time since it was last done. */
@@ -230,17 +217,24 @@ static void tracer_housekeeping(struct tracer *t, u64 now)
 	}
 }
 
-int tracer_poll(struct tracer *t, int timeout_ms)
+/* How long there is nothing to do, unless something comes. */
+static int tracer_idle_ms(const struct tracer *t, int timeout_ms)
 {
-	struct epoll_event events[2];
-	u64 now, woken;
-	int r;
-
+	if (t->has_more)
+		return 0;
 	if (ingest_waits(t->ingest))
-		timeout_ms = at_most(timeout_ms, WAITING_MS);
-	else if (ingest_learns(t->ingest, monotonic_ns()))
+		return at_most(timeout_ms, WAITING_MS);
+	if (ingest_learns(t->ingest, monotonic_ns()))
 		timeout_ms = at_most(timeout_ms, t->learning_ms);
-	r = epoll_wait(t->epoll_fd, events, 2, timeout_ms);
+	return ingest_waits_for_files(t->ingest) ? at_most(timeout_ms, FILES_MS) : timeout_ms;
+}
+
+static int tracer_turn(struct tracer *t, int timeout_ms)
+{
+	struct epoll_event events[3];
+	u64 now, woken;
+	int r = epoll_wait(t->epoll_fd, events, 3, tracer_idle_ms(t, timeout_ms));
+
 	if (r < 0 && errno != EINTR)
 		return -errno;
 	(void)!read(t->wake_fd, &woken, sizeof(woken));
@@ -250,9 +244,19 @@ int tracer_poll(struct tracer *t, int timeout_ms)
 		return r;
 	sideband_read(t->sideband);
 	/* When nothing is sampled any more nothing can arrive late either. */
-	ingest_settle(t->ingest, t->sampler ? now - SETTLE_NS : now);
+	t->has_more = ingest_settle(t->ingest, t->sampler ? now - SETTLE_NS : now);
 	tracer_housekeeping(t, now);
 	return 0;
+}
+
+int tracer_poll(struct tracer *t, int timeout_ms)
+{
+	int r;
+
+	do
+		r = tracer_turn(t, !t->sampler && ingest_waits_for_files(t->ingest) ? FILES_MS : timeout_ms);
+	while (r == 0 && !t->sampler && (t->has_more || ingest_waits_for_files(t->ingest)));
+	return r;
 }
 
 void tracer_wake(struct tracer *t)
@@ -288,6 +292,14 @@ struct window *tracer_take_window(struct tracer *t)
 	return w;
 }
 
+int tracer_reader_pid(struct tracer *t)
+{
+	int pids[BACKGROUND_READERS_MAX];
+
+	background_reader_pids(t->files, pids);
+	return pids[0];
+}
+
 const char *tracer_event_name(const struct tracer *t)
 {
 	return loader_event_names(t->loader);
@@ -307,7 +319,7 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 {
 	struct counter_value values[COUNTER_VALUES_MAX];
 	u64 kernel[COUNTER_COUNT], tracer[TRACER_COUNTER_COUNT];
-	struct reader_stats reader = reader_stats(t->reader);
+	struct reader_stats reader = reader_stats(t->reader), files = background_reader_stats(t->files);
 	struct peek_stats peek = peek_stats(t->peek);
 	u32 count;
 
@@ -316,9 +328,9 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 	tracer[TRACER_PEEKS] = peek.looks;
 	tracer[TRACER_PEEKS_LATE] = peek.late;
 	tracer[TRACER_PEEKS_REFUSED] = peek.refused;
-	tracer[TRACER_READER_RESTARTS] = reader.restarts;
-	tracer[TRACER_READER_TIMEOUTS] = reader.timeouts;
-	tracer[TRACER_READER_REFUSED] = reader.refused;
+	tracer[TRACER_READER_RESTARTS] = reader.restarts + files.restarts;
+	tracer[TRACER_READER_TIMEOUTS] = reader.timeouts + files.timeouts;
+	tracer[TRACER_READER_REFUSED] = reader.refused + files.refused;
 	count = counters_list(ingest_ends(t->ingest), kernel, tracer, values);
 	for (u32 i = 1; i < loader_kind_count(t->loader); i++) {
 		loader_counters(t->loader, i, kernel);

@@ -46,7 +46,7 @@ struct tracer_options {
 
 /*
  * On failure `why` gets a sentence that says what is missing and what to do.
- * The reader stays the caller's and must outlive the tracer.
+ * The reader, of names, stays the caller's and must outlive the tracer: what happens to it is counted, too.
  */
 int tracer_open(const struct tracer_options *options, struct reader *reader, struct tracer **ret_tracer,
 		struct buf *why);
@@ -59,7 +59,7 @@ int tracer_start(struct tracer *tracer, struct buf *why);
 /* Samples no more, or again; windows go on. */
 void tracer_pause(struct tracer *tracer, bool pause);
 
-/* Stops sampling; what was taken until then can still be polled. */
+/* Stops sampling; what was taken until then can still be polled, and waits for the files that it needs. */
 void tracer_stop(struct tracer *tracer);
 
 /* Waits up to timeout_ms for something to do, does it. 0, or -errno if the tracer cannot go on. */
@@ -70,6 +70,9 @@ void tracer_wake(struct tracer *tracer);
 
 /* The window so far, the caller's to free; the next one begins. NULL for lack of memory. */
 struct window *tracer_take_window(struct tracer *tracer);
+
+/* The process that reads files for it, 0 if none runs; others come and go when that is held up. */
+int tracer_reader_pid(struct tracer *tracer);
 
 /* What makes samples: "cycles" or "cpu-clock", and others with commas. */
 const char *tracer_event_name(const struct tracer *tracer);

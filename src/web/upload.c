@@ -102,7 +102,7 @@ static int read_upload(struct store *store, const void *at, size_t bytes, struct
 	struct symbolizer_options options = { .inlines = true, .lines_us = LINES_US };
 	_cleanup_(naming_done) struct naming n = { .store = store };
 	struct upload upload;
-	int r = reader_start(&n.reader);
+	int r = reader_start(0, &n.reader);
 
 	if (r == 0)
 		r = symbolizer_new(&options, n.reader, &n.symbolizer);

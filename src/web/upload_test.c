@@ -70,7 +70,7 @@ static void read_build_id(char hex[UPLOADS_ID_MAX])
 	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct exe_info info;
 
-	EQ(reader_start(&reader), 0);
+	EQ(reader_start(0, &reader), 0);
 	EQ(reader_identify(reader, fd, &info), 0);
 	OK(info.build_id_bytes);
 	hex_write(info.build_id, info.build_id_bytes, hex);

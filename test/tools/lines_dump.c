@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 		return reader_server_main(READER_SOCKET_FD, lang_files);
 	for (int i = 0; i < READER_FILES && i + 2 < argc; i++)
 		files.fd[i] = open(argv[i + 2], O_RDONLY | O_CLOEXEC);
-	r = reader_start(&reader);
+	r = reader_start(0, &reader);
 	while (r == 0 && (count = read_addresses(ea, LINES_MAX)))
 		r = (is_lines ? dump_lines : dump_symbols)(reader, &files, ea, count);
 	if (r < 0)

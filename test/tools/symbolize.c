@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 			options.cache_path = argv[++i];
 		}
 	}
-	if (reader_start(&reader) < 0 || symbolizer_new(&options, reader, &symbolizer) < 0)
+	if (reader_start(0, &reader) < 0 || symbolizer_new(&options, reader, &symbolizer) < 0)
 		return 1;
 	count = read_questions(reader);
 	for (u32 i = 0; i < count; i++)

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracer/ingest.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exe/background_reader.h"
+#include "proc/binary.h"
+#include "proc/maps.h"
+#include "test.h"
+#include "trace/window.h"
+#include "tracer/tables.h"
+
+#define PID 0x7fff0001u		/* nobody's: /proc says nothing of it */
+#define SECOND 1000000000ull
+#define T0 (100 * SECOND)
+
+struct machine {
+	struct tables *tables;
+	struct sideband *sideband;
+	struct background_reader *reader;
+	struct ingest *ingest;
+	struct window *window;		/* what came out */
+	struct maps *maps;		/* this process's, whose program the others run */
+	char path[PATH_MAX];
+};
+
+static void machine_init(struct machine *m)
+{
+	FILE *file = fopen("/proc/self/maps", "re");
+	struct ingest_options options = { .langs = ~0u, .user_va_mask = ~0ull };
+	ssize_t len = readlink("/proc/self/exe", m->path, sizeof(m->path) - 1);
+
+	OK(len > 0);
+	m->path[len] = '\0';
+	m->window = NULL;
+	m->maps = maps_new();
+	EQ(maps_read(m->maps, file), 0);
+	fclose(file);
+	EQ(tables_new(NULL, 8u << 20, &m->tables), 0);
+	EQ(sideband_new(&m->sideband), 0);
+	EQ(background_reader_new(&m->reader), 0);
+	options.tables = m->tables;
+	options.sideband = m->sideband;
+	options.reader = m->reader;
+	EQ(ingest_new(&options, T0, &m->ingest), 0);
+}
+
+static void machine_done(struct machine *m)
+{
+	window_free(m->window);
+	background_reader_free(m->reader);
+	ingest_free(m->ingest);
+	sideband_free(m->sideband);
+	tables_free(m->tables);
+	maps_free(m->maps);
+}
+
+static u64 counter(const struct machine *m, enum tracer_counter which)
+{
+	u64 values[TRACER_COUNTER_COUNT];
+
+	ingest_counters(m->ingest, values);
+	return values[which];
+}
+
+/* What is to be done up to that time. */
+static void settle(struct machine *m, u64 until_ns)
+{
+	while (ingest_settle(m->ingest, until_ns))
+		;
+}
+
+/* ... once all files that were asked for are read. */
+static void settle_files(struct machine *m, u64 until_ns)
+{
+	struct pollfd done = { .fd = background_reader_fd(m->reader), .events = POLLIN };
+
+	settle(m, until_ns);
+	while (ingest_waits_for_files(m->ingest)) {
+		EQ(poll(&done, 1, 10000), 1);
+		settle(m, until_ns);
+	}
+}
+
+static const struct window *take(struct machine *m)
+{
+	window_free(m->window);
+	m->window = ingest_take_window(m->ingest, T0);
+	return m->window;
+}
+
+static void signal_readers(struct machine *m, int signal)
+{
+	int pids[BACKGROUND_READERS_MAX];
+
+	background_reader_pids(m->reader, pids);
+	for (u32 i = 0; i < BACKGROUND_READERS_MAX; i++)
+		if (pids[i])
+			EQ(kill(pids[i], signal), 0);
+}
+
+static struct trace_record header(u64 time_ns, u64 exec_id)
+{
+	return (struct trace_record){ .time_ns = time_ns, .id = { 1, exec_id }, .pid = PID, .tid = PID, .syscall = -1,
+				      .end = END_COMPLETE, .comm = "thread" };
+}
+
+/* A sample with one frame. */
+static void sample(struct machine *m, u32 pid, u64 time_ns, u64 start_ns, u64 exec_id)
+{
+	struct { struct trace_record record; u64 frame; } s = { header(time_ns, exec_id),
+								(u64)FRAME_VA << FRAME_KIND_SHIFT | 0x1000 };
+
+	s.record.id.start_ns = start_ns;
+	s.record.pid = s.record.tid = pid;
+	s.record.user_count = 1;
+	ingest_record(m->ingest, &s, sizeof(s));
+}
+
+/* A slice whose leaf is in this program. */
+static void slice(struct machine *m, u32 pid, u64 time_ns, u64 exec_id, u32 stack_bytes)
+{
+	size_t bytes = sizeof(struct trace_record) + sizeof(struct slice_regs) + stack_bytes;
+	struct trace_record *record = calloc(1, bytes);
+	struct slice_regs *regs = (void *)(record + 1);
+
+	*record = header(time_ns, exec_id);
+	record->pid = record->tid = pid;
+	record->end = END_SLICE;
+	record->slice_bytes = stack_bytes;
+	regs->pc = (u64)(uintptr_t)slice;
+	regs->reg[REG_SP] = 0x7000000000;
+	ingest_record(m->ingest, record, bytes);
+	free(record);
+}
+
+static void tell(struct machine *m, struct sideband_event event)
+{
+	event.tid = event.tid ? event.tid : event.pid;
+	sideband_add(m->sideband, &event);
+}
+
+static void tell_exec(struct machine *m, u32 pid, u64 time_ns, const char *comm)
+{
+	struct sideband_event event = { .kind = EVENT_EXEC, .time_ns = time_ns, .pid = pid };
+
+	snprintf(event.comm, sizeof(event.comm), "%s", comm);
+	tell(m, event);
+}
+
+/* It maps this program, under a name. */
+static void tell_mmap(struct machine *m, u32 pid, u64 time_ns)
+{
+	const struct mapping *own = maps_find(m->maps, (u64)(uintptr_t)slice);
+	struct sideband_event event = { .kind = EVENT_MMAP, .time_ns = time_ns, .pid = pid, .mapping = *own };
+
+	event.mapping.path = strdup(m->path);
+	event.mapping.binary = NULL;
+	event.mapping.looked_for = false;
+	tell(m, event);
+}
+
+TEST(ingest_lets_samples_of_unknown_processes_wait_for_their_time)
+{
+	struct machine m;
+
+	machine_init(&m);
+	sample(&m, PID, T0 + 10, 1, 1);
+	OK(ingest_waits(m.ingest));
+	settle(&m, T0 + 9);
+	EQ(ingest_sample_count(m.ingest), 0);
+	settle(&m, T0 + 10);
+	EQ(ingest_sample_count(m.ingest), 1);
+	OK(!ingest_waits(m.ingest));
+	/* It is known by now. */
+	sample(&m, PID, T0 + 20, 1, 1);
+	EQ(ingest_sample_count(m.ingest), 2);
+	machine_done(&m);
+}
+
+TEST(ingest_puts_samples_and_events_into_the_order_of_time)
+{
+	const struct window *w;
+	struct machine m;
+
+	machine_init(&m);
+	sample(&m, PID, T0 + 30, 1, 2);
+	tell_exec(&m, PID, T0 + 20, "second");
+	sample(&m, PID, T0 + 10, 1, 1);
+	tell_exec(&m, PID, T0 + 5, "first");
+	settle(&m, T0 + 40);
+	w = take(&m);
+	EQ(w->process_count, 2);
+	STREQ(w->processes[0].comm, "first");
+	STREQ(w->processes[1].comm, "second");
+	machine_done(&m);
+}
+
+TEST(ingest_keeps_late_samples_of_a_program_that_is_no_more)
+{
+	const struct window *w;
+	struct machine m;
+
+	machine_init(&m);
+	tell_exec(&m, PID, T0 + 5, "second");
+	sample(&m, PID, T0 + 10, 1, 2);
+	settle(&m, T0 + 10);
+	sample(&m, PID, T0 + 4, 1, 1);
+	slice(&m, PID, T0 + 4, 1, 64);
+	settle(&m, T0 + 20);
+	EQ(ingest_sample_count(m.ingest), 3);
+	EQ(ingest_ends(m.ingest)[END_GONE], 1);
+	w = take(&m);
+	STREQ(w->processes[0].comm, "second");
+	STREQ(w->processes[1].comm, "thread");
+	machine_done(&m);
+}
+
+TEST(ingest_tells_processes_with_one_pid_apart)
+{
+	const struct window *w;
+	struct machine m;
+
+	machine_init(&m);
+	tell_exec(&m, PID, T0 + 5, "first");
+	sample(&m, PID, T0 + 10, 1, 1);
+	tell(&m, (struct sideband_event){ .kind = EVENT_EXIT, .time_ns = T0 + 20, .pid = PID });
+	sample(&m, PID, T0 + 30, T0 + 25, 0);
+	settle(&m, T0 + 40);
+	w = take(&m);
+	EQ(w->process_count, 2);
+	STREQ(w->processes[0].comm, "first");
+	STREQ(w->processes[1].comm, "thread");
+	machine_done(&m);
+}
+
+TEST(ingest_counts_what_is_no_record)
+{
+	struct trace_record record = header(T0, 1);
+	struct machine m;
+
+	machine_init(&m);
+	ingest_record(m.ingest, &record, sizeof(record) - 1);
+	record.user_count = 1;
+	ingest_record(m.ingest, &record, sizeof(record));
+	record.user_count = 0;
+	record.end = END_COUNT;
+	ingest_record(m.ingest, &record, sizeof(record));
+	settle(&m, T0 + SECOND);
+	EQ(counter(&m, TRACER_RECORDS_MALFORMED), 3);
+	EQ(ingest_sample_count(m.ingest), 0);
+	machine_done(&m);
+}
+
+TEST(ingest_believes_no_mappings_after_events_were_lost)
+{
+	struct machine m;
+
+	machine_init(&m);
+	tell_exec(&m, PID, T0 + 5, "first");
+	tell_mmap(&m, PID, T0 + 6);
+	slice(&m, PID, T0 + 10, 1, 64);
+	settle_files(&m, T0 + 10);
+	EQ(counter(&m, TRACER_PROC_SCANS), 0);
+	tell(&m, (struct sideband_event){ .kind = EVENT_LOST, .time_ns = T0 + 20, .lost = 1 });
+	slice(&m, PID, T0 + 30, 1, 64);
+	settle_files(&m, T0 + 40);
+	EQ(counter(&m, TRACER_PROC_SCANS), 1);
+	EQ(ingest_sample_count(m.ingest), 2);
+	machine_done(&m);
+}
+
+TEST(ingest_gives_a_forked_child_what_its_parent_has)
+{
+	const struct window *w;
+	struct machine m;
+
+	machine_init(&m);
+	tell_exec(&m, PID, T0 + 5, "parent");
+	tell_mmap(&m, PID, T0 + 6);
+	tell(&m, (struct sideband_event){ .kind = EVENT_FORK, .time_ns = T0 + 7, .pid = PID + 1, .parent_pid = PID });
+	slice(&m, PID + 1, T0 + 10, 1, 64);
+	settle_files(&m, T0 + 10);
+	w = take(&m);
+	EQ(w->process_count, 1);
+	STREQ(w->processes[0].comm, "parent");
+	STREQ(w->processes[0].exe_path, m.path);
+	EQ(window_stack(w, 0)->words[0] >> FRAME_KIND_SHIFT, FRAME_EXE);
+	EQ(counter(&m, TRACER_PROC_SCANS), 0);
+	machine_done(&m);
+}
+
+TEST(ingest_unwinds_a_slice_once_the_files_of_its_process_are_read)
+{
+	const struct binary *binary;
+	const struct window *w;
+	struct machine m;
+	u64 word;
+
+	machine_init(&m);
+	signal_readers(&m, SIGSTOP);
+	tell_exec(&m, PID, T0 + 5, "slow");
+	tell_mmap(&m, PID, T0 + 6);
+	slice(&m, PID, T0 + 10, 1, 64);
+	sample(&m, PID + 1, T0 + 11, 1, 1);
+	settle(&m, T0 + 20);
+	/* Others do not wait, and nobody has to look often. */
+	EQ(ingest_sample_count(m.ingest), 1);
+	OK(ingest_waits_for_files(m.ingest));
+	OK(!ingest_waits(m.ingest));
+	signal_readers(&m, SIGCONT);
+	settle_files(&m, T0 + 30);
+	EQ(ingest_sample_count(m.ingest), 2);
+	EQ(counter(&m, TRACER_STACKS_EARLY), 0);
+	w = take(&m);
+	word = window_stack(w, 1)->words[0];
+	EQ(word >> FRAME_KIND_SHIFT, FRAME_EXE);
+	binary = window_binary(w, word >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK);
+	STREQ(binary->path, m.path);
+	OK(binary->fd >= 0);
+	OK(counter(&m, TRACER_ROWS_BYTES) > 0);
+	machine_done(&m);
+}
+
+TEST(ingest_waits_for_files_only_so_long)
+{
+	struct machine m;
+
+	machine_init(&m);
+	signal_readers(&m, SIGSTOP);
+	tell_exec(&m, PID, T0 + 5, "slow");
+	tell_mmap(&m, PID, T0 + 6);
+	slice(&m, PID, T0 + 10, 1, 64);
+	settle(&m, T0 + SECOND);
+	OK(ingest_waits_for_files(m.ingest));
+	settle(&m, T0 + 4 * SECOND);
+	OK(!ingest_waits_for_files(m.ingest));
+	EQ(ingest_sample_count(m.ingest), 1);
+	EQ(counter(&m, TRACER_STACKS_EARLY), 1);
+	/* What comes next does not wait at all. */
+	slice(&m, PID, T0 + 5 * SECOND, 1, 64);
+	settle(&m, T0 + 5 * SECOND);
+	EQ(ingest_sample_count(m.ingest), 2);
+	machine_done(&m);
+}
+
+TEST(ingest_puts_a_slice_that_waited_to_the_program_that_it_was_taken_of)
+{
+	const struct window *w;
+	struct machine m;
+
+	machine_init(&m);
+	signal_readers(&m, SIGSTOP);
+	tell_exec(&m, PID, T0 + 5, "first");
+	tell_mmap(&m, PID, T0 + 6);
+	slice(&m, PID, T0 + 10, 1, 64);
+	tell_exec(&m, PID, T0 + 15, "second");
+	sample(&m, PID, T0 + 20, 1, 2);
+	settle(&m, T0 + 20);
+	EQ(ingest_sample_count(m.ingest), 1);
+	signal_readers(&m, SIGCONT);
+	settle_files(&m, T0 + 30);
+	w = take(&m);
+	EQ(w->process_count, 2);
+	STREQ(w->processes[0].comm, "second");
+	STREQ(w->processes[1].comm, "first");
+	STREQ(w->processes[1].exe_path, m.path);
+	EQ(window_stack(w, 1)->words[0] >> FRAME_KIND_SHIFT, FRAME_EXE);
+	machine_done(&m);
+}
+
+TEST(ingest_lets_only_so_much_wait)
+{
+	u64 cut, sent = 0;
+	struct machine m;
+
+	machine_init(&m);
+	signal_readers(&m, SIGSTOP);
+	tell_exec(&m, PID, T0 + 5, "slow");
+	tell_mmap(&m, PID, T0 + 6);
+	/* First for files: of one process, not all that may. */
+	for (; sent < 256; sent++)
+		slice(&m, PID, T0 + 10 + sent, 1, SLICE_BYTES_MAX);
+	settle(&m, T0 + SECOND);
+	cut = counter(&m, TRACER_STACKS_EARLY);
+	OK(cut > 0 && cut < sent);
+	EQ(ingest_sample_count(m.ingest), cut);
+	EQ(counter(&m, TRACER_PENDING_FULL), 0);
+	/* Then for their time: what does not fit is counted. */
+	for (; sent < 256 + 100000; sent++)
+		slice(&m, PID, T0 + 2 * SECOND, 1, SLICE_BYTES_MAX);
+	OK(counter(&m, TRACER_PENDING_FULL) > 0);
+	settle(&m, T0 + 10 * SECOND);
+	EQ(ingest_sample_count(m.ingest) + counter(&m, TRACER_PENDING_FULL), sent);
+	machine_done(&m);
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracer/modules.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/lock.h"
+#include "exe/background_reader.h"
+#include "exe/lang_file.h"
+#include "exe/rows.h"
+#include "exe/rows_cache.h"
+#include "lang/lang.h"
+#include "proc/binaries.h"
+#include "proc/binary.h"
+#include "proc/maps.h"
+
+#define CACHE_BYTES_MAX (256ull << 20)
+
+enum module_state { MODULE_NEW, MODULE_LOADING, MODULE_LOADED };
+
+/* By the binary's id. */
+struct module {
+	enum module_state state;
+	struct tables_rows rows;
+	struct lang_file *file;		/* or NULL */
+};
+
+struct modules {
+	struct tables *tables;
+	struct background_reader *reader;
+	struct binaries *binaries;
+	pthread_mutex_t cache_lock;
+	struct rows_cache *cache;	/* with the lock; or NULL */
+	struct module *at;
+	u32 cap;
+	u64 now_ns;
+	struct modules_stats stats;
+};
+
+struct load_job {
+	struct read_job job;
+	struct modules *modules;
+	struct binary *binary;		/* a reference */
+	struct lang_file *file;
+	struct rows *rows;
+	bool is_cached;
+};
+
+/* Without it all is as before, only slower to start. */
+static void modules_open_cache(struct modules *m, const char *path)
+{
+	char *rows = NULL;
+
+	if (!path)
+		return;
+	(void)mkdir(path, 0700);
+	if (asprintf(&rows, "%s/rows", path) < 0)
+		return;
+	(void)rows_cache_open(rows, CACHE_BYTES_MAX, lang_known(), &m->cache);
+	free(rows);
+}
+
+int modules_new(struct tables *tables, struct background_reader *reader, struct peek *peek, const char *cache_path,
+		struct modules **ret_modules)
+{
+	_cleanup_(modules_freep) struct modules *m = calloc(1, sizeof(*m));
+	int r;
+
+	if (!m)
+		return -ENOMEM;
+	m->tables = tables;
+	m->reader = reader;
+	pthread_mutex_init(&m->cache_lock, NULL);
+	r = binaries_new(reader, peek, &m->binaries);
+	if (r < 0)
+		return r;
+	modules_open_cache(m, cache_path);
+	*ret_modules = TAKE(m);
+	return 0;
+}
+
+void modules_free(struct modules *m)
+{
+	if (!m)
+		return;
+	for (u32 i = 0; i < m->cap; i++)
+		free(m->at[i].file);
+	binaries_free(m->binaries);
+	rows_cache_free(m->cache);
+	pthread_mutex_destroy(&m->cache_lock);
+	free(m->at);
+	free(m);
+}
+
+/* Rows are kept by build id and, since a file can claim any, its hash. */
+static size_t cache_id(const struct exe_info *info, u8 ret_id[ROWS_CACHE_ID_MAX])
+{
+	memset(ret_id, 0, ROWS_CACHE_ID_MAX);
+	memcpy(ret_id, info->build_id, info->build_id_bytes);
+	memcpy(ret_id + BUILD_ID_MAX, info->htlhash, ROWS_CACHE_ID_MAX - BUILD_ID_MAX);
+	return info->build_id_bytes ? ROWS_CACHE_ID_MAX : 0;
+}
+
+static int load_rows(struct load_job *load, struct reader *reader)
+{
+	struct modules *m = load->modules;
+	u8 id[ROWS_CACHE_ID_MAX];
+	size_t id_bytes = cache_id(&load->binary->info, id);
+	int r = -ENOENT;
+
+	if (id_bytes) {
+		LOCKED(&m->cache_lock);
+		r = rows_cache_get(m->cache, id, id_bytes, &load->rows);
+	}
+	load->is_cached = r == 0;
+	if (r == 0)
+		return 0;
+	r = reader_rows(reader, load->binary->fd, -1, &load->rows);
+	if (r == 0 && id_bytes) {
+		LOCKED(&m->cache_lock);
+		(void)rows_cache_put(m->cache, id, id_bytes, load->rows);	/* counted there */
+	}
+	return r;
+}
+
+/* In another thread: of the modules only the cache is touched, of the binary what never changes. */
+static int load(struct read_job *job, struct reader *reader)
+{
+	struct load_job *l = (struct load_job *)job;
+
+	free(TAKE(l->rows));	/* of a run that was ended for others' sake */
+	if (!l->file)
+		(void)reader_lang(reader, l->binary->fd, &l->file);	/* most hold none */
+	return load_rows(l, reader);
+}
+
+/* Code lies between these ELF addresses. */
+static void binary_text(const struct binary *binary, u64 *ret_start_ea, u64 *ret_end_ea)
+{
+	u64 start = ~0ull, end = 0;
+
+	for (u32 i = 0; i < binary->info.segment_count; i++) {
+		const struct exe_segment *s = &binary->info.segment[i];
+
+		start = s->ea < start ? s->ea : start;
+		end = s->ea + s->bytes > end ? s->ea + s->bytes : end;
+	}
+	*ret_start_ea = start;
+	*ret_end_ea = end;
+}
+
+int modules_set_file(struct modules *m, u32 id, struct lang_file *file)
+{
+	if (array_reserve(&m->at, &m->cap, id + 1, sizeof(*m->at)) < 0) {
+		free(file);
+		return -ENOMEM;
+	}
+	m->at[id].file = file;
+	return 0;
+}
+
+static void loaded(struct read_job *job, int r)
+{
+	struct load_job *l = (struct load_job *)job;
+	struct modules *m = l->modules;
+	struct module *module = &m->at[l->binary->id];
+	u64 start_ea, end_ea;
+
+	module->state = MODULE_LOADED;
+	(void)modules_set_file(m, l->binary->id, l->file);	/* it has a place */
+	m->stats.rows_cached += l->is_cached;
+	m->stats.rows_none += r == -ENODATA;
+	m->stats.rows_failed += r < 0 && r != -ENODATA;
+	if (r == 0) {
+		m->stats.rows_cut += l->rows->dropped_count;
+		binary_text(l->binary, &start_ea, &end_ea);
+		(void)tables_add_rows(m->tables, l->rows, start_ea, end_ea, &module->rows);	/* counted there */
+		free(l->rows);
+	}
+	binary_unref(l->binary);
+	free(l);
+}
+
+/* Has the rows of a binary loaded the first time it is needed; true once they are there, or none are to be had. */
+static bool modules_load(struct modules *m, struct binary *binary)
+{
+	struct load_job *l;
+
+	if (array_reserve(&m->at, &m->cap, binary->id + 1, sizeof(*m->at)) < 0)
+		return true;
+	if (m->at[binary->id].state != MODULE_NEW || binary->fd < 0)
+		return m->at[binary->id].state != MODULE_LOADING;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return true;
+	*l = (struct load_job){ .job = { .run = load, .done = loaded, .owner = read_job_owner(binary->fd) },
+				.modules = m, .binary = binary_ref(binary) };
+	m->at[binary->id].state = MODULE_LOADING;
+	(void)background_reader_post(m->reader, &l->job);
+	return m->at[binary->id].state != MODULE_LOADING;
+}
+
+bool modules_find(struct modules *m, u32 pid, struct maps *maps)
+{
+	bool is_complete = true;
+
+	for (u32 i = 0; i < maps->count; i++) {
+		struct mapping *mapping = &maps->at[i];
+
+		if (mapping->kind == MAPPING_ANON)
+			continue;
+		if (!mapping->looked_for)
+			mapping->looked_for = binaries_resolve(m->binaries, pid, mapping, &mapping->binary) == 0;
+		is_complete &= mapping->looked_for && (!mapping->binary || modules_load(m, mapping->binary));
+	}
+	return is_complete;
+}
+
+const struct tables_rows *modules_rows(const struct modules *m, const struct binary *binary)
+{
+	return binary->id < m->cap ? &m->at[binary->id].rows : NULL;
+}
+
+const struct lang_file *modules_file(const struct modules *m, const struct binary *binary)
+{
+	return binary->id < m->cap ? m->at[binary->id].file : NULL;
+}
+
+struct binary *modules_binary(void *modules, u32 id)
+{
+	return binaries_get(((struct modules *)modules)->binaries, id);
+}
+
+static void modules_forget(void *arg, struct binary *binary)
+{
+	struct modules *m = arg;
+	struct module *module = binary->id < m->cap ? &m->at[binary->id] : NULL;
+
+	if (!module)
+		return;
+	tables_drop_rows(m->tables, &module->rows, m->now_ns);
+	module->rows = (struct tables_rows){ 0 };
+	free(TAKE(module->file));
+}
+
+void modules_sweep(struct modules *m, u64 now_ns)
+{
+	m->now_ns = now_ns;
+	binaries_sweep(m->binaries, modules_forget, m);
+}
+
+struct modules_stats modules_stats(const struct modules *m)
+{
+	struct binaries_stats b = binaries_stats(m->binaries);
+	struct modules_stats stats = m->stats;
+
+	stats.files = b.opened;
+	stats.unreadable = b.unreadable;
+	stats.not_elf = b.not_elf;
+	stats.full = b.full;
+	return stats;
+}
