@@ -2,7 +2,7 @@
 # make             build/wick
 # make deps        install what the build needs (Debian, as root)
 # make run         install, build, profile this machine
-# make check       unit tests, lint; installs nothing       (SAN=1 adds ASan and UBSan, CC=clang O=build/clang)
+# make check       unit tests, lint; installs nothing       (SAN=1 adds ASan and UBSan, SAN=thread TSan, CC=clang O=build/clang)
 # make test        install what the tests need, run all of them once
 # make test-fresh  in a bare Debian root: what README.md says, and nothing else, then the builds and quick steps of make test
 # make test-all    the matrices, peers and long runs too
@@ -11,13 +11,19 @@
 # make lint        width, length of functions and files, layers, banned functions
 # make docs        write the tables of options in docs/config.md anew
 # make format      clang-format on everything
+# make mutants     FOLDER=src/base N=100: random changes of a folder that its own unit tests do not notice
+# make coverage    which lines the unit tests run, by folder
+# make analyse     gcc's static analyser over the product: clean, but for what is justified where it stands
 # make fuzz        every *_fuzz.c for SECONDS=10
 # make bench       print what we promise about speed and memory, and whether it holds (bench-collector: of the relay alone,
 #                  bench-store: of the store, bench-formats: of readers and writers of files,
 #                  bench-languages: of a sample of each language)
 # make install     PREFIX=/usr/local DESTDIR=
 MAKEFLAGS += -r --no-print-directory
-O       ?= build$(if $(SAN),/san)
+COMMA   := ,
+# SAN=1: ASan and UBSan; SAN=thread: TSan. Each has a folder of its own.
+O       ?= build$(if $(SAN),/san$(SAN:1=))
+SANITIZE := $(if $(SAN),-fsanitize=$(if $(filter thread,$(SAN)),thread,address$(COMMA)undefined))
 CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 STRIP   ?= llvm-strip
@@ -26,15 +32,14 @@ SECONDS ?= 10
 TRIPLE  ?= $(shell uname -m)-linux-gnu
 ARCH    := $(patsubst x86_64%,x86,$(patsubst aarch64%,arm64,$(TRIPLE)))
 VERSION := $(shell cat VERSION)
-COMMA   := ,
 # All CPUs build, unless it was said how many.
 JOBS     = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 CFLAGS   ?= -O2 -g
 CFLAGS   += -std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-CFLAGS   += -fstack-protector-strong -fPIE $(if $(SAN),-fsanitize=address$(COMMA)undefined -fno-omit-frame-pointer)
+CFLAGS   += -fstack-protector-strong -fPIE $(if $(SAN),$(SANITIZE) -fno-omit-frame-pointer)
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DWICK_VERSION='"$(VERSION)"' -MMD -MP -I. -Isrc -Ibpf -I$(O)
-LDFLAGS  += -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(if $(SAN),-fsanitize=address$(COMMA)undefined)
+LDFLAGS  += -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANITIZE)
 LDLIBS   += -lbpf -ldw -lelf -llzma -liberty -lz -lzstd -lsqlite3 -lyaml -lpcre2-8 -lnghttp2 -lssl -lcrypto -lpthread -lm
 BPFFLAGS := -g -O2 -std=gnu17 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I. -Isrc -Ibpf -MMD -MP \
 	    -idirafter /usr/include/$(TRIPLE) -idirafter /usr/$(TRIPLE)/include
@@ -93,8 +98,8 @@ $(O)/ui/list.h: FORCE
 	$(Q)printf '%s\n' $(UI:ui/%=%) | awk '{ printf "X(%d, \"%s\")\n", NR, $$0 }' >$@.new
 	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
-$(O)/src/web/assets.o: $(O)/ui/list.h $(UI:ui/%=$(O)/ui/%.gz)
-$(O)/src/web/assets.o: CPPFLAGS += -DUI_DIR='"$(abspath $(O))/ui"'
+$(O)/src/web/assets.o $(O)/analysed/src/web/assets: $(O)/ui/list.h $(UI:ui/%=$(O)/ui/%.gz)
+$(O)/src/web/assets.o $(O)/analysed/src/web/assets: CPPFLAGS += -DUI_DIR='"$(abspath $(O))/ui"'
 
 # Flame graphs in files bring their script along.
 $(O)/src/wire/views/html_encode.o: src/wire/views/html.html
@@ -117,6 +122,22 @@ fuzz-targets: $(FUZZ:%.c=$(O)/%)
 $(O)/%_fuzz: $(O)/%_fuzz.o $(filter-out $(O)/src/cmd/main.o,$(OBJS))
 	$(call say,FUZZ)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 $(O)/%_fuzz.o: CFLAGS += -Wno-missing-prototypes
+
+mutants:
+	$(Q)tools/mutants.py $(or $(FOLDER),src/base) $(or $(N),100) $(or $(SEED),1)
+
+coverage:
+	$(Q)$(MAKE) $(JOBS) O=$(O)/coverage CFLAGS='-O0 -g --coverage' LDFLAGS=--coverage $(O)/coverage/unit
+	$(Q)tools/coverage.py $(O)/coverage
+
+# Two things are beyond gcc 12's analyser, and others look for them: who owns what lies in a struct (LeakSanitizer, in
+# `sanitized`), and that a result is written on success only (-Wmaybe-uninitialized, in each build).
+ANALYSE := -fanalyzer -Wno-analyzer-malloc-leak -Wno-analyzer-file-leak -Wno-analyzer-use-of-uninitialized-value
+analyse: $(SRCS:%.c=$(O)/analysed/%)
+	@echo 'ok - $(words $(SRCS)) files analysed'
+$(O)/analysed/%: %.c | $(SKELS)
+	$(Q)mkdir -p $(@D)
+	$(call say,CHECK)$(CC) $(CPPFLAGS) $(CFLAGS) $(ANALYSE) -c $< -o /dev/null -MF $@.d && touch $@
 
 fuzz: fuzz-build
 	$(Q)tools/fuzz.sh $(O)/fuzz $(SECONDS) $(FUZZ)
@@ -240,7 +261,8 @@ install: all
 clean:
 	rm -rf build
 
-.PHONY: all test-build check check-ui link-layers docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets deps run \
+.PHONY: all test-build check check-ui link-layers mutants coverage analyse docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets \
+	deps run \
 	test test-fresh test-all test-runtimes test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro install clean
 .DELETE_ON_ERROR:
 .SECONDARY:

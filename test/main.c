@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Runs the tests whose name contains the argument, each in its own process; prints TAP. */
+/*
+ * Runs the tests whose name contains the argument, or, after --exact, those with these names, each in its own process;
+ * prints TAP. With --exact the first failure is the last test: who asks wants to know whether there is one.
+ */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -62,8 +65,21 @@ static int run_test(const struct test *t)
 	return 128 + WTERMSIG(status);
 }
 
+static bool is_wanted(const char *name, int argc, char **argv)
+{
+	if (argc < 2)
+		return true;
+	if (strcmp(argv[1], "--exact"))
+		return strstr(name, argv[1]);
+	for (int i = 2; i < argc; i++)
+		if (!strcmp(name, argv[i]))
+			return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
+	bool is_exact = argc > 1 && !strcmp(argv[1], "--exact");
 	int passed = 0, failed = 0, skipped = 0;
 
 	if (argc == 1 && !strcmp(argv[0], READER_ARGV0))
@@ -75,7 +91,7 @@ int main(int argc, char **argv)
 		bool is_skipped;
 		int status;
 
-		if (argc > 1 && !strstr(t->name, argv[1]))
+		if (!is_wanted(t->name, argc, argv) || (is_exact && failed))
 			continue;
 		status = run_test(t);
 		is_skipped = status == SKIPPED;

@@ -303,6 +303,7 @@ int agent_next(struct agent *a, int timeout_ms, struct profile **ret_profile)
 
 	if (r != 1)
 		return r;
+	assert(window);
 	a->end_ns = window->end_ns;
 	r = build_profile(window, a->symbolizer, &a->build, ret_profile);
 	return r < 0 ? r : 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "clickhouse/clickhouse.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -237,6 +238,7 @@ int clickhouse_begin(struct clickhouse *server, const struct clickhouse_call *ca
 	request = request_new(server, call);
 	if (!request)
 		return -ENOMEM;
+	assert(call->data || request->sql);
 	r = client_begin(server->client, &(struct client_call){
 		.method = "POST", .url = url.data, .headers = headers,
 		.header_count = add_headers(server, call, headers),

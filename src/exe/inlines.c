@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exe/inlines.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -201,10 +202,14 @@ static void add_chain(struct dwarf_file *file, struct unit *unit, u64 ea, struct
 	const struct line_wanted key = { .ea = ea };
 	const struct line_wanted *row = bsearch(&key, unit->rows, unit->row_count, sizeof(key), compare_rows);
 	struct chain chain = { .depth = 0 };
-	u32 line = row->line, column = row->column;
+	u32 line, column;
 	char path[PATH_MAX];
-	const char *source = row->found ? file_path(unit, row->file, path) : NULL;
+	const char *source;
 
+	assert(row);	/* each address was asked for */
+	line = row->line;
+	column = row->column;
+	source = row->found ? file_path(unit, row->file, path) : NULL;
 	if (dwarf_index_function(&file->index, &unit->die, ea, &chain.die[0])) {
 		chain.depth = 1;
 		find_inlined(&chain, ea);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exe/rows_build.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -110,6 +111,7 @@ static void append_row(struct rows_build *build, u16 low, u16 rule)
 {
 	struct rows_page *page = last_page(build);
 
+	assert(page);	/* whoever adds a row has begun one */
 	if (page->count == ROWS_PER_PAGE_MAX || build->row_count == ROWS_MAX) {
 		/* Not the wrong rule of the row before, but none. */
 		build->rule[build->row_count - 1] = NONE;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exporters/pyroscope_labels.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -91,6 +92,7 @@ static bool same_name(struct str a, struct str b)
 {
 	if (a.len != b.len)
 		return false;
+	assert(!a.len || (a.at && b.at));
 	for (u32 i = 0; i < a.len; i++) {
 		if ((a.at[i] == '.' ? '_' : a.at[i]) != (b.at[i] == '.' ? '_' : b.at[i]))
 			return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/listener.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,7 @@ static void add_connection(struct endpoint *endpoint, int fd, const char *peer)
 	struct connection *connection;
 	SSL *ssl = NULL;
 
+	assert(listener);	/* accept_ready() has looked */
 	if (server->connection_count >= server->connections_max) {
 		server_count(server, COUNT_CONNECTIONS_FULL);
 		close(fd);

@@ -2,6 +2,7 @@
 /* How pipelines hang together by connectors. */
 #include "pipeline/plan.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ static void check_both_sides(const struct plan *plan, struct config_errors *erro
 {
 	for (u32 i = 0; i < plan->component_count; i++) {
 		const struct plan_component *c = &plan->components[i];
-		const struct plan_pipeline *in, *out;
+		const struct plan_pipeline *in, *out, *only;
 
 		if (c->kind != COMPONENT_CONNECTOR || !c->used)
 			continue;
@@ -42,9 +43,11 @@ static void check_both_sides(const struct plan *plan, struct config_errors *erro
 		out = user(plan, c, false);
 		if (in && out)
 			continue;
-		config_error(errors, (in ? in : out)->place, "service::pipelines",
+		only = in ? in : out;
+		assert(only);	/* it is used */
+		config_error(errors, only->place, "service::pipelines",
 			     "connector \"%s\" used as %s in [%s] pipeline but not used in any supported %s pipeline",
-			     c->id, in ? "exporter" : "receiver", (in ? in : out)->id, in ? "receiver" : "exporter");
+			     c->id, in ? "exporter" : "receiver", only->id, in ? "receiver" : "exporter");
 	}
 }
 

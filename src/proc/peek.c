@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proc/peek.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -258,7 +259,7 @@ int peek_stack(struct peek *peek, u64 place, u32 tid, u64 va, void *to, size_t b
 
 void peek_expect(struct peek *peek, u64 place, u32 tid, const u64 *vas, u32 count)
 {
-	u64 lacking[PAGES_AT_ONCE];
+	u64 lacking[PAGES_AT_ONCE] = { 0 };
 	u32 lacking_count = 0;
 
 	if (!peek || peek->since_ns == PEEK_NOW)
@@ -308,6 +309,7 @@ static int read_text(int fd, size_t max, char **ret_text)
 	}
 	if (got < 0 && !len)
 		return -errno;
+	assert(text);	/* max is not 0 */
 	text[len] = '\0';
 	*ret_text = TAKE(text);
 	return (int)len;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -153,9 +154,11 @@ static bool type_equal(const struct profile *p, struct profile_type a, struct pr
 
 static int count_set(struct encoder *e, const struct profile_resource *resource, const struct profile_set *set)
 {
+	const struct profile_set *first = first_set(e->p);
 	int r = 0;
 
-	if (!type_equal(e->p, set->sample_type, first_set(e->p)->sample_type))
+	assert(first);	/* this one, or one before it */
+	if (!type_equal(e->p, set->sample_type, first->sample_type))
 		return 0;
 	for (u32 i = 0; i < set->sample_count && r == 0; i++)
 		r = count_sample(e, resource, &set->samples[i]);
