@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "pipeline/component.h"
-#include "processors/try_test.h"
+#include "pipeline/try_test.h"
 #include "profile/profile.h"
 #include "test.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "test.h"
-#include "try_test.h"
+#include "pipeline/try_test.h"
 
 extern const struct component_ops processor_resource, processor_attributes, processor_filter, processor_transform,
 	processor_probabilistic_sampler, processor_customprofilesprocessor;

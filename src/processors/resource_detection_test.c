@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "processors/detect.h"
 #include "test.h"
-#include "try_test.h"
+#include "pipeline/try_test.h"
 
 extern const struct component_ops processor_resource_detection;
 

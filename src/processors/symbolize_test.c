@@ -10,7 +10,7 @@
 #include "exe/reader.h"
 #include "symbol/symbolizer.h"
 #include "test.h"
-#include "try_test.h"
+#include "pipeline/try_test.h"
 
 extern const struct component_ops processor_symbolize;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "try_test.h"
+#include "pipeline/try_test.h"
 
 #include <errno.h>
 #include <pthread.h>
