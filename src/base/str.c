@@ -65,3 +65,11 @@ struct str str_base_name(struct str path)
 
 	return skip < path.len ? (struct str){ path.at + skip, path.len - skip } : path;
 }
+
+int str_compare(struct str a, struct str b)
+{
+	u32 len = a.len < b.len ? a.len : b.len;
+	int r = len ? memcmp(a.at, b.at, len) : 0;
+
+	return r ? r : (a.len > b.len) - (a.len < b.len);
+}

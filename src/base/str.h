@@ -25,6 +25,9 @@ struct str str_trim(struct str s);
 /* Takes what stands before the first separator, all if there is none, and the separator off *rest. False at its end. */
 bool str_cut(struct str *rest, char separator, struct str *ret_part);
 
+/* By their bytes, the shorter first. */
+int str_compare(struct str a, struct str b);
+
 /* What follows the last slash; all of it if there is none, or nothing follows. */
 struct str str_base_name(struct str path);
 

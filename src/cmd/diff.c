@@ -7,9 +7,9 @@
 #include "cmd/command.h"
 #include "cmd/files.h"
 #include "cmd/view.h"
-#include "profile/difference.h"
+#include "analysis/difference.h"
 #include "profile/profile.h"
-#include "profile/summary.h"
+#include "analysis/summary.h"
 
 struct diff_values {
 	bool total, json, inlines;

@@ -14,7 +14,7 @@
 #include "cmd/text.h"
 #include "profile/any.h"
 #include "profile/profile.h"
-#include "profile/summary.h"
+#include "analysis/summary.h"
 
 /* The attribute of samples whose user stack is not whole. */
 #define STACK_END_KEY "wick.stack.end"

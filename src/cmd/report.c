@@ -8,9 +8,9 @@
 #include "cmd/files.h"
 #include "cmd/heading.h"
 #include "cmd/view.h"
-#include "profile/calltree.h"
+#include "analysis/calltree.h"
 #include "profile/profile.h"
-#include "profile/summary.h"
+#include "analysis/summary.h"
 
 struct report_values {
 	bool tree, json, inlines;
@@ -49,14 +49,16 @@ static u32 default_limit(const struct terminal *terminal, const struct buf *head
 }
 
 static int render(const struct report_values *v, const struct terminal *terminal, const char *path,
-		  const struct profile *profile, const struct summary *s, struct buf *out)
+		  const struct profile *profile, struct summary *s, struct buf *out)
 {
 	struct view view = { .terminal = terminal, .by = (enum summary_by)v->by, .min_percent = v->min_percent };
 	_cleanup_(calltree_freep) struct calltree *tree = NULL;
 	int r;
 
 	if (v->tree) {
-		r = calltree_new(profile, s, CALLTREE_NODES_MAX, &tree);
+		r = frames_tree(&s->frames, s, VIEW_NODES_MAX, &tree);
+		if (r == 0)
+			r = calltree_link(tree, CALLTREE_BY_TOTAL);
 		if (r < 0)
 			return r;
 	}
@@ -64,10 +66,10 @@ static int render(const struct report_values *v, const struct terminal *terminal
 		heading_add(terminal, path, profile, s, out);
 	view.limit = v->limit ? (u32)v->limit : v->json || v->tree ? (u32)-1 : default_limit(terminal, out);
 	if (v->tree && v->json)
-		view_tree_json(&view, s, tree, out);
-	else if (v->tree)
+		return view_tree_json(&view, s, tree, out);
+	if (v->tree)
 		return view_tree(&view, s, tree, out);
-	else if (v->json)
+	if (v->json)
 		view_table_json(&view, s, out);
 	else
 		view_table(&view, s, out);

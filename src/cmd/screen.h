@@ -10,7 +10,7 @@
 
 #include "base/types.h"
 #include "cmd/terminal.h"
-#include "profile/summary.h"
+#include "analysis/summary.h"
 
 struct buf;
 

@@ -19,13 +19,13 @@ static struct summary summary = { .rows = rows, .total = 1000, .type = STR("samp
 static void fill(u32 count)
 {
 	static char names[30][16];
+	static struct frame frames[30];
 
 	summary.row_count = count;
 	for (u32 i = 0; i < count; i++) {
 		snprintf(names[i], sizeof(names[i]), i % 2 ? "Odd%u" : "even%u", i);
-		rows[i] = (struct summary_row){
-			.name = { names[i], (u32)strlen(names[i]) }, .self = 30 - i, .total = 30, .pid = 1
-		};
+		frames[i] = (struct frame){ .name = { names[i], (u32)strlen(names[i]) }, .type = FRAME_LABEL };
+		rows[i] = (struct summary_row){ .frame = &frames[i], .self = 30 - i, .total = 30 };
 	}
 }
 

@@ -17,7 +17,7 @@
 #include "cmd/terminal.h"
 #include "cmd/view.h"
 #include "profile/profile.h"
-#include "profile/summary.h"
+#include "analysis/summary.h"
 
 /* How long a key may wait for its effect. */
 #define KEY_DELAY_MS 50

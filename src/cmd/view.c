@@ -2,16 +2,16 @@
 #include "cmd/view.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "analysis/calltree.h"
+#include "analysis/difference.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "profile/any.h"
-#include "profile/calltree.h"
-#include "profile/difference.h"
 
 const char *const view_by_names[] = {
 #define X(name, text) text,
@@ -39,26 +39,26 @@ static unsigned room_less(unsigned room, unsigned used)
 }
 
 /* The name of a row, then what it belongs to, dimmed. */
-static void add_name(const struct view *view, const struct summary_row *row, unsigned room, struct buf *out)
+static void add_name(const struct view *view, const struct frame *frame, unsigned room, struct buf *out)
 {
 	const char *dim = terminal_style(view->terminal, STYLE_DIM),
 		   *plain = terminal_style(view->terminal, STYLE_NONE);
-	struct str module = str_base_name(row->module);
+	struct str module = str_base_name(frame->exe);
 	char number[32];
 
-	room = room_less(room, text_add(out, row->name, room));
-	if (row->file.len && room > 3) {
-		int len = snprintf(number, sizeof(number), ":%lld", (long long)row->line);
+	room = room_less(room, text_add(out, frame->name, room));
+	if (frame->file.len && room > 3) {
+		int len = snprintf(number, sizeof(number), ":%lld", (long long)frame->line);
 
 		buf_addf(out, "  %s", dim);
 		room = room_less(room, 2 + (unsigned)len);
-		room = room_less(room, text_add(out, str_base_name(row->file), room));
+		room = room_less(room, text_add(out, str_base_name(frame->file), room));
 		buf_addf(out, "%s%s", room ? number : "", plain);
 	}
 	/* "libx.so+0x1230" has said it already. */
 	if (!module.len || room <= 3 ||
-	    (row->name.len > module.len && row->name.at[module.len] == '+' &&
-	     !memcmp(row->name.at, module.at, module.len)))
+	    (frame->name.len > module.len && frame->name.at[module.len] == '+' &&
+	     !memcmp(frame->name.at, module.at, module.len)))
 		return;
 	buf_addf(out, "  %s", dim);
 	(void)text_add(out, module, room_less(room, 2));
@@ -97,15 +97,15 @@ static void add_row(const struct view *view, const struct summary *s, const stru
 	text_value(total, row->total, s->unit);
 	if (is_owner(view->by)) {
 		buf_addf(out, "%6.2f%% %10s", percent(row->self, s->total), self);
-		add_id(out, row->pid);
+		add_id(out, row->frame->pid);
 		if (view->by == SUMMARY_THREAD)
-			add_id(out, row->tid);
+			add_id(out, row->frame->tid);
 		buf_addf(out, " ");
-		add_name(view, row, room_after(view, view->by == SUMMARY_THREAD ? 37 : 28), out);
+		add_name(view, row->frame, room_after(view, view->by == SUMMARY_THREAD ? 37 : 28), out);
 	} else {
 		buf_addf(out, "%6.2f%% %10s %6.2f%% %10s  ", percent(row->self, s->total), self,
 			 percent(row->total, s->total), total);
-		add_name(view, row, room_after(view, 39), out);
+		add_name(view, row->frame, room_after(view, 39), out);
 	}
 	buf_addf(out, "\n");
 }
@@ -123,7 +123,7 @@ static bool holds(struct str text, const char *part)
 
 static bool is_shown(const struct view *view, const struct summary_row *row)
 {
-	return !view->filter || holds(row->name, view->filter) || holds(row->module, view->filter);
+	return !view->filter || holds(row->frame->name, view->filter) || holds(row->frame->exe, view->filter);
 }
 
 u32 view_row_count(const struct view *view, const struct summary *summary)
@@ -158,53 +158,47 @@ struct walk {
 	const struct calltree *tree;
 	double least;		/* total below which a node is left out */
 	u32 at;
-	u32 depth;		/* levels below the root */
+	u32 *depths;		/* of each node: levels below the root */
 };
+
+static void walk_done(struct walk *walk)
+{
+	free(walk->depths);
+}
 
 static bool big_enough(const struct walk *walk, u32 node)
 {
-	double total = node == CALLTREE_NONE ? 0 : (double)walk->tree->nodes[node].total;
-
-	return node != CALLTREE_NONE && (total < 0 ? -total : total) >= walk->least;
+	return fabs((double)calltree_nodes(walk->tree)[node].total) >= walk->least;
 }
 
-static struct walk walk_start(const struct view *view, const struct summary *summary, const struct calltree *tree)
+static int walk_init(struct walk *walk, const struct view *view, const struct summary *summary,
+		     const struct calltree *tree)
 {
-	double whole = (double)summary->total;
-
-	return (struct walk){ .tree = tree, .least = (whole < 0 ? -whole : whole) * view->min_percent / 100 };
+	*walk = (struct walk){ .tree = tree, .least = fabs((double)summary->total) * view->min_percent / 100 };
+	walk->depths = calloc(tree->nodes.count, sizeof(*walk->depths));
+	for (u32 i = 1; walk->depths && i < tree->nodes.count; i++)
+		walk->depths[i] = walk->depths[calltree_nodes(tree)[i].parent] + 1;
+	return walk->depths ? 0 : -ENOMEM;
 }
 
 /* Steps to the next node; false at the end. *ret_closed counts the nodes that ended on the way. */
 static bool walk_next(struct walk *walk, u32 *ret_closed)
 {
-	const struct calltree_node *nodes = walk->tree->nodes;
+	u32 next = calltree_next(walk->tree, 0, walk->at, true), depth = walk->depths[walk->at];
 
-	*ret_closed = 0;
-	if (big_enough(walk, nodes[walk->at].child)) {
-		walk->at = nodes[walk->at].child;
-		walk->depth++;
-		return true;
-	}
-	for (;;) {
-		++*ret_closed;
-		if (!walk->depth)
-			return false;
-		/* Siblings are sorted: after one that is too small all are. */
-		if (big_enough(walk, nodes[walk->at].sibling)) {
-			walk->at = nodes[walk->at].sibling;
-			return true;
-		}
-		walk->at = nodes[walk->at].parent;
-		walk->depth--;
-	}
+	/* Siblings are sorted: after one that is too small all are. */
+	while (next && !big_enough(walk, next))
+		next = calltree_next(walk->tree, 0, calltree_nodes(walk->tree)[next].parent, false);
+	*ret_closed = next ? depth + 1 - walk->depths[next] : depth + 1;
+	walk->at = next ? next : walk->at;
+	return next;
 }
 
 static bool has_siblings(const struct walk *walk)
 {
-	const struct calltree_node *node = &walk->tree->nodes[walk->at];
+	u32 next = walk->tree->next[walk->at], parent = calltree_nodes(walk->tree)[walk->at].parent;
 
-	return big_enough(walk, node->sibling) || walk->tree->nodes[node->parent].child != walk->at;
+	return (next && big_enough(walk, next)) || walk->tree->child[parent] != walk->at;
 }
 
 /* Deeper than this a line would hold nothing but blanks. */
@@ -212,16 +206,17 @@ static bool has_siblings(const struct walk *walk)
 
 int view_tree(const struct view *view, const struct summary *summary, const struct calltree *tree, struct buf *out)
 {
-	struct walk walk = walk_start(view, summary, tree);
-	_cleanup_(freep) u32 *indents = calloc(tree->count, sizeof(*indents));
+	_cleanup_(walk_done) struct walk walk;
+	_cleanup_(freep) u32 *indents = calloc(tree->nodes.count, sizeof(*indents));
 	u32 closed, lines = 0;
 
-	if (!indents)
+	if (walk_init(&walk, view, summary, tree) < 0 || !indents)
 		return -ENOMEM;
 	buf_addf(out, "%s%7s %7s %10s  call tree%s\n", terminal_style(view->terminal, STYLE_BOLD), "total%", "self%",
 		 "total", terminal_style(view->terminal, STYLE_NONE));
 	while (lines < view->limit && walk_next(&walk, &closed)) {
-		const struct calltree_node *node = &tree->nodes[walk.at];
+		const struct calltree_node *node = &calltree_nodes(tree)[walk.at];
+		const struct frame *frame = calltree_frame_of(tree, walk.at);
 		char total[TEXT_VALUE_MAX];
 		bool is_branch = has_siblings(&walk);
 		u32 indent = indents[node->parent] < TREE_INDENT_MAX ? indents[node->parent] : TREE_INDENT_MAX;
@@ -231,9 +226,9 @@ int view_tree(const struct view *view, const struct summary *summary, const stru
 		buf_addf(out, "%6.2f%% %6.2f%% %10s  %*s%s", percent(node->total, summary->total),
 			 percent(node->self, summary->total), text_value(total, node->total, summary->unit),
 			 (int)indent, "", is_branch ? "- " : "");
-		add_name(view, node->row, room_after(view, 28 + indent + 2 * is_branch), out);
-		if (node->row->pid >= 0)
-			buf_addf(out, " (%lld)", (long long)(node->row->tid >= 0 ? node->row->tid : node->row->pid));
+		add_name(view, frame, room_after(view, 28 + indent + 2 * is_branch), out);
+		if (frame_is_label(frame) && frame->pid >= 0)
+			buf_addf(out, " (%lld)", (long long)(frame->tid >= 0 ? frame->tid : frame->pid));
 		buf_addf(out, "\n");
 		lines++;
 	}
@@ -265,7 +260,7 @@ static void add_change(const struct view *view, const struct summary *after, con
 		 change, terminal_style(view->terminal, STYLE_NONE));
 	add_signed(out, value, after->unit);
 	buf_addf(out, "  ");
-	add_name(view, row->row, room_after(view, 36), out);
+	add_name(view, row->frame, room_after(view, 36), out);
 	buf_addf(out, "\n");
 }
 
@@ -299,23 +294,23 @@ static void add_summary_json(const struct summary *s, struct buf *out)
 }
 
 /* The fields that name a row, without braces. */
-static void add_name_json(enum summary_by by, const struct summary_row *row, struct buf *out)
+static void add_name_json(enum summary_by by, const struct frame *frame, struct buf *out)
 {
 	buf_addf(out, "\"name\": ");
-	text_add_json(out, row->name);
-	if (row->module.len) {
+	text_add_json(out, frame->name);
+	if (frame->exe.len) {
 		buf_addf(out, ", \"module\": ");
-		text_add_json(out, row->module);
+		text_add_json(out, frame->exe);
 	}
 	if (by == SUMMARY_LINE) {
 		buf_addf(out, ", \"file\": ");
-		text_add_json(out, row->file);
-		buf_addf(out, ", \"line\": %lld", (long long)row->line);
+		text_add_json(out, frame->file);
+		buf_addf(out, ", \"line\": %lld", (long long)frame->line);
 	}
-	if (is_owner(by) && row->pid >= 0)
-		buf_addf(out, ", \"pid\": %lld", (long long)row->pid);
-	if (is_owner(by) && row->tid >= 0)
-		buf_addf(out, ", \"tid\": %lld", (long long)row->tid);
+	if (frame_is_label(frame) && frame->pid >= 0)
+		buf_addf(out, ", \"pid\": %lld", (long long)frame->pid);
+	if (frame_is_label(frame) && frame->tid >= 0)
+		buf_addf(out, ", \"tid\": %lld", (long long)frame->tid);
 }
 
 void view_table_json(const struct view *view, const struct summary *summary, struct buf *out)
@@ -329,35 +324,38 @@ void view_table_json(const struct view *view, const struct summary *summary, str
 		const struct summary_row *row = &summary->rows[i];
 
 		buf_addf(out, "%s\n  {", i ? "," : "");
-		add_name_json(view->by, row, out);
+		add_name_json(view->by, row->frame, out);
 		buf_addf(out, ", \"self\": %lld, \"total\": %lld}", (long long)row->self, (long long)row->total);
 	}
 	buf_addf(out, "\n]}\n");
 }
 
-void view_tree_json(const struct view *view, const struct summary *summary, const struct calltree *tree,
-		    struct buf *out)
+int view_tree_json(const struct view *view, const struct summary *summary, const struct calltree *tree, struct buf *out)
 {
-	struct walk walk = walk_start(view, summary, tree);
+	_cleanup_(walk_done) struct walk walk;
 	u32 closed;
 
+	if (walk_init(&walk, view, summary, tree) < 0)
+		return -ENOMEM;
 	buf_addf(out, "{");
 	add_summary_json(summary, out);
-	buf_addf(out, ", \"self\": %lld, \"children\": [", (long long)tree->nodes[0].self);
+	buf_addf(out, ", \"self\": %lld, \"children\": [", (long long)calltree_nodes(tree)[0].self);
 	while (walk_next(&walk, &closed)) {
-		const struct calltree_node *node = &tree->nodes[walk.at];
+		const struct calltree_node *node = &calltree_nodes(tree)[walk.at];
+		const struct frame *frame = calltree_frame_of(tree, walk.at);
 
 		for (u32 i = 0; i < closed; i++)
 			buf_addf(out, "]}");
 		buf_addf(out, "%s\n%*s{", closed ? "," : "",
-			 (int)(walk.depth < TREE_INDENT_MAX ? walk.depth : TREE_INDENT_MAX), "");
-		add_name_json(view->by, node->row, out);
+			 (int)(walk.depths[walk.at] < TREE_INDENT_MAX ? walk.depths[walk.at] : TREE_INDENT_MAX), "");
+		add_name_json(view->by, frame, out);
 		buf_addf(out, ", \"self\": %lld, \"total\": %lld, \"children\": [", (long long)node->self,
 			 (long long)node->total);
 	}
 	for (u32 i = 0; i < closed; i++)
 		buf_addf(out, "]}");
 	buf_addf(out, "\n");
+	return buf_err(out);
 }
 
 static void add_side_json(const struct difference_side *side, struct buf *out)
@@ -378,7 +376,7 @@ void view_difference_json(const struct view *view, const struct summary *before,
 	buf_addf(out, "}, \"by\": \"%s\", \"rows\": [", view_by_names[view->by]);
 	for (u32 i = 0; i < count; i++) {
 		buf_addf(out, "%s\n  {", i ? "," : "");
-		add_name_json(view->by, difference->rows[i].row, out);
+		add_name_json(view->by, difference->rows[i].frame, out);
 		buf_addf(out, ", \"before\": ");
 		add_side_json(&difference->rows[i].before, out);
 		buf_addf(out, ", \"after\": ");

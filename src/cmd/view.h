@@ -9,14 +9,15 @@
 
 #include "cmd/terminal.h"
 #include "cmd/text.h"
-#include "profile/summary.h"
+#include "analysis/summary.h"
 
 struct buf;
 struct calltree;
 struct difference;
 
-/* Large enough for a tree of CALLTREE_NODES_MAX lines. */
+/* Large enough for a tree of VIEW_NODES_MAX lines. */
 #define VIEW_OUTPUT_MAX ((size_t)1 << 30)
+#define VIEW_NODES_MAX (4u << 20)
 
 struct view {
 	const struct terminal *terminal;
@@ -39,8 +40,8 @@ void view_difference(const struct view *view, const struct summary *before, cons
 		     const struct difference *difference, bool by_total, struct buf *out);
 
 void view_table_json(const struct view *view, const struct summary *summary, struct buf *out);
-void view_tree_json(const struct view *view, const struct summary *summary, const struct calltree *tree,
-		    struct buf *out);
+int view_tree_json(const struct view *view, const struct summary *summary, const struct calltree *tree,
+		   struct buf *out);
 void view_difference_json(const struct view *view, const struct summary *before, const struct summary *after,
 			  const struct difference *difference, struct buf *out);
 

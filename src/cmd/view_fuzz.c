@@ -7,11 +7,11 @@
 #include "base/buf.h"
 #include "cmd/heading.h"
 #include "cmd/view.h"
-#include "profile/calltree.h"
-#include "profile/difference.h"
+#include "analysis/calltree.h"
+#include "analysis/difference.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
-#include "profile/summary.h"
+#include "analysis/summary.h"
 #include "wire/format.h"
 
 #define NODES_MAX 1000
@@ -28,7 +28,7 @@ static void expect_printable(const struct buf *out)
 	}
 }
 
-static void draw(const struct profile *profile, const struct summary *summary, enum summary_by by, struct buf *out)
+static void draw(const struct profile *profile, struct summary *summary, enum summary_by by, struct buf *out)
 {
 	struct terminal terminal = { .fd = -1, .width = 100, .height = 30 };
 	struct view view = { .terminal = &terminal, .by = by, .limit = 100, .min_percent = 1, .filter = "a" };
@@ -38,9 +38,10 @@ static void draw(const struct profile *profile, const struct summary *summary, e
 	heading_add(&terminal, "file", profile, summary, out);
 	view_table(&view, summary, out);
 	view_table_json(&view, summary, out);
-	if (calltree_new(profile, summary, NODES_MAX, &tree) == 0) {
+	if (frames_tree(&summary->frames, summary, NODES_MAX, &tree) == 0 &&
+	    calltree_link(tree, CALLTREE_BY_TOTAL) == 0) {
 		(void)view_tree(&view, summary, tree, out);
-		view_tree_json(&view, summary, tree, out);
+		(void)view_tree_json(&view, summary, tree, out);
 	}
 	if (difference_new(summary, summary, false, &difference) == 0) {
 		view_difference(&view, summary, summary, difference, true, out);

@@ -18,7 +18,7 @@
 #include "base/hash_index.h"
 #include "base/types.h"
 
-#define TABLE_ROW_BYTES_MAX 96
+#define TABLE_ROW_BYTES_MAX 112
 
 struct table_type {
 	size_t row_bytes;	/* at most TABLE_ROW_BYTES_MAX */

@@ -184,11 +184,11 @@ static int ask_units(struct clickhouse_store *store, const struct store_selectio
 }
 
 static int get_flame(struct store *base, const struct store_selection *selection, enum store_label group_by,
-		     u32 nodes_max, struct flame **ret_flame)
+		     u32 nodes_max, struct calltree **ret_flame)
 {
 	struct clickhouse_store *store = clickhouse_store(base);
 	_cleanup_(clickhouse_flame_done) struct clickhouse_flame building;
-	struct flame *flame;
+	struct calltree *flame;
 	int r = clickhouse_flame_init(&building);
 
 	if (r == 0)

@@ -15,7 +15,7 @@ static void read_flame(const uint8_t *data, size_t size, bool grouped)
 	struct tuples nodes = { .at = cursor_of(data, half) }, frames = { .at = cursor_of(data + half, size - half) };
 	struct tuples units = frames;
 	struct clickhouse_flame building;
-	struct flame *flame = NULL;
+	struct calltree *flame = NULL;
 
 	if (clickhouse_flame_init(&building) == 0 && clickhouse_flame_nodes(&building, &nodes, 1000) == 0) {
 		(void)clickhouse_flame_frames(&building, &frames);
@@ -23,9 +23,9 @@ static void read_flame(const uint8_t *data, size_t size, bool grouped)
 		(void)clickhouse_flame_finish(&building, grouped, &flame);
 	}
 	for (u32 i = 1; flame && i < flame->nodes.count; i++)
-		if (flame_nodes(flame)[i].parent >= i)
+		if (calltree_nodes(flame)[i].parent >= i)
 			abort();
-	flame_free(flame);
+	calltree_free(flame);
 	clickhouse_flame_done(&building);
 }
 

@@ -179,7 +179,7 @@ static void put_frame(struct buf *out, u64 frame, const char *name, u64 address)
 	put_number(out, 1, 1);
 }
 
-static int build(struct buf *nodes, struct buf *frames, bool grouped, u32 nodes_max, struct flame **ret_flame)
+static int build(struct buf *nodes, struct buf *frames, bool grouped, u32 nodes_max, struct calltree **ret_flame)
 {
 	_cleanup_(clickhouse_flame_done) struct clickhouse_flame building;
 	struct tuples of_nodes = { .at = cursor_of(nodes->data, nodes->len) };
@@ -193,10 +193,10 @@ static int build(struct buf *nodes, struct buf *frames, bool grouped, u32 nodes_
 	return r < 0 ? r : clickhouse_flame_finish(&building, grouped, ret_flame);
 }
 
-static void expect_node(const struct flame *flame, u32 number, const char *name, u32 parent, s64 total, s64 self)
+static void expect_node(const struct calltree *flame, u32 number, const char *name, u32 parent, s64 total, s64 self)
 {
-	const struct flame_node *node = &flame_nodes(flame)[number];
-	const struct flame_frame *frame = &flame_frames(flame)[node->frame];
+	const struct calltree_node *node = &calltree_nodes(flame)[number];
+	const struct frame *frame = &calltree_frames(flame)[node->frame];
 
 	EQ(frame->name.len, strlen(name));
 	OK(!frame->name.len || !memcmp(frame->name.at, name, strlen(name)));
@@ -208,7 +208,7 @@ static void expect_node(const struct flame *flame, u32 number, const char *name,
 TEST(clickhouse_flame_is_built_from_nodes_in_any_order)
 {
 	_cleanup_(buf_done) struct buf nodes, frames;
-	_cleanup_(flame_freep) struct flame *flame = NULL;
+	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 
 	buf_init(&nodes, 4096);
 	buf_init(&frames, 4096);
@@ -227,11 +227,11 @@ TEST(clickhouse_flame_is_built_from_nodes_in_any_order)
 	expect_node(flame, 2, "liba.so+0x120", 1, 4, 4);
 	expect_node(flame, 3, "[unknown]", 1, 1, 1);
 	EQ(flame->frames.count, 4);
-	EQ(flame_frames(flame)[1].line, 3);
-	EQ(flame_frames(flame)[1].source, NAME_SENT);
-	OK(flame_frames(flame)[1].is_inline);
-	EQ(flame_frames(flame)[2].source, NAME_NONE);
-	EQ(flame_frames(flame)[2].file.len, 0);
+	EQ(calltree_frames(flame)[1].line, 3);
+	EQ(calltree_frames(flame)[1].source, NAME_SENT);
+	OK(calltree_frames(flame)[1].is_inline);
+	EQ(calltree_frames(flame)[2].source, NAME_NONE);
+	EQ(calltree_frames(flame)[2].file.len, 0);
 	EQ(build(&nodes, &frames, false, 4, &flame), -E2BIG);
 	nodes.len--;
 	EQ(build(&nodes, &frames, false, 9, &flame), -EBADMSG);
@@ -240,7 +240,7 @@ TEST(clickhouse_flame_is_built_from_nodes_in_any_order)
 TEST(clickhouse_flame_has_a_tree_for_each_label)
 {
 	_cleanup_(buf_done) struct buf nodes, frames;
-	_cleanup_(flame_freep) struct flame *flame = NULL;
+	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 
 	buf_init(&nodes, 4096);
 	buf_init(&frames, 4096);

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/saturate.h"
 #include "clickhouse/tuples.h"
-#include "profile/any.h"
+#include "store/names.h"
 
 #define ARENA_BYTES_MAX ((size_t)512 << 20)
 #define NUMBERS_MAX (16u << 20)
@@ -28,7 +28,7 @@ struct node_key {
 
 int clickhouse_flame_init(struct clickhouse_flame *f)
 {
-	*f = (struct clickhouse_flame){ .flame = flame_new() };
+	*f = (struct clickhouse_flame){ .flame = calltree_new() };
 	arena_init(&f->arena, ARENA_BYTES_MAX);
 	interner_init(&f->labels, &f->arena, NUMBERS_MAX);
 	interner_init(&f->nodes, &f->arena, NUMBERS_MAX);
@@ -44,7 +44,7 @@ void clickhouse_flame_done(struct clickhouse_flame *f)
 	arena_done(&f->arena);
 	free(f->rows);
 	free(f->frame_at);
-	flame_free(f->flame);
+	calltree_free(f->flame);
 }
 
 /* ---- What the server says ------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ int clickhouse_flame_nodes(struct clickhouse_flame *f, struct tuples *tuples, u3
 }
 
 /* As the local store has it: what is only a place is called by it, and has no file. */
-static void name_frame(struct flame *flame, struct flame_frame *frame)
+static void name_frame(struct calltree *flame, struct frame *frame)
 {
 	u64 address;
 
@@ -99,19 +99,20 @@ static void name_frame(struct flame *flame, struct flame_frame *frame)
 		frame->line = 0;
 		frame->source = NAME_NONE;
 		frame->address = address;
-		frame->name = flame_place_name(flame, frame->exe, address);
+		frame->name = calltree_place_name(flame, frame->exe, address);
 		return;
 	}
 	frame->source = frame->name.len ? NAME_SENT : NAME_NONE;
 	if (!frame->name.len)
-		frame->name = frame->address ? flame_place_name(flame, frame->exe, frame->address) : STR("[unknown]");
+		frame->name = frame->address ? calltree_place_name(flame, frame->exe, frame->address) :
+					       STR("[unknown]");
 }
 
 static int read_frame(struct clickhouse_flame *f, struct tuples *tuples)
 {
 	u64 id = tuples_uint(tuples, 8);
 	u32 number = interner_find(&f->frames, &id, sizeof(id));
-	struct flame_frame frame = { 0 };
+	struct frame frame = { 0 };
 	s64 at;
 
 	frame.name = tuples_text(tuples);
@@ -125,7 +126,7 @@ static int read_frame(struct clickhouse_flame *f, struct tuples *tuples)
 	if (number == INTERNER_NONE || tuples_err(tuples) < 0)
 		return 0;
 	name_frame(f->flame, &frame);
-	at = flame_frame(f->flame, &frame);
+	at = calltree_frame(f->flame, &frame);
 	if (at >= 0)
 		f->frame_at[number] = (u32)at;
 	return at < 0 ? (int)at : 0;
@@ -140,7 +141,7 @@ int clickhouse_flame_frames(struct clickhouse_flame *f, struct tuples *tuples)
 	return r < 0 ? r : tuples_err(tuples);
 }
 
-static int own_text(struct flame *flame, const char *at, u32 len, struct str *ret_text)
+static int own_text(struct calltree *flame, const char *at, u32 len, struct str *ret_text)
 {
 	char *copy = len ? arena_copy(&flame->arena, at, len) : "";
 
@@ -170,7 +171,7 @@ int clickhouse_flame_units(struct clickhouse_flame *f, struct tuples *tuples)
 
 static s64 unknown_frame(struct clickhouse_flame *f, u32 number)
 {
-	s64 at = flame_frame(f->flame, &(struct flame_frame){ .name = STR("[unknown]") });
+	s64 at = calltree_frame(f->flame, &(struct frame){ .name = STR("[unknown]") });
 
 	if (at >= 0)
 		f->frame_at[number] = (u32)at;
@@ -181,15 +182,15 @@ static s64 unknown_frame(struct clickhouse_flame *f, u32 number)
 static s64 top_node(struct clickhouse_flame *f, u32 label, bool grouped)
 {
 	const struct interner_entry *text = interner_get(&f->labels, label);
-	struct flame_frame frame = { .name = { text->at, text->len }, .type = STR("label") };
+	struct frame frame = { .name = { text->at, text->len }, .type = STR("label") };
 	s64 at;
 
 	if (!grouped)
 		return 0;
 	if (!frame.name.len)
 		frame.name = STR("(none)");
-	at = flame_frame(f->flame, &frame);
-	return at < 0 ? at : flame_node(f->flame, 0, (u32)at);
+	at = calltree_frame(f->flame, &frame);
+	return at < 0 ? at : calltree_node(f->flame, 0, (u32)at);
 }
 
 static s64 node_below(struct clickhouse_flame *f, const struct clickhouse_node *row)
@@ -202,7 +203,7 @@ static s64 node_below(struct clickhouse_flame *f, const struct clickhouse_node *
 		return -ENOENT;
 	if (!frame)
 		frame = unknown_frame(f, row->frame);
-	return frame < 0 ? frame : flame_node(f->flame, f->rows[parent].at - 1, (u32)frame);
+	return frame < 0 ? frame : calltree_node(f->flame, f->rows[parent].at - 1, (u32)frame);
 }
 
 /* Those above have their place already, or never get one. */
@@ -213,9 +214,9 @@ static int place(struct clickhouse_flame *f, struct clickhouse_node *row, bool g
 	if (at < 0)
 		return at == -ENOENT ? 0 : (int)at;
 	row->at = (u32)at + 1;
-	flame_add(f->flame, (u32)at, row->self, row->total);
+	calltree_add(f->flame, (u32)at, row->self, row->total);
 	if (row->depth <= 1 && at)
-		flame_add(f->flame, 0, 0, row->total);
+		calltree_add(f->flame, 0, 0, row->total);
 	return 0;
 }
 
@@ -227,7 +228,7 @@ static int compare_depths(const void *a, const void *b, void *arg)
 	return rows[x].depth != rows[y].depth ? (rows[x].depth < rows[y].depth ? -1 : 1) : (x > y) - (x < y);
 }
 
-int clickhouse_flame_finish(struct clickhouse_flame *f, bool grouped, struct flame **ret_flame)
+int clickhouse_flame_finish(struct clickhouse_flame *f, bool grouped, struct calltree **ret_flame)
 {
 	_cleanup_(freep) u32 *order = reallocarray(NULL, (size_t)f->nodes.count + 1, sizeof(*order));
 	int r = order ? 0 : -ENOMEM;

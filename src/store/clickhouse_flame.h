@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
+#include "analysis/calltree.h"
 #include "base/arena.h"
 #include "base/interner.h"
-#include "store/flame.h"
 
 struct tuples;
 
@@ -24,7 +24,7 @@ struct clickhouse_flame {
 	u32 row_cap;
 	u32 *frame_at;			/* of frames: in the flame, 0: not there yet */
 	u32 frame_cap;
-	struct flame *flame;
+	struct calltree *flame;
 };
 
 /* -ENOMEM. */
@@ -37,6 +37,6 @@ int clickhouse_flame_frames(struct clickhouse_flame *f, struct tuples *tuples);
 int clickhouse_flame_units(struct clickhouse_flame *f, struct tuples *tuples);
 
 /* The tree; grouped: with a label's values as outermost frames. */
-int clickhouse_flame_finish(struct clickhouse_flame *f, bool grouped, struct flame **ret_flame);
+int clickhouse_flame_finish(struct clickhouse_flame *f, bool grouped, struct calltree **ret_flame);
 
 #endif

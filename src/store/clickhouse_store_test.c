@@ -81,7 +81,7 @@ TEST(clickhouse_store_that_is_away_is_no_reason_to_stop)
 	struct store_selection selection = { .from_ns = 1, .to_ns = 2 };
 	struct store *store = open_store(&nobody);
 	struct store_stats stats;
-	struct flame *flame;
+	struct calltree *flame;
 	u64 before = store_generation(store);
 
 	/* Within what somebody wants to know it changes only if the server does; that it is away is found out later. */

@@ -9,7 +9,7 @@
 #include "base/largest.h"
 #include "base/saturate.h"
 #include "profile/any.h"
-#include "store/flame.h"
+#include "analysis/calltree.h"
 #include "store/scan.h"
 
 #define ROWS_AHEAD 16
@@ -24,7 +24,7 @@ struct gathered {
 struct flame_query {
 	struct sqlite_store *store;
 	enum store_label group_by;
-	struct flame *flame;
+	struct calltree *flame;
 	struct gathered *epochs;
 	u32 epoch_count;
 	bool has_unit, has_group;
@@ -44,7 +44,7 @@ static void flame_query_done(struct flame_query *q)
 		table_done(&q->epochs[i].places);
 	}
 	free(q->epochs);
-	flame_free(q->flame);
+	calltree_free(q->flame);
 }
 
 /* Values of different units do not add up to anything that has one. */
@@ -53,7 +53,7 @@ static void note_unit_of_series(struct flame_query *q, const struct scan_row *ro
 	const struct dict_series *series = dict_series(row->dict, row->row->series);
 	struct str unit = dict_string(row->dict, series->label[STORE_UNIT]);
 	struct str period = dict_string(row->dict, series->label[STORE_PERIOD]);
-	struct flame *flame = q->flame;
+	struct calltree *flame = q->flame;
 
 	q->unit_epoch = row->epoch_index;
 	q->unit_series = row->row->series;
@@ -89,7 +89,7 @@ static int gathered_init(struct gathered *g, const struct dict *dict)
 }
 
 /* What has no name is called by one that came later, else by where it is. */
-static void use_late_name(struct flame *flame, const struct names *names, struct flame_frame *frame, u64 address)
+static void use_late_name(struct calltree *flame, const struct names *names, struct frame *frame, u64 address)
 {
 	const struct name_function *function = names_find(names, frame->build_id, address);
 
@@ -104,14 +104,14 @@ static void use_late_name(struct flame *flame, const struct names *names, struct
 	}
 	frame->source = NAME_NONE;
 	frame->address = function ? function->start : address;
-	frame->name = flame_place_name(flame, frame->exe, frame->address);
+	frame->name = calltree_place_name(flame, frame->exe, frame->address);
 }
 
-static s64 add_frame(struct flame *flame, const struct names *names, const struct dict *dict,
+static s64 add_frame(struct calltree *flame, const struct names *names, const struct dict *dict,
 		     const struct dict_frame *f)
 {
 	const struct dict_exe *exe = dict_exe(dict, f->exe);
-	struct flame_frame frame = {
+	struct frame frame = {
 		.name = dict_string(dict, f->name),
 		.file = dict_string(dict, f->file),
 		.exe = dict_string(dict, exe->path),
@@ -127,8 +127,8 @@ static s64 add_frame(struct flame *flame, const struct names *names, const struc
 	if (store_frame_place(dict, f, &address))
 		use_late_name(flame, names, &frame, address);
 	else if (!frame.name.len)
-		frame.name = f->address ? flame_place_name(flame, frame.exe, f->address) : STR("[unknown]");
-	return flame_frame(flame, &frame);
+		frame.name = f->address ? calltree_place_name(flame, frame.exe, f->address) : STR("[unknown]");
+	return calltree_frame(flame, &frame);
 }
 
 static s64 frame_of(struct flame_query *q, struct gathered *g, const struct dict *dict, u32 number)
@@ -184,7 +184,7 @@ static int merge_epoch(struct flame_query *q, struct gathered *g, const struct d
 	const struct dict_node *nodes = dict_nodes(dict);
 
 	mark_paths(g, dict);
-	flame_count(q->flame, 0, g->values[0]);
+	calltree_count(q->flame, 0, g->values[0]);
 	for (u32 i = 1; i < dict->nodes.count; i++) {
 		s64 frame, node;
 
@@ -193,12 +193,12 @@ static int merge_epoch(struct flame_query *q, struct gathered *g, const struct d
 		frame = frame_of(q, g, dict, nodes[i].frame);
 		if (frame < 0)
 			return (int)frame;
-		node = is_first && !q->is_joined ? flame_append(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame)
-				: flame_node(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame);
+		node = is_first && !q->is_joined ? calltree_append(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame)
+				: calltree_node(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame);
 		if (node < 0)
 			return (int)node;
 		g->nodes[i] = (u32)node + 1;
-		flame_count(q->flame, (u32)node, g->values[i]);
+		calltree_count(q->flame, (u32)node, g->values[i]);
 	}
 	return 0;
 }
@@ -286,23 +286,23 @@ static int take_largest(struct flame_query *q, struct gathered *g, const struct 
 	const s64 *totals = g->values;
 
 	g->nodes[0] = 1;
-	flame_set_total(q->flame, 0, totals[0]);
+	calltree_set_total(q->flame, 0, totals[0]);
 	for (u32 i = 1; i < dict->nodes.count; i++) {
 		u32 parent = g->nodes[nodes[i].parent];
 		s64 node;
 
 		if (!totals[i] || !parent)
 			continue;
-		flame_count(q->flame, parent - 1, -totals[i]);
+		calltree_count(q->flame, parent - 1, -totals[i]);
 		if (totals[i] < least)
 			continue;
 		node = frame_of(q, g, dict, nodes[i].frame);
 		if (node >= 0)
-			node = flame_append(q->flame, parent - 1, (u32)node);
+			node = calltree_append(q->flame, parent - 1, (u32)node);
 		if (node < 0)
 			return (int)node;
 		g->nodes[i] = (u32)node + 1;
-		flame_set_total(q->flame, (u32)node, totals[i]);
+		calltree_set_total(q->flame, (u32)node, totals[i]);
 	}
 	return 0;
 }
@@ -394,7 +394,7 @@ static s64 place_of(struct flame_query *q, struct gathered *g, const struct dict
 		struct place *place = (struct place *)g->places.rows + way[--depth];
 		s64 frame = frame_of(q, g, dict, nodes[place->node].frame);
 
-		at = frame < 0 ? frame : flame_node(q->flame, (u32)at, (u32)frame);
+		at = frame < 0 ? frame : calltree_node(q->flame, (u32)at, (u32)frame);
 		place->at = (u32)at + 1;
 	}
 	return at;
@@ -404,7 +404,7 @@ static s64 place_of(struct flame_query *q, struct gathered *g, const struct dict
 static s64 group_of(struct flame_query *q, const struct scan_row *row)
 {
 	char scratch[SCAN_LABEL_BYTES];
-	struct flame_frame group = { .type = STR("label") };
+	struct frame group = { .type = STR("label") };
 	s64 frame;
 
 	if (q->has_group && q->group_epoch == row->epoch_index && q->group_series == row->row->series)
@@ -412,8 +412,8 @@ static s64 group_of(struct flame_query *q, const struct scan_row *row)
 	group.name = scan_label(row, q->group_by, scratch);
 	if (!group.name.len)
 		group.name = STR("(none)");
-	frame = flame_frame(q->flame, &group);
-	q->group = frame < 0 ? frame : flame_node(q->flame, 0, (u32)frame);
+	frame = calltree_frame(q->flame, &group);
+	q->group = frame < 0 ? frame : calltree_node(q->flame, 0, (u32)frame);
 	q->has_group = !scan_label_column(q->group_by);
 	q->group_epoch = row->epoch_index;
 	q->group_series = row->row->series;
@@ -437,16 +437,16 @@ static int count_grouped(void *arg, const struct scan_row *row)
 		at = place_of(q, g, row->dict, (u32)at, row->row->node);
 	if (at < 0)
 		return (int)at;
-	flame_count(q->flame, (u32)at, row->row->value);
+	calltree_count(q->flame, (u32)at, row->row->value);
 	return 0;
 }
 
 int sqlite_flame(struct store *base, const struct store_selection *selection, enum store_label group_by, u32 nodes_max,
-		 struct flame **ret_flame)
+		 struct calltree **ret_flame)
 {
 	struct sqlite_store *store = sqlite_store(base);
-	_cleanup_(
-		flame_query_done) struct flame_query q = { .store = store, .group_by = group_by, .flame = flame_new() };
+	_cleanup_(flame_query_done)
+	struct flame_query q = { .store = store, .group_by = group_by, .flame = calltree_new() };
 	bool grouped = group_by != STORE_LABEL_COUNT;
 	struct scan_options options = { .columns = BLOCK_NODE | BLOCK_VALUE | scan_label_column(group_by),
 					.period_max_ns = UINT64_MAX };
@@ -465,7 +465,7 @@ int sqlite_flame(struct store *base, const struct store_selection *selection, en
 		r = merge_epochs(&q);
 	pthread_rwlock_unlock(&store->lock);
 	if (r == 0)
-		flame_sum(q.flame);
+		calltree_sum(q.flame);
 	if (r >= 0) {
 		q.flame->is_coarse = plan.is_coarse;
 		q.flame->from_ns = plan.from_ns;

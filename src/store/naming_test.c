@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "profile/any.h"
-#include "store/flame.h"
+#include "analysis/calltree.h"
 #include "store/sqlite.h"
 #include "store/scratch_test.h"
 #include "test.h"
@@ -14,12 +14,12 @@
 #define ID "0123456789abcdef0123456789abcdef01234567"
 #define PATH "/opt/prog"
 
-struct frame {
+struct leaf {
 	u64 address;
 	const char *name;	/* NULL: none */
 };
 
-static u32 add_location(struct profile *p, const struct frame *frame)
+static u32 add_location(struct profile *p, const struct leaf *frame)
 {
 	u32 id = profile_add_attribute_string(p, "process.executable.build_id.gnu", ID);
 	u32 type = profile_add_attribute_string(p, "profile.frame.type", "native");
@@ -37,14 +37,14 @@ static u32 add_location(struct profile *p, const struct frame *frame)
 }
 
 /* One sample of each of these stacks: a root, and a leaf. */
-static void add_leaves(struct store *store, const struct frame *leaves, u32 count)
+static void add_leaves(struct store *store, const struct leaf *leaves, u32 count)
 {
 	_cleanup_(profile_freep) struct profile *p = profile_new();
 	struct profile_set *set = profile_add_set(p, profile_add_scope(p, profile_add_resource(p, NULL, 0)));
 	u64 now = NOW_NS;
 
 	for (u32 i = 0; i < count; i++) {
-		u32 locations[2] = { add_location(p, &leaves[i]), add_location(p, &(struct frame){ 0x100, "root" }) };
+		u32 locations[2] = { add_location(p, &leaves[i]), add_location(p, &(struct leaf){ 0x100, "root" }) };
 		struct profile_sample *sample = profile_add_sample(p, set);
 
 		sample->stack = profile_add_stack(p, locations, 2);
@@ -55,25 +55,25 @@ static void add_leaves(struct store *store, const struct frame *leaves, u32 coun
 	EQ(store_add(store, p, NOW_NS), 0);
 }
 
-static struct flame *flame_of(struct store *store)
+static struct calltree *flame_of(struct store *store)
 {
 	struct store_selection all = { .from_ns = NOW_NS - SECOND_NS, .to_ns = NOW_NS + SECOND_NS };
-	struct flame *flame = NULL;
+	struct calltree *flame = NULL;
 
 	EQ(store_flame(store, &all, STORE_LABEL_COUNT, &flame), 0);
 	return flame;
 }
 
 /* What the only node of that name has; -1 if there is not exactly one. */
-static s64 value_of(const struct flame *flame, const char *name)
+static s64 value_of(const struct calltree *flame, const char *name)
 {
 	s64 value = -1;
 	u32 found = 0;
 
 	for (u32 i = 0; i < flame->nodes.count; i++) {
-		const struct flame_node *n = &flame_nodes(flame)[i];
+		const struct calltree_node *n = &calltree_nodes(flame)[i];
 
-		if (!str_equal(flame_frames(flame)[n->frame].name, (struct str){ name, (u32)strlen(name) }))
+		if (!str_equal(calltree_frames(flame)[n->frame].name, (struct str){ name, (u32)strlen(name) }))
 			continue;
 		value = n->total;
 		found++;
@@ -81,7 +81,7 @@ static s64 value_of(const struct flame *flame, const char *name)
 	return found == 1 ? value : -1;
 }
 
-static const struct frame nameless[] = { { 0x1010, NULL }, { 0x1020, NULL }, { 0x2000, NULL }, { 0x1020, "sent" } };
+static const struct leaf nameless[] = { { 0x1010, NULL }, { 0x1020, NULL }, { 0x2000, NULL }, { 0x1020, "sent" } };
 static const struct store_name found[] = {
 	{ 0x1010, 0x1000, "foo", "foo.c", NAME_UPLOADED },
 	{ 0x1020, 0x1000, "foo", "foo.h", NAME_UPLOADED },
@@ -90,7 +90,7 @@ static const struct store_name found[] = {
 
 static void expect_names(struct store *store, s64 foo)
 {
-	_cleanup_(flame_freep) struct flame *flame = flame_of(store);
+	_cleanup_(calltree_freep) struct calltree *flame = flame_of(store);
 
 	EQ(value_of(flame, "foo"), foo);
 	EQ(value_of(flame, "prog+0x1ff0"), 1);
@@ -102,7 +102,7 @@ static void expect_names(struct store *store, s64 foo)
 TEST(naming_renames_old_rows_and_joins_them)
 {
 	_cleanup_(store_closep) struct store *store = scratch_store();
-	_cleanup_(flame_freep) struct flame *before = NULL;
+	_cleanup_(calltree_freep) struct calltree *before = NULL;
 	u64 generation;
 
 	add_leaves(store, nameless, 4);
@@ -115,7 +115,7 @@ TEST(naming_renames_old_rows_and_joins_them)
 	EQ(store_put_names(store, ID, found, 3), 0);
 	EQ(store_generation(store), generation);
 	/* What comes now, from this sender or from an agent that knows where the function starts, is the same. */
-	add_leaves(store, (struct frame[]){ { 0x1010, NULL }, { 0x1000, "prog+0x1000" } }, 2);
+	add_leaves(store, (struct leaf[]){ { 0x1010, NULL }, { 0x1000, "prog+0x1000" } }, 2);
 	expect_names(store, 4);
 }
 
@@ -144,7 +144,7 @@ TEST(naming_tells_what_lacks_a_name_once_and_again_after_a_while)
 	EQ(unnamed.count, 3);
 	store_unnamed_done(&unnamed);
 	EQ(store_next_unnamed(store, 1100, 500, &unnamed), 0);
-	add_leaves(store, (struct frame[]){ { 0x3000, NULL } }, 1);
+	add_leaves(store, (struct leaf[]){ { 0x3000, NULL } }, 1);
 	EQ(store_next_unnamed(store, 1200, 500, &unnamed), 1);
 	EQ(unnamed.count, 1);
 	EQ(unnamed.addresses[0], 0x3000);

@@ -54,7 +54,7 @@ struct sqlite_store *sqlite_store(struct store *base);
 
 /* Its answers, but for those in sqlite.c. */
 int sqlite_flame(struct store *base, const struct store_selection *selection, enum store_label group_by, u32 nodes_max,
-		 struct flame **ret_flame);
+		 struct calltree **ret_flame);
 int sqlite_chart(struct store *base, const struct store_selection *selection, enum store_label by, u32 bucket_count,
 		 u32 lines_max, struct store_chart *ret_chart);
 int sqlite_heat(struct store *base, const struct store_selection *selection, struct store_heat *heat);

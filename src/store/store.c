@@ -38,13 +38,13 @@ void store_explain(struct store *store, struct buf *why)
 /* ---- Queries -------------------------------------------------------------------------- */
 
 int store_flame(struct store *store, const struct store_selection *selection, enum store_label group_by,
-		struct flame **ret_flame)
+		struct calltree **ret_flame)
 {
 	return store->ops->flame(store, selection, group_by, 0, ret_flame);
 }
 
 int store_flame_largest(struct store *store, const struct store_selection *selection, u32 nodes_max,
-			struct flame **ret_flame)
+			struct calltree **ret_flame)
 {
 	return store->ops->flame(store, selection, STORE_LABEL_COUNT, nodes_max, ret_flame);
 }

@@ -30,7 +30,7 @@
 #include "store/names.h"
 
 struct buf;
-struct flame;
+struct calltree;
 struct profile;
 struct store;
 
@@ -114,14 +114,14 @@ struct store_selection {
 
 /* group_by: STORE_LABEL_COUNT for none; else the outermost frames are that label's values. */
 int store_flame(struct store *store, const struct store_selection *selection, enum store_label group_by,
-		struct flame **ret_flame);
+		struct calltree **ret_flame);
 
 /*
  * The same without groups, for who shows only the nodes_max largest nodes, at least 1: of those that are smaller some
  * or all are missing. What is there has its whole total, as if nothing were.
  */
 int store_flame_largest(struct store *store, const struct store_selection *selection, u32 nodes_max,
-			struct flame **ret_flame);
+			struct calltree **ret_flame);
 
 /* Sums over time: bucket_count buckets between from and to, of each of the largest values of a label. */
 struct store_chart {

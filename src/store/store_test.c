@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "profile/profile.h"
-#include "store/flame.h"
+#include "analysis/calltree.h"
 #include "store/sqlite.h"
 #include "test.h"
 
@@ -128,13 +128,13 @@ static void add_seconds(struct store *store, u64 from_ns, u32 seconds)
 	added_to_ns = from_ns + seconds * SECOND_NS;
 }
 
-static s64 total_of(const struct flame *flame, const char *name)
+static s64 total_of(const struct calltree *flame, const char *name)
 {
 	s64 total = 0;
 
 	for (u32 i = 0; i < flame->nodes.count; i++) {
-		const struct flame_node *n = &flame_nodes(flame)[i];
-		struct str s = flame_frames(flame)[n->frame].name;
+		const struct calltree_node *n = &calltree_nodes(flame)[i];
+		struct str s = calltree_frames(flame)[n->frame].name;
 
 		if (s.len == strlen(name) && !memcmp(s.at, name, s.len))
 			total += n->total;
@@ -142,10 +142,10 @@ static s64 total_of(const struct flame *flame, const char *name)
 	return total;
 }
 
-static struct flame *flame_of(struct store *store, u64 from_ns, u64 to_ns)
+static struct calltree *flame_of(struct store *store, u64 from_ns, u64 to_ns)
 {
 	struct store_selection selection = { .from_ns = from_ns, .to_ns = to_ns };
-	struct flame *flame = NULL;
+	struct calltree *flame = NULL;
 
 	EQ(store_flame(store, &selection, STORE_LABEL_COUNT, &flame), 0);
 	return flame;
@@ -154,14 +154,14 @@ static struct flame *flame_of(struct store *store, u64 from_ns, u64 to_ns)
 /* The answer must be what counting one by one gives. */
 static void check_range(struct store *store, u64 from_ns, u64 to_ns)
 {
-	_cleanup_(flame_freep) struct flame *flame = flame_of(store, from_ns, to_ns);
+	_cleanup_(calltree_freep) struct calltree *flame = flame_of(store, from_ns, to_ns);
 	s64 all = 0, ones = 0, step = SECOND_NS / 20;
 
 	for (u64 t = added_from_ns; t < added_to_ns; t += (u64)step) {
 		all += t >= from_ns && t < to_ns;
 		ones += t >= from_ns && t < to_ns && stack_at(t) % 3 == 1;
 	}
-	EQ(flame_nodes(flame)[0].total, all);
+	EQ(calltree_nodes(flame)[0].total, all);
 	EQ(total_of(flame, "f1_1"), ones);
 }
 
@@ -191,7 +191,7 @@ TEST(store_names_functions_without_symbols_by_their_place)
 {
 	make_directory();
 	_cleanup_(store_closep) struct store *store = open_store(0);
-	_cleanup_(flame_freep) struct flame *flame = NULL;
+	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 
 	add_seconds(store, START_NS, 20);
 	flame = flame_of(store, START_NS, START_NS + HOUR_NS);
@@ -272,9 +272,9 @@ TEST(store_gets_coarser_before_it_forgets)
 	OK(stats.levels[0].first_ns > START_NS);
 	OK(stats.levels[3].first_ns < stats.levels[0].first_ns);
 	{
-		_cleanup_(flame_freep) struct flame *flame = flame_of(store, stats.levels[3].first_ns, now_ns);
+		_cleanup_(calltree_freep) struct calltree *flame = flame_of(store, stats.levels[3].first_ns, now_ns);
 
-		OK(flame_nodes(flame)[0].total > 0);
+		OK(calltree_nodes(flame)[0].total > 0);
 	}
 	/* What is left of the first hour is an hour's sum: it was one CPU all the time, not sixty in one minute. */
 	{
@@ -335,7 +335,7 @@ TEST(store_selects_and_groups_by_labels)
 	struct store_values values;
 	struct profile_set *set;
 	struct profile *p;
-	struct flame *flame;
+	struct calltree *flame;
 
 	make_directory();
 	_cleanup_(store_closep) struct store *store = open_store(0);
@@ -354,18 +354,18 @@ TEST(store_selects_and_groups_by_labels)
 
 	selection.filters[selection.filter_count++] = (struct store_filter){ STORE_CPU, STORE_EQUAL, "7" };
 	EQ(store_flame(store, &selection, STORE_PROCESS, &flame), 0);
-	EQ(flame_nodes(flame)[0].total, 1);
+	EQ(calltree_nodes(flame)[0].total, 1);
 	EQ(total_of(flame, "other"), 1);
-	flame_free(flame);
+	calltree_free(flame);
 	selection.filters[0] = (struct store_filter){ STORE_THREAD, STORE_NOT_EQUAL, "odd" };
 	EQ(store_flame(store, &selection, STORE_THREAD, &flame), 0);
-	EQ(flame_nodes(flame)[0].total, 101);
+	EQ(calltree_nodes(flame)[0].total, 101);
 	EQ(total_of(flame, "even"), 100);
-	flame_free(flame);
+	calltree_free(flame);
 	selection.filters[0] = (struct store_filter){ STORE_HOST, STORE_CONTAINS, "et" };
 	EQ(store_flame(store, &selection, STORE_LABEL_COUNT, &flame), 0);
-	EQ(flame_nodes(flame)[0].total, 1);
-	flame_free(flame);
+	EQ(calltree_nodes(flame)[0].total, 1);
+	calltree_free(flame);
 }
 
 static void add_linked(struct profile *p, struct profile_set *set, u8 trace, u8 span, u64 time_ns)
@@ -470,8 +470,8 @@ TEST(store_keeps_impossible_times_under_that_of_arrival)
 	store_stats(store, &stats);
 	EQ(stats.times_wrong, 2);
 	{
-		_cleanup_(flame_freep) struct flame *flame = flame_of(store, START_NS, START_NS + SECOND_NS);
+		_cleanup_(calltree_freep) struct calltree *flame = flame_of(store, START_NS, START_NS + SECOND_NS);
 
-		EQ(flame_nodes(flame)[0].total, 2);
+		EQ(calltree_nodes(flame)[0].total, 2);
 	}
 }

@@ -12,14 +12,13 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "pipeline/arrivals.h"
-#include "store/flame.h"
+#include "analysis/calltree.h"
 #include "web/executables.h"
 #include "web/flame_json.h"
-#include "web/links.h"
 #include "web/lists_json.h"
-#include "web/narrow.h"
+#include "analysis/narrow.h"
 #include "web/question.h"
-#include "web/reshape.h"
+#include "analysis/reshape.h"
 #include "web/series_json.h"
 #include "web/top.h"
 #include "web/types.h"
@@ -51,22 +50,24 @@ static void put_number(struct json_write *j, const char *key, double value)
 
 /* What is chosen, narrowed down. */
 static int get_selected(struct call *c, const struct store_selection *selection, enum store_label group,
-			struct flame **ret_flame)
+			struct calltree **ret_flame)
 {
-	_cleanup_(flame_freep) struct flame *flame = NULL;
+	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 	struct narrow narrow;
-	int r = narrow_read(&narrow, c->question, c->why);
+	int r = question_narrow(c->question, &narrow, c->why);
 
 	if (r == 0)
 		r = store_flame(c->store, selection, group, &flame);
 	if (r == 0)
-		r = narrow_flame(&narrow, &flame, c->why);
+		r = narrow_calltree(&narrow, &flame, c->why);
+	if (r == 0)
+		r = calltree_link(flame, CALLTREE_AS_ADDED);
 	if (r == 0)
 		*ret_flame = TAKE(flame);
 	return r;
 }
 
-static int get_flame(struct call *c, struct flame **ret_flame)
+static int get_flame(struct call *c, struct calltree **ret_flame)
 {
 	enum store_label group;
 	int r = question_label(c->question, "group", &group, c->why);
@@ -80,30 +81,29 @@ static int get_nodes_max(struct call *c, u32 *ret_nodes)
 	return question_number(c->question, "nodes", 1, NODES_MAX, ret_nodes, c->why);
 }
 
-static int put_flame(struct call *c, const struct flame *flame, const s64 *compared)
+static int put_flame(struct call *c, struct calltree *flame)
 {
-	_cleanup_(links_done) struct links links = { 0 };
 	u32 root = 0, nodes;
 	int r = get_nodes_max(c, &nodes);
 
 	if (r == 0)
-		r = links_init(&links, flame);
+		r = flame->child ? 0 : calltree_link(flame, CALLTREE_AS_ADDED);
 	if (r == 0)
-		r = links_find(&links, flame, question_text(c->question, "path", ""), &root);
+		r = calltree_find(flame, question_text(c->question, "path", ""), &root);
 	if (r == -ENOENT)
 		buf_addf(c->why, "path leads nowhere in this range");
-	return r < 0 ? r : flame_json(flame, &links, root, nodes, compared, c->answer->body);
+	return r < 0 ? r : flame_json(flame, root, nodes, c->answer->body);
 }
 
 /* What a page asks for after each window: the whole, of which only the largest nodes are shown. */
 static bool is_whole(const struct call *c, const struct narrow *narrow, enum store_label group)
 {
-	return !narrow->any && group == STORE_LABEL_COUNT && !*question_text(c->question, "path", "");
+	return !narrow_any(narrow) && group == STORE_LABEL_COUNT && !*question_text(c->question, "path", "");
 }
 
 static int answer_flame(struct call *c)
 {
-	_cleanup_(flame_freep) struct flame *flame = NULL;
+	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 	enum store_label group;
 	struct narrow narrow;
 	u32 nodes;
@@ -112,18 +112,17 @@ static int answer_flame(struct call *c)
 	if (r == 0)
 		r = question_label(c->question, "group", &group, c->why);
 	if (r == 0)
-		r = narrow_read(&narrow, c->question, c->why);
+		r = question_narrow(c->question, &narrow, c->why);
 	if (r < 0)
 		return r;
 	r = is_whole(c, &narrow, group) ? store_flame_largest(c->store, &c->question->selection, nodes, &flame) :
 					  get_selected(c, &c->question->selection, group, &flame);
-	return r < 0 ? r : put_flame(c, flame, NULL);
+	return r < 0 ? r : put_flame(c, flame);
 }
 
 static int answer_diff(struct call *c)
 {
-	_cleanup_(flame_freep) struct flame *now = NULL, *before = NULL, *joined = NULL;
-	_cleanup_(freep) s64 *compared = NULL;
+	_cleanup_(calltree_freep) struct calltree *now = NULL, *before = NULL, *joined = NULL;
 	struct store_selection base;
 	enum store_label group;
 	int r = question_base(c->question, c->now_ns, &base, c->why);
@@ -135,15 +134,13 @@ static int answer_diff(struct call *c)
 	if (r == 0)
 		r = get_selected(c, &base, group, &before);
 	if (r == 0)
-		r = reshape_join(now, before, &joined, &compared);
-	return r < 0 ? r : put_flame(c, joined, compared);
+		r = reshape_join(now, before, &joined);
+	return r < 0 ? r : put_flame(c, joined);
 }
 
-static int answer_sandwich(struct call *c, int (*reshape)(const struct flame *, const struct links *, const char *,
-							 struct flame **))
+static int answer_sandwich(struct call *c, int (*reshape)(const struct calltree *, const char *, struct calltree **))
 {
-	_cleanup_(flame_freep) struct flame *flame = NULL, *part = NULL;
-	_cleanup_(links_done) struct links links = { 0 };
+	_cleanup_(calltree_freep) struct calltree *flame = NULL, *part = NULL;
 	const char *function = question_text(c->question, "function", "");
 	int r;
 
@@ -153,10 +150,8 @@ static int answer_sandwich(struct call *c, int (*reshape)(const struct flame *, 
 	}
 	r = get_flame(c, &flame);
 	if (r == 0)
-		r = links_init(&links, flame);
-	if (r == 0)
-		r = reshape(flame, &links, function, &part);
-	return r < 0 ? r : put_flame(c, part, NULL);
+		r = reshape(flame, function, &part);
+	return r < 0 ? r : put_flame(c, part);
 }
 
 static int answer_callers(struct call *c)
@@ -171,8 +166,7 @@ static int answer_callees(struct call *c)
 
 static int answer_top(struct call *c)
 {
-	_cleanup_(flame_freep) struct flame *flame = NULL;
-	_cleanup_(links_done) struct links links = { 0 };
+	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 	struct top_options options = { .part = question_text(c->question, "part", ""), .rows_max = 1000 };
 	int r = question_number(c->question, "first", 0, UINT32_MAX, &options.first, c->why);
 
@@ -182,14 +176,12 @@ static int answer_top(struct call *c)
 		r = top_order_read(question_text(c->question, "order", ""), &options.order, c->why);
 	if (r == 0)
 		r = get_selected(c, &c->question->selection, STORE_LABEL_COUNT, &flame);
-	if (r == 0)
-		r = links_init(&links, flame);
-	return r < 0 ? r : top_json(flame, &links, &options, c->answer->body, c->why);
+	return r < 0 ? r : top_json(flame, &options, c->answer->body, c->why);
 }
 
 static int answer_search(struct call *c)
 {
-	_cleanup_(flame_freep) struct flame *flame = NULL;
+	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 	struct json_write j = { .b = c->answer->body };
 	const char *text = question_text(c->question, "text", "");
 	struct narrow_found found;
@@ -205,7 +197,7 @@ static int answer_search(struct call *c)
 	if (r < 0)
 		return r;
 	json_write_open(&j, '{');
-	put_number(&j, "total", (double)flame_nodes(flame)[0].total);
+	put_number(&j, "total", (double)calltree_nodes(flame)[0].total);
 	put_number(&j, "matched", (double)found.total);
 	put_number(&j, "nodes", found.nodes);
 	json_write_close(&j, '}');
@@ -214,16 +206,13 @@ static int answer_search(struct call *c)
 
 static int answer_executables(struct call *c)
 {
-	_cleanup_(flame_freep) struct flame *flame = NULL;
-	_cleanup_(links_done) struct links links = { 0 };
+	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 	u32 rows = 1000;
 	int r = question_number(c->question, "rows", 1, 100000, &rows, c->why);
 
 	if (r == 0)
 		r = get_selected(c, &c->question->selection, STORE_LABEL_COUNT, &flame);
-	if (r == 0)
-		r = links_init(&links, flame);
-	return r < 0 ? r : executables_json(flame, &links, rows, c->answer->body);
+	return r < 0 ? r : executables_json(flame, rows, c->answer->body);
 }
 
 /* ---- Numbers ----------------------------------------------------------------------------- */
@@ -490,7 +479,7 @@ static const struct format_ops *export_format(struct call *c)
 static int answer_export(struct call *c)
 {
 	const struct format_ops *format = export_format(c);
-	_cleanup_(flame_freep) struct flame *flame = NULL;
+	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 	_cleanup_(profile_freep) struct profile *profile = NULL;
 	_cleanup_(buf_done) struct buf plain;
 	_cleanup_(types_done) struct types types = { 0 };
@@ -617,8 +606,8 @@ void api_answer(const struct api_sources *sources, const char *name, const char 
 void api_tag(struct store *store, const char *name, const char *query, char ret_tag[API_TAG_BYTES])
 {
 	_cleanup_(freep) struct question *question = malloc(sizeof(*question));
-	const struct store_selection *selection = &question->selection;
 	const struct question_kind *kind = find_kind(name);
+	const struct store_selection *selection;
 	u64 facts[3] = { store_generation(store) };
 	struct buf why;
 	u64 hash;
@@ -626,6 +615,7 @@ void api_tag(struct store *store, const char *name, const char *query, char ret_
 	*ret_tag = '\0';
 	if (!question || !kind || !kind->is_stored)
 		return;
+	selection = &question->selection;
 	buf_init(&why, 1024);
 	if (question_parse(query, clock_ns(CLOCK_REALTIME), question, &why) == 0) {
 		facts[1] = selection->to_ns - selection->from_ns;

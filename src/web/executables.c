@@ -5,20 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/sums.h"
 #include "base/buf.h"
 #include "base/json_write.h"
-#include "profile/any.h"
-#include "store/flame.h"
-#include "web/sums.h"
+#include "store/names.h"
 
 /* How many functions of a file have a name, by where it came from. */
 struct naming {
 	u32 by_source[NAME_SOURCE_COUNT];
 };
 
-static struct flame_frame file_key(const struct flame_frame *frame)
+static struct frame file_key(const struct frame *frame)
 {
-	return (struct flame_frame){ .exe = frame->exe, .build_id = frame->build_id };
+	return (struct frame){ .exe = frame->exe, .build_id = frame->build_id };
 }
 
 static const char *state_of(const struct naming *n, u32 functions)
@@ -47,7 +46,7 @@ static void put_text(struct json_write *j, const char *key, struct str text)
 	json_write_string(j, text.at, text.len);
 }
 
-static void put_row(struct json_write *j, const struct flame_frame *frame, const struct sum *sum,
+static void put_row(struct json_write *j, const struct frame *frame, const struct sum *sum,
 		    const struct naming *n)
 {
 	const char *state;
@@ -78,17 +77,17 @@ static struct naming *count_names(const struct sums *sums)
 {
 	struct naming *names = calloc((size_t)sums->count + 1, sizeof(*names));
 
-	for (u32 i = 1; names && i < sums->flame->frames.count; i++)
-		names[sums->of_frame[i]].by_source[flame_frames(sums->flame)[i].source]++;
+	for (u32 i = 1; names && i < sums->tree->frames.count; i++)
+		names[sums->of_frame[i]].by_source[calltree_frames(sums->tree)[i].source]++;
 	return names;
 }
 
-int executables_json(const struct flame *flame, const struct links *links, u32 rows_max, struct buf *out)
+int executables_json(const struct calltree *flame, u32 rows_max, struct buf *out)
 {
 	_cleanup_(sums_done) struct sums sums;
 	_cleanup_(freep) struct naming *names = NULL;
 	struct json_write j = { .b = out };
-	int r = sums_init(&sums, flame, links, file_key);
+	int r = sums_init(&sums, flame, file_key);
 	u32 rows = 0;
 
 	if (r == 0)
@@ -98,11 +97,11 @@ int executables_json(const struct flame *flame, const struct links *links, u32 r
 	qsort(sums.at, sums.count, sizeof(*sums.at), sum_compare);
 	json_write_open(&j, '{');
 	json_write_key(&j, "total");
-	json_write_double(&j, (double)flame_nodes(flame)[0].total);
+	json_write_double(&j, (double)calltree_nodes(flame)[0].total);
 	json_write_key(&j, "rows");
 	json_write_open(&j, '[');
 	for (u32 i = 0; i < sums.count && rows < rows_max; i++) {
-		const struct flame_frame *frame = &flame_frames(flame)[sums.at[i].frame];
+		const struct frame *frame = &calltree_frames(flame)[sums.at[i].frame];
 
 		if (!frame->exe.len && !frame->build_id.len)
 			continue;

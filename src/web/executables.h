@@ -6,10 +6,9 @@
 #include "base/types.h"
 
 struct buf;
-struct flame;
-struct links;
+struct calltree;
 
 /* Most of its own first, at most rows_max. -ENOMEM, -E2BIG. docs/api.md says what it looks like. */
-int executables_json(const struct flame *flame, const struct links *links, u32 rows_max, struct buf *out);
+int executables_json(const struct calltree *flame, u32 rows_max, struct buf *out);
 
 #endif

@@ -12,7 +12,6 @@
 #include "base/interner.h"
 #include "base/json_write.h"
 #include "base/largest.h"
-#include "web/links.h"
 
 #define NAME_BYTES_MAX 512	/* of a name in the tree; the whole is in the list of functions */
 #define TEXTS_MAX (1u << 20)
@@ -34,9 +33,7 @@ struct column {
 };
 
 struct writer {
-	const struct flame *flame;
-	const struct links *links;
-	const s64 *compared;
+	const struct calltree *flame;
 	s64 least;		/* smaller nodes are left out */
 	u32 *frames;		/* number in the answer + 1; 0: not there */
 	u32 *order;		/* the frames of the answer */
@@ -92,41 +89,30 @@ static void writer_done(struct writer *w)
 
 static s64 weight(const struct writer *w, u32 node)
 {
-	s64 total = flame_nodes(w->flame)[node].total, other = w->compared ? w->compared[node] : 0;
+	s64 total = calltree_nodes(w->flame)[node].total, other = w->flame->base ? w->flame->base[node] : 0;
 
 	return total > other ? total : other;
 }
 
 /* ---- How small is too small ------------------------------------------------------------- */
 
-struct weights {
-	const struct writer *w;
-	s64 *at;
-	u32 count;
-};
-
-static void add_weight(void *arg, u32 node)
-{
-	struct weights *weights = arg;
-
-	weights->at[weights->count++] = weight(weights->w, node);
-}
-
 static int choose_least(struct writer *w, u32 root, u32 nodes_max)
 {
-	struct weights weights = { .w = w };
+	_cleanup_(freep) s64 *weights = reallocarray(NULL, (size_t)w->flame->nodes.count + 1, sizeof(*weights));
 	s64 first_left_out = 0;
+	u32 count = 0, node = root;
 	int r = 0;
 
-	weights.at = reallocarray(NULL, (size_t)w->flame->nodes.count + 1, sizeof(*weights.at));
-	if (!weights.at)
+	if (!weights)
 		return -ENOMEM;
-	links_visit(w->links, w->flame, root, &(struct visitor){ add_weight, NULL, &weights });
+	do {
+		weights[count++] = weight(w, node);
+		node = calltree_next(w->flame, root, node, true);
+	} while (node);
 	/* Of equals either all or none are kept. */
-	if (weights.count > nodes_max)
-		r = kth_largest(weights.at, weights.count, nodes_max, &first_left_out);
+	if (count > nodes_max)
+		r = kth_largest(weights, count, nodes_max, &first_left_out);
 	w->least = first_left_out + 1;
-	free(weights.at);
 	return r;
 }
 
@@ -144,47 +130,35 @@ static u32 frame_distance(struct writer *w, u32 frame)
 
 static void put_kept(struct writer *w, u32 node)
 {
-	const struct flame_node *n = &flame_nodes(w->flame)[node];
+	const struct calltree_node *n = &calltree_nodes(w->flame)[node];
 	u64 rest = (u64)n->total - (u64)n->self;	/* senders' sums may wrap */
 	u32 kept = 0;
 
-	for (u32 child = w->links->child[node]; child; child = w->links->next[child]) {
+	for (u32 child = w->flame->child[node]; child; child = w->flame->next[child]) {
 		if (weight(w, child) < w->least)
 			continue;
-		rest -= (u64)flame_nodes(w->flame)[child].total;
+		rest -= (u64)calltree_nodes(w->flame)[child].total;
 		kept++;
 	}
 	json_write_u32(&w->frame.j, frame_distance(w, n->frame));
 	json_write_integer(&w->self.j, n->self);
 	json_write_integer(&w->rest.j, (s64)rest);
 	json_write_u32(&w->children.j, kept);
-	if (w->compared)
-		json_write_integer(&w->base.j, w->compared[node]);
+	if (w->flame->base)
+		json_write_integer(&w->base.j, w->flame->base[node]);
 }
 
-/* As links_visit(), but not below what is left out. */
 static void put_nodes(struct writer *w, u32 root)
 {
-	const struct links *l = w->links;
 	u32 node = root;
 
-	for (;;) {
-		u32 down = 0;
+	do {
+		bool is_kept = node == root || weight(w, node) >= w->least;
 
-		if (node == root || weight(w, node) >= w->least) {
+		if (is_kept)
 			put_kept(w, node);
-			down = l->child[node];
-		}
-		if (down) {
-			node = down;
-			continue;
-		}
-		while (node != root && !l->next[node])
-			node = flame_nodes(w->flame)[node].parent;
-		if (node == root)
-			return;
-		node = l->next[node];
-	}
+		node = calltree_next(w->flame, root, node, is_kept);
+	} while (node);
 }
 
 /* ---- Frames ------------------------------------------------------------------------------------ */
@@ -217,7 +191,7 @@ static void put_shared(struct json_write *j, struct texts *texts, struct str s)
 }
 
 /* A file is its path and its build id: two of one name may differ. */
-static void put_executable(struct writer *w, struct json_write *j, const struct flame_frame *f)
+static void put_executable(struct writer *w, struct json_write *j, const struct frame *f)
 {
 	char both[2 * NAME_BYTES_MAX + 1];
 	struct str exe = cut(f->exe), id = cut(f->build_id);
@@ -255,7 +229,7 @@ static void put_frames(struct writer *w, struct json_write *j)
 	json_write_key(j, key);									\
 	json_write_open(j, '[');									\
 	for (u32 i = 0; i < w->frame_count; i++) {						\
-		const struct flame_frame *f = &flame_frames(w->flame)[w->order[i]];		\
+		const struct frame *f = &calltree_frames(w->flame)[w->order[i]];		\
 												\
 		put;										\
 	}											\
@@ -308,24 +282,23 @@ static void put_number(struct json_write *j, const char *key, double value)
 
 static void put_heading(const struct writer *w, struct json_write *j, u32 root)
 {
-	const struct flame *f = w->flame;
+	const struct calltree *f = w->flame;
 
 	json_write_key(j, "unit");
 	put_text(j, f->unit);
 	json_write_key(j, "period");
 	put_text(j, f->period);
-	put_number(j, "total", (double)flame_nodes(f)[root].total);
-	put_number(j, "root", (double)flame_nodes(f)[0].total);
+	put_number(j, "total", (double)calltree_nodes(f)[root].total);
+	put_number(j, "root", (double)calltree_nodes(f)[0].total);
 	json_write_key(j, "coarse");
 	json_write_bool(j, f->is_coarse);
 	put_number(j, "from", (double)f->from_ns / 1e9);
 	put_number(j, "to", (double)f->to_ns / 1e9);
 }
 
-int flame_json(const struct flame *flame, const struct links *links, u32 root, u32 nodes_max, const s64 *compared,
-	       struct buf *out)
+int flame_json(const struct calltree *flame, u32 root, u32 nodes_max, struct buf *out)
 {
-	_cleanup_(writer_done) struct writer w = { .flame = flame, .links = links, .compared = compared };
+	_cleanup_(writer_done) struct writer w = { .flame = flame };
 	struct json_write j = { .b = out };
 	int r = writer_init(&w, out->max);
 

@@ -8,13 +8,11 @@
 #define WEB_FLAME_JSON_H
 
 #include "base/types.h"
-#include "store/flame.h"
+#include "analysis/calltree.h"
 
 struct buf;
-struct links;
 
-/* compared: the total of each node in another range, written as its "base"; NULL: none. -ENOMEM, -E2BIG. */
-int flame_json(const struct flame *flame, const struct links *links, u32 root, u32 nodes_max, const s64 *compared,
-	       struct buf *out);
+/* The flame is linked; what it is compared with is written as "base". -ENOMEM, -E2BIG. */
+int flame_json(const struct calltree *flame, u32 root, u32 nodes_max, struct buf *out);
 
 #endif

@@ -8,12 +8,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "profile/any.h"
-#include "store/flame.h"
+#include "analysis/calltree.h"
 #include "store/sqlite.h"
 #include "store/scratch_test.h"
 #include "test.h"
 #include "web/flame_json.h"
-#include "web/links.h"
 
 #define NOW_NS (1800000000 * SECOND_NS)
 #define ID "0123456789abcdef0123456789abcdef01234567"
@@ -88,12 +87,10 @@ static void add_samples(struct store *store, const struct mix *mix)
 	EQ(store_add(store, p, NOW_NS), 0);
 }
 
-static void write_json(const struct flame *flame, u32 nodes_max, struct buf *out)
+static void write_json(struct calltree *flame, u32 nodes_max, struct buf *out)
 {
-	_cleanup_(links_done) struct links links = { 0 };
-
-	EQ(links_init(&links, flame), 0);
-	EQ(flame_json(flame, &links, 0, nodes_max, NULL, out), 0);
+	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
+	EQ(flame_json(flame, 0, nodes_max, out), 0);
 }
 
 /* How many nodes were there to be written, of how many in all. */
@@ -104,7 +101,7 @@ struct sizes {
 static struct sizes expect_same(struct store *store, u32 nodes_max)
 {
 	struct store_selection selection = { .from_ns = NOW_NS - SECOND_NS, .to_ns = NOW_NS + SECOND_NS };
-	_cleanup_(flame_freep) struct flame *all = NULL, *largest = NULL;
+	_cleanup_(calltree_freep) struct calltree *all = NULL, *largest = NULL;
 	_cleanup_(buf_done) struct buf want, have;
 
 	buf_init(&want, 16 << 20);

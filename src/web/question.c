@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/narrow.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/hex.h"
@@ -270,4 +271,16 @@ int question_base(const struct question *q, u64 now_ns, struct store_selection *
 {
 	*ret_selection = q->selection;
 	return parse_range(q, "base_from", "base_to", now_ns, ret_selection, why);
+}
+
+int question_narrow(const struct question *question, struct narrow *ret_narrow, struct buf *why)
+{
+	int r = 0;
+
+	*ret_narrow = (struct narrow){ .collapse = !strcmp(question_text(question, "collapse", ""), "1") };
+	for (u32 i = 0; i < question->count; i++)
+		for (u32 rule = 0; rule < NARROW_RULE_COUNT && r == 0; rule++)
+			if (!strcmp(question->pairs[i].key, narrow_rule_names[rule]))
+				r = narrow_add(ret_narrow, rule, question->pairs[i].value, why);
+	return r;
 }

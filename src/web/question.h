@@ -16,6 +16,7 @@
 #include "store/store.h"
 
 struct buf;
+struct narrow;
 
 #define QUESTION_BYTES_MAX 16384
 #define QUESTION_PAIRS_MAX 64
@@ -43,5 +44,8 @@ int question_label(const struct question *question, const char *key, enum store_
 
 /* A second range for a comparison: base_from and base_to; the filters stay. -EINVAL and a sentence. */
 int question_base(const struct question *question, u64 now_ns, struct store_selection *ret_selection, struct buf *why);
+
+/* focus, ignore and hide, which may be repeated, and collapse; texts are the question's. -EINVAL and a sentence. */
+int question_narrow(const struct question *question, struct narrow *ret_narrow, struct buf *why);
 
 #endif

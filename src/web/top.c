@@ -7,15 +7,14 @@
 
 #include "base/buf.h"
 #include "base/json_write.h"
-#include "profile/any.h"
-#include "store/flame.h"
-#include "web/matcher.h"
-#include "web/sums.h"
+#include "analysis/calltree.h"
+#include "analysis/matcher.h"
+#include "analysis/sums.h"
 
 /* Frames of one name in one file are one function, whatever line they were at. */
-static struct flame_frame function_key(const struct flame_frame *frame)
+static struct frame function_key(const struct frame *frame)
 {
-	return (struct flame_frame){ .name = frame->name, .exe = frame->exe };
+	return (struct frame){ .name = frame->name, .exe = frame->exe };
 }
 
 /* ---- Order ------------------------------------------------------------------------------- */
@@ -41,7 +40,7 @@ int top_order_read(const char *name, enum top_order *ret_order, struct buf *why)
 }
 
 struct ordering {
-	const struct flame *flame;
+	const struct calltree *flame;
 	enum top_order order;
 };
 
@@ -50,22 +49,15 @@ static int compare_numbers(s64 x, s64 y)
 	return x > y ? -1 : x < y;
 }
 
-static int compare_texts(struct str x, struct str y)
-{
-	int r = memcmp(x.at, y.at, x.len < y.len ? x.len : y.len);
-
-	return r ? r : x.len < y.len ? -1 : x.len > y.len;
-}
-
 static int compare(const void *a, const void *b, void *arg)
 {
 	const struct ordering *o = arg;
 	const struct sum *x = a, *y = b;
-	const struct flame_frame *f = &flame_frames(o->flame)[x->frame], *g = &flame_frames(o->flame)[y->frame];
+	const struct frame *f = &calltree_frames(o->flame)[x->frame], *g = &calltree_frames(o->flame)[y->frame];
 	int r = o->order == TOP_BY_TOTAL ? compare_numbers(x->total, y->total) :
-		o->order == TOP_BY_NAME	 ? compare_texts(f->name, g->name) :
-		o->order == TOP_BY_FILE	 ? compare_texts(str_base_name(f->exe), str_base_name(g->exe)) :
-		o->order == TOP_BY_KIND	 ? compare_texts(f->type, g->type) :
+		o->order == TOP_BY_NAME	 ? str_compare(f->name, g->name) :
+		o->order == TOP_BY_FILE	 ? str_compare(str_base_name(f->exe), str_base_name(g->exe)) :
+		o->order == TOP_BY_KIND	 ? str_compare(f->type, g->type) :
 					   0;
 
 	return r ? r : sum_compare(a, b);
@@ -73,14 +65,14 @@ static int compare(const void *a, const void *b, void *arg)
 
 static int keep_wanted(struct sums *f, const char *part, struct buf *why)
 {
-	_cleanup_(freep) u16 *marks = calloc((size_t)f->flame->frames.count + 1, sizeof(*marks));
-	int r = !marks ? -ENOMEM : *part ? matcher_mark(part, f->flame, 1, marks, why) : 0;
+	_cleanup_(freep) u16 *marks = calloc((size_t)f->tree->frames.count + 1, sizeof(*marks));
+	int r = !marks ? -ENOMEM : *part ? matcher_mark(part, f->tree, 1, marks, why) : 0;
 	u32 kept = 0;
 
 	for (u32 i = 0; i < f->count && r == 0; i++) {
 		u32 frame = f->at[i].frame;
 
-		if (f->at[i].total && matcher_is_function(&flame_frames(f->flame)[frame]) && (!*part || marks[frame]))
+		if (f->at[i].total && frame_is_function(&calltree_frames(f->tree)[frame]) && (!*part || marks[frame]))
 			f->at[kept++] = f->at[i];
 	}
 	f->count = kept;
@@ -89,7 +81,7 @@ static int keep_wanted(struct sums *f, const char *part, struct buf *why)
 
 /* ---- Rows --------------------------------------------------------------------------------- */
 
-static void put_row(struct json_write *j, const struct flame_frame *frame, const struct sum *sum)
+static void put_row(struct json_write *j, const struct frame *frame, const struct sum *sum)
 {
 	const struct str texts[] = { frame->name, frame->exe, frame->file, frame->type };
 
@@ -101,13 +93,13 @@ static void put_row(struct json_write *j, const struct flame_frame *frame, const
 	json_write_close(j, ']');
 }
 
-int top_json(const struct flame *flame, const struct links *links, const struct top_options *options, struct buf *out,
+int top_json(const struct calltree *flame, const struct top_options *options, struct buf *out,
 	     struct buf *why)
 {
 	_cleanup_(sums_done) struct sums f;
 	struct ordering ordering = { flame, options->order };
 	struct json_write j = { .b = out };
-	int r = sums_init(&f, flame, links, function_key);
+	int r = sums_init(&f, flame, function_key);
 
 	if (r < 0)
 		return r;
@@ -117,13 +109,13 @@ int top_json(const struct flame *flame, const struct links *links, const struct 
 	qsort_r(f.at, f.count, sizeof(*f.at), compare, &ordering);
 	json_write_open(&j, '{');
 	json_write_key(&j, "total");
-	json_write_double(&j, (double)flame_nodes(flame)[0].total);
+	json_write_double(&j, (double)calltree_nodes(flame)[0].total);
 	json_write_key(&j, "count");
 	json_write_u32(&j, f.count);
 	json_write_key(&j, "rows");
 	json_write_open(&j, '[');
 	for (u32 i = options->first; i < f.count && i - options->first < options->rows_max; i++)
-		put_row(&j, &flame_frames(flame)[f.at[i].frame], &f.at[i]);
+		put_row(&j, &calltree_frames(flame)[f.at[i].frame], &f.at[i]);
 	json_write_close(&j, ']');
 	json_write_close(&j, '}');
 	return buf_err(out);

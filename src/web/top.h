@@ -12,8 +12,7 @@
 #include "base/types.h"
 
 struct buf;
-struct flame;
-struct links;
+struct calltree;
 
 /* Numbers come largest first, texts by their letters; of equals the one with more of its own. */
 #define TOP_ORDERS(X) X(SELF, "self") X(TOTAL, "total") X(NAME, "name") X(FILE, "file") X(KIND, "kind")
@@ -34,7 +33,7 @@ struct top_options {
 int top_order_read(const char *name, enum top_order *ret_order, struct buf *why);
 
 /* -EINVAL and a sentence if `part` is wrong; -ENOMEM, -E2BIG. */
-int top_json(const struct flame *flame, const struct links *links, const struct top_options *options, struct buf *out,
+int top_json(const struct calltree *flame, const struct top_options *options, struct buf *out,
 	     struct buf *why);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "profile/any.h"
-#include "store/flame.h"
+#include "analysis/calltree.h"
 #include "store/scratch_test.h"
 #include "store/uploads.h"
 #include "test.h"
@@ -55,11 +55,11 @@ static void add_sample(struct store *store, const char *build_id, u64 address)
 static bool has_function(struct store *store, const char *name)
 {
 	struct store_selection all = { .from_ns = NOW_NS - SECOND_NS, .to_ns = NOW_NS + SECOND_NS };
-	_cleanup_(flame_freep) struct flame *flame = NULL;
+	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 
 	EQ(store_flame(store, &all, STORE_LABEL_COUNT, &flame), 0);
 	for (u32 i = 0; i < flame->frames.count; i++)
-		if (str_equal(flame_frames(flame)[i].name, (struct str){ name, (u32)strlen(name) }))
+		if (str_equal(calltree_frames(flame)[i].name, (struct str){ name, (u32)strlen(name) }))
 			return true;
 	return false;
 }

@@ -8,16 +8,15 @@
 #include "base/buf.h"
 #include "base/lock.h"
 #include "profile/profile.h"
-#include "store/flame.h"
+#include "analysis/calltree.h"
 #include "test.h"
 #include "web/events.h"
 #include "web/executables.h"
 #include "web/flame_json.h"
 #include "web/guard.h"
-#include "web/links.h"
-#include "web/narrow.h"
+#include "analysis/narrow.h"
 #include "web/question.h"
-#include "web/reshape.h"
+#include "analysis/reshape.h"
 #include "web/top.h"
 
 #define NOW_NS 1800000000000000000ull
@@ -141,37 +140,36 @@ TEST(guard_compares_whole_tokens)
 /* ---- Trees ------------------------------------------------------------------------------------ */
 
 /* all -> a (1) -> b (2) -> a (4);  all -> c (8) -> b (16) */
-static struct flame *small_flame(void)
+static struct calltree *small_flame(void)
 {
-	struct flame *flame = flame_new();
+	struct calltree *flame = calltree_new();
 	u32 frames[3], a, b, c;
 
 	OK(flame);
 	for (u32 i = 0; i < 3; i++)
-		frames[i] = (u32)flame_frame(flame,
-					     &(struct flame_frame){ .name = { &"abc"[i], 1 }, .exe = STR("/bin/x") });
-	a = (u32)flame_node(flame, 0, frames[0]);
-	b = (u32)flame_node(flame, a, frames[1]);
-	flame_count(flame, a, 1);
-	flame_count(flame, b, 2);
-	flame_count(flame, (u32)flame_node(flame, b, frames[0]), 4);
-	c = (u32)flame_node(flame, 0, frames[2]);
-	flame_count(flame, c, 8);
-	flame_count(flame, (u32)flame_node(flame, c, frames[1]), 16);
-	flame_sum(flame);
+		frames[i] = (u32)calltree_frame(flame,
+					     &(struct frame){ .name = { &"abc"[i], 1 }, .exe = STR("/bin/x") });
+	a = (u32)calltree_node(flame, 0, frames[0]);
+	b = (u32)calltree_node(flame, a, frames[1]);
+	calltree_count(flame, a, 1);
+	calltree_count(flame, b, 2);
+	calltree_count(flame, (u32)calltree_node(flame, b, frames[0]), 4);
+	c = (u32)calltree_node(flame, 0, frames[2]);
+	calltree_count(flame, c, 8);
+	calltree_count(flame, (u32)calltree_node(flame, c, frames[1]), 16);
+	calltree_sum(flame);
 	return flame;
 }
 
 /* want: the columns of the nodes. */
-static void nodes_are(const struct flame *flame, u32 root, u32 nodes_max, const s64 *compared, const char *want)
+static void nodes_are(struct calltree *flame, u32 root, u32 nodes_max, const char *want)
 {
-	_cleanup_(links_done) struct links links = { 0 };
 	struct buf out;
 	char *nodes;
 
 	buf_init(&out, 1 << 20);
-	EQ(links_init(&links, flame), 0);
-	EQ(flame_json(flame, &links, root, nodes_max, compared, &out), 0);
+	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
+	EQ(flame_json(flame, root, nodes_max, &out), 0);
 	buf_addf(&out, "%s", "");
 	nodes = strstr(out.data, "\"nodes\":");
 	OK(nodes);
@@ -181,37 +179,36 @@ static void nodes_are(const struct flame *flame, u32 root, u32 nodes_max, const 
 
 TEST(flame_json_has_each_node_before_its_children)
 {
-	_cleanup_(flame_freep) struct flame *flame = small_flame();
+	_cleanup_(calltree_freep) struct calltree *flame = small_flame();
 
-	nodes_are(flame, 0, 100, NULL, "{\"frame\":[0,0,0,2,0,2],\"self\":[0,1,2,4,8,16],\"rest\":[0,0,0,0,0,0],"
+	nodes_are(flame, 0, 100, "{\"frame\":[0,0,0,2,0,2],\"self\":[0,1,2,4,8,16],\"rest\":[0,0,0,0,0,0],"
 				       "\"children\":[2,1,1,0,1,0]}}");
-	nodes_are(flame, 4, 100, NULL, "{\"frame\":[0,0],\"self\":[8,16],\"rest\":[0,0],\"children\":[1,0]}}");
+	nodes_are(flame, 4, 100, "{\"frame\":[0,0],\"self\":[8,16],\"rest\":[0,0],\"children\":[1,0]}}");
 }
 
 TEST(flame_json_sums_up_what_is_too_small)
 {
-	_cleanup_(flame_freep) struct flame *flame = small_flame();
+	_cleanup_(calltree_freep) struct calltree *flame = small_flame();
 
 	/* Three nodes: all, c, b below c; the branch of a is left out. */
-	nodes_are(flame, 0, 3, NULL, "{\"frame\":[0,0,0],\"self\":[0,8,16],\"rest\":[7,0,0],\"children\":[1,1,0]}}");
+	nodes_are(flame, 0, 3, "{\"frame\":[0,0,0],\"self\":[0,8,16],\"rest\":[7,0,0],\"children\":[1,1,0]}}");
 }
 
 TEST(flame_json_writes_shared_texts_once)
 {
-	_cleanup_(flame_freep) struct flame *flame = flame_new();
-	_cleanup_(links_done) struct links links = { 0 };
-	struct flame_frame frame = { .exe = STR("/bin/x"), .build_id = STR("ab"), .file = STR("x.c"),
+	_cleanup_(calltree_freep) struct calltree *flame = calltree_new();
+	struct frame frame = { .exe = STR("/bin/x"), .build_id = STR("ab"), .file = STR("x.c"),
 				     .type = STR("native"), .line = 7, .address = 0xffffffff81000000 };
 	struct buf out;
 
 	for (u32 i = 0; i < 2; i++) {
 		frame.name = (struct str){ &"ab"[i], 1 };
-		flame_count(flame, (u32)flame_node(flame, 0, (u32)flame_frame(flame, &frame)), 1);
+		calltree_count(flame, (u32)calltree_node(flame, 0, (u32)calltree_frame(flame, &frame)), 1);
 	}
-	flame_sum(flame);
+	calltree_sum(flame);
 	buf_init(&out, 1 << 20);
-	EQ(links_init(&links, flame), 0);
-	EQ(flame_json(flame, &links, 0, 10, NULL, &out), 0);
+	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
+	EQ(flame_json(flame, 0, 10, &out), 0);
 	buf_addf(&out, "%s", "");
 	OK(strstr(out.data, "\"frames\":{\"name\":[\"\",\"a\",\"b\"],\"file\":[0,1,1],"
 			    "\"executable\":[0,1,1],\"kind\":[0,1,1],\"line\":[0,7,7],\"inlined\":[0,0,0],"
@@ -222,28 +219,26 @@ TEST(flame_json_writes_shared_texts_once)
 	buf_done(&out);
 }
 
-TEST(links_follow_paths_of_names)
+TEST(calltrees_follow_paths_of_names)
 {
-	_cleanup_(flame_freep) struct flame *flame = small_flame();
-	_cleanup_(links_done) struct links links = { 0 };
+	_cleanup_(calltree_freep) struct calltree *flame = small_flame();
 	u32 node;
 
-	EQ(links_init(&links, flame), 0);
-	EQ(links_find(&links, flame, "", &node), 0);
+	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
+	EQ(calltree_find(flame, "", &node), 0);
 	EQ(node, 0);
-	EQ(links_find(&links, flame, "a\x1f" "b\x1f" "a", &node), 0);
-	EQ(flame_nodes(flame)[node].self, 4);
-	EQ(links_find(&links, flame, "a\x1f" "c", &node), -ENOENT);
-	EQ(links_find(&links, flame, "c\x1e/bin/x\x1f" "b", &node), 0);
-	EQ(flame_nodes(flame)[node].self, 16);
-	EQ(links_find(&links, flame, "c\x1e/bin/y", &node), -ENOENT);
+	EQ(calltree_find(flame, "a\x1f" "b\x1f" "a", &node), 0);
+	EQ(calltree_nodes(flame)[node].self, 4);
+	EQ(calltree_find(flame, "a\x1f" "c", &node), -ENOENT);
+	EQ(calltree_find(flame, "c\x1e/bin/x\x1f" "b", &node), 0);
+	EQ(calltree_nodes(flame)[node].self, 16);
+	EQ(calltree_find(flame, "c\x1e/bin/y", &node), -ENOENT);
 }
 
 TEST(executables_tell_how_many_functions_have_names)
 {
-	_cleanup_(flame_freep) struct flame *flame = flame_new();
-	_cleanup_(links_done) struct links links = { 0 };
-	struct flame_frame frames[] = {
+	_cleanup_(calltree_freep) struct calltree *flame = calltree_new();
+	struct frame frames[] = {
 		{ .name = STR("a"), .exe = STR("/bin/x"), .build_id = STR("1"), .source = NAME_SENT },
 		{ .name = STR("b"), .exe = STR("/bin/x"), .build_id = STR("1"), .source = NAME_UPLOADED },
 		{ .name = STR("x+0x1"), .exe = STR("/bin/x"), .build_id = STR("1"), .source = NAME_NONE, .address = 1 },
@@ -254,12 +249,12 @@ TEST(executables_tell_how_many_functions_have_names)
 
 	buf_init(&out, 1 << 20);
 	for (u32 i = 0; i < 4; i++) {
-		node = (u32)flame_node(flame, node, (u32)flame_frame(flame, &frames[i]));
-		flame_count(flame, node, i + 1);
+		node = (u32)calltree_node(flame, node, (u32)calltree_frame(flame, &frames[i]));
+		calltree_count(flame, node, i + 1);
 	}
-	flame_sum(flame);
-	EQ(links_init(&links, flame), 0);
-	EQ(executables_json(flame, &links, 10, &out), 0);
+	calltree_sum(flame);
+	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
+	EQ(executables_json(flame, 10, &out), 0);
 	buf_addf(&out, "%s", "");
 	STREQ(out.data, "{\"total\":10,\"rows\":["
 			"{\"path\":\"/bin/x\",\"build_id\":\"1\",\"kind\":\"\",\"self\":6,\"total\":10,\"functions\":3,"
@@ -271,20 +266,19 @@ TEST(executables_tell_how_many_functions_have_names)
 
 TEST(top_counts_recursion_once)
 {
-	_cleanup_(flame_freep) struct flame *flame = small_flame();
-	_cleanup_(links_done) struct links links = { 0 };
+	_cleanup_(calltree_freep) struct calltree *flame = small_flame();
 	struct top_options options = { .part = "", .rows_max = 10 };
 	struct buf out;
 
 	buf_init(&out, 1 << 20);
-	EQ(links_init(&links, flame), 0);
-	EQ(top_json(flame, &links, &options, &out, &out), 0);
+	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
+	EQ(top_json(flame, &options, &out, &out), 0);
 	buf_addf(&out, "%s", "");
 	STREQ(out.data, "{\"total\":31,\"count\":3,\"rows\":[[\"b\",\"/bin/x\",\"\",\"\",18,22],"
 			"[\"c\",\"/bin/x\",\"\",\"\",8,24],[\"a\",\"/bin/x\",\"\",\"\",5,7]]}");
 	out.len = 0;
 	options.part = "A";
-	EQ(top_json(flame, &links, &options, &out, &out), 0);
+	EQ(top_json(flame, &options, &out, &out), 0);
 	buf_addf(&out, "%s", "");
 	OK(strstr(out.data, "\"count\":1"));
 	buf_done(&out);
@@ -294,16 +288,16 @@ TEST(top_counts_recursion_once)
 
 static void narrowed_is(const char *query, const char *want)
 {
-	_cleanup_(flame_freep) struct flame *flame = small_flame();
+	_cleanup_(calltree_freep) struct calltree *flame = small_flame();
 	struct narrow narrow;
 	struct buf why;
 	char ignored[256];
 
 	buf_init(&why, 1024);
 	EQ(ask(query, ignored), 0);
-	EQ(narrow_read(&narrow, &question, &why), 0);
-	EQ(narrow_flame(&narrow, &flame, &why), 0);
-	nodes_are(flame, 0, 100, NULL, want);
+	EQ(question_narrow(&question, &narrow, &why), 0);
+	EQ(narrow_calltree(&narrow, &flame, &why), 0);
+	nodes_are(flame, 0, 100, want);
 	buf_done(&why);
 }
 
@@ -334,22 +328,22 @@ TEST(narrow_says_what_is_wrong)
 	char ignored[256];
 
 	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
-		_cleanup_(flame_freep) struct flame *flame = small_flame();
+		_cleanup_(calltree_freep) struct calltree *flame = small_flame();
 		struct narrow narrow;
 
 		buf_init(&why, 1024);
 		EQ(ask(queries[i], ignored), 0);
-		EQ(narrow_read(&narrow, &question, &why), 0);
-		EQ(narrow_flame(&narrow, &flame, &why), -EINVAL);
+		EQ(question_narrow(&question, &narrow, &why), 0);
+		EQ(narrow_calltree(&narrow, &flame, &why), -EINVAL);
 		OK(why.len);
-		EQ(flame_nodes(flame)[0].total, 31);
+		EQ(calltree_nodes(flame)[0].total, 31);
 		buf_done(&why);
 	}
 }
 
 TEST(search_does_not_count_twice_what_is_below_a_match)
 {
-	_cleanup_(flame_freep) struct flame *flame = small_flame();
+	_cleanup_(calltree_freep) struct calltree *flame = small_flame();
 	static const struct {
 		const char *text;
 		s64 total;
@@ -444,35 +438,33 @@ TEST(events_are_for_so_many_and_end_with_an_answer)
 
 TEST(callees_and_callers_of_all_places)
 {
-	_cleanup_(flame_freep) struct flame *flame = small_flame(), *callees = NULL, *callers = NULL;
-	_cleanup_(links_done) struct links links = { 0 };
+	_cleanup_(calltree_freep) struct calltree *flame = small_flame(), *callees = NULL, *callers = NULL;
 
-	EQ(links_init(&links, flame), 0);
-	EQ(reshape_callees(flame, &links, "b", &callees), 0);
-	nodes_are(callees, 0, 100, NULL,
+	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
+	EQ(reshape_callees(flame, "b", &callees), 0);
+	nodes_are(callees, 0, 100,
 		  "{\"frame\":[0,0,0],\"self\":[0,18,4],\"rest\":[0,0,0],\"children\":[1,1,0]}}");
-	EQ(reshape_callers(flame, &links, "b", &callers), 0);
-	nodes_are(callers, 0, 100, NULL,
+	EQ(reshape_callers(flame, "b", &callers), 0);
+	nodes_are(callers, 0, 100,
 		  "{\"frame\":[0,0,0,0],\"self\":[0,0,6,16],\"rest\":[0,0,0,0],\"children\":[1,2,0,0]}}");
 }
 
 TEST(joined_flames_have_both_values)
 {
-	_cleanup_(flame_freep) struct flame *a = small_flame(), *b = flame_new(), *joined = NULL;
-	_cleanup_(freep) s64 *compared = NULL;
-	u32 frame = (u32)flame_frame(b, &(struct flame_frame){ .name = STR("c"), .exe = STR("/bin/x") });
+	_cleanup_(calltree_freep) struct calltree *a = small_flame(), *b = calltree_new(), *joined = NULL;
+	u32 frame = (u32)calltree_frame(b, &(struct frame){ .name = STR("c"), .exe = STR("/bin/x") });
 
-	flame_count(b, (u32)flame_node(b, 0, frame), 5);
-	flame_sum(b);
-	EQ(reshape_join(a, b, &joined, &compared), 0);
-	nodes_are(joined, 0, 100, compared,
+	calltree_count(b, (u32)calltree_node(b, 0, frame), 5);
+	calltree_sum(b);
+	EQ(reshape_join(a, b, &joined), 0);
+	nodes_are(joined, 0, 100,
 		  "{\"frame\":[0,0,0,2,0,2],\"self\":[0,1,2,4,8,16],\"rest\":[0,0,0,0,0,0],"
 		  "\"children\":[2,1,1,0,1,0],\"base\":[5,0,0,0,5,0]}}");
 }
 
 TEST(profile_of_a_flame_has_its_values)
 {
-	_cleanup_(flame_freep) struct flame *flame = small_flame();
+	_cleanup_(calltree_freep) struct calltree *flame = small_flame();
 	struct profile *profile = NULL;
 	s64 sum = 0;
 

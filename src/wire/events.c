@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "profile/any.h"
-#include "profile/owner.h"
+#include "analysis/owner.h"
 #include "profile/table.h"
 
 struct collector {
@@ -26,14 +26,15 @@ static void collector_done(struct collector *c)
 
 /* ---- Collecting ---------------------------------------------------------------------- */
 
-/* Rows of threads are numbered as they are met, and so are ours. */
+/* Frames of threads are numbered as they are met, and so are ours. */
 static int find_thread(struct collector *c, const struct profile_sample *sample, u32 *ret_thread)
 {
 	struct event_list *e = c->events;
-	u32 thread = owner_finder_row(c->threads, sample), process = owner_finder_row(c->processes, sample);
+	u32 thread = owner_finder_frame(c->threads, sample), process = owner_finder_frame(c->processes, sample);
+	const struct frame *frame;
 	int r;
 
-	if (thread == ROWTABLE_NONE || process == ROWTABLE_NONE)
+	if (thread == FRAMES_NONE || process == FRAMES_NONE)
 		return -ENOMEM;
 	*ret_thread = thread;
 	if (thread < e->thread_count)
@@ -41,9 +42,10 @@ static int find_thread(struct collector *c, const struct profile_sample *sample,
 	r = array_grow(&e->threads, &e->thread_cap, e->thread_count, PROFILE_TABLE_MAX, sizeof(*e->threads));
 	if (r < 0)
 		return r;
+	frame = frame_set_at(&e->thread_frames, thread);
 	e->threads[e->thread_count++] = (struct events_thread){
-		.name = e->thread_rows.rows[thread].name, .process = e->process_rows.rows[process].name,
-		.pid = e->thread_rows.rows[thread].pid, .tid = e->thread_rows.rows[thread].tid,
+		.name = frame->name, .process = frame_set_at(&e->process_frames, process)->name, .pid = frame->pid,
+		.tid = frame->tid,
 	};
 	return 0;
 }
@@ -148,10 +150,10 @@ int events_init(struct event_list *events, const struct profile *profile, const 
 	int r;
 
 	*events = (struct event_list){ .type = c.type };
-	rowtable_init(&events->thread_rows);
-	rowtable_init(&events->process_rows);
-	c.threads = owner_finder_new(profile, SUMMARY_THREAD, &events->thread_rows);
-	c.processes = owner_finder_new(profile, SUMMARY_PROCESS, &events->process_rows);
+	frame_set_init(&events->thread_frames, profile_seed(profile));
+	frame_set_init(&events->process_frames, profile_seed(profile));
+	c.threads = owner_finder_new(profile, SUMMARY_THREAD, &events->thread_frames);
+	c.processes = owner_finder_new(profile, SUMMARY_PROCESS, &events->process_frames);
 	if (!c.threads || !c.processes)
 		return -ENOMEM;
 	r = collect(&c);
@@ -164,6 +166,6 @@ void events_done(struct event_list *events)
 {
 	free(events->at);
 	free(events->threads);
-	rowtable_done(&events->thread_rows);
-	rowtable_done(&events->process_rows);
+	frame_set_done(&events->thread_frames);
+	frame_set_done(&events->process_frames);
 }

@@ -10,8 +10,8 @@
 #ifndef WIRE_EVENTS_H
 #define WIRE_EVENTS_H
 
+#include "analysis/frame.h"
 #include "profile/profile.h"
-#include "profile/rowtable.h"
 
 #define EVENTS_MAX (128u << 20)
 
@@ -34,7 +34,7 @@ struct event_list {
 	u32 thread_count, thread_cap;
 	struct str type, unit;		/* of the values */
 	u64 start_unix_ns, period_ns;	/* 0 if unknown */
-	struct rowtable thread_rows, process_rows;
+	struct frame_set thread_frames, process_frames;
 };
 
 /* Of the sample type with this name. */

@@ -16,10 +16,10 @@
 #include "base/utf8.h"
 #include "kinds/kind.h"
 #include "profile/any.h"
-#include "profile/owner.h"
-#include "profile/rowtable.h"
+#include "analysis/frames.h"
+#include "analysis/owner.h"
+#include "base/interner.h"
 #include "wire/format.h"
-#include "wire/views/frames.h"
 #include "wire/perf/perfdata.h"
 #include "wire/perf/perfdata_features.h"
 #include "wire/perf/perfdata_maps.h"
@@ -75,7 +75,7 @@ struct encoder {
 	u32 units[SAMPLE_TYPES_MAX];		/* strings */
 	struct frames frames;
 	struct perfdata_maps maps;
-	struct rowtable rows, process_rows;	/* threads; processes */
+	struct frame_set rows, process_rows;	/* threads; processes */
 	struct owner_finder *owners, *processes;
 	struct thread *threads;			/* by row */
 	u32 *symbols;				/* by frame: the number of its symbol in the file, from 1 on */
@@ -94,8 +94,8 @@ static void encoder_free(struct encoder *e)
 	sample_types_done(&e->types);
 	frames_done(&e->frames);
 	perfdata_maps_done(&e->maps);
-	rowtable_done(&e->rows);
-	rowtable_done(&e->process_rows);
+	frame_set_done(&e->rows);
+	frame_set_done(&e->process_rows);
 	owner_finder_free(e->owners);
 	owner_finder_free(e->processes);
 	interner_done(&e->pairs);
@@ -183,21 +183,21 @@ static void put_thread(struct encoder *e, u32 row, u64 time_ns)
 	if (thread->is_told && !thread->is_renamed)
 		return;
 	thread->is_told = true;
-	put_comm(e, thread, thread->tid, e->rows.rows[row].name, thread->is_renamed ? time_ns : 0);
+	put_comm(e, thread, thread->tid, frame_set_at(&e->rows, row)->name, thread->is_renamed ? time_ns : 0);
 }
 
 static int put_process(struct encoder *e, const struct thread *thread, const struct profile_sample *sample)
 {
-	u32 row = thread->is_alone && !thread->is_told ? owner_finder_row(e->processes, sample) : ROWTABLE_NONE;
+	u32 row = thread->is_alone && !thread->is_told ? owner_finder_frame(e->processes, sample) : FRAMES_NONE;
 	bool is_new;
 
 	if (!thread->is_alone || thread->is_told)
 		return 0;
-	if (row == ROWTABLE_NONE ||
+	if (row == FRAMES_NONE ||
 	    interner_add(&e->pairs, &(u32[]){ thread->pid, PROCESS_NAME }, 8, &is_new) == INTERNER_NONE)
 		return -ENOMEM;
 	if (is_new)
-		put_comm(e, thread, thread->pid, e->process_rows.rows[row].name, 0);
+		put_comm(e, thread, thread->pid, frame_set_at(&e->process_rows, row)->name, 0);
 	return 0;
 }
 
@@ -397,8 +397,8 @@ static int put_samples(struct encoder *e, const struct profile_set *set, const s
 	e->stats.weightless += weightless;
 	if (!count)
 		return 0;
-	row = owner_finder_row(e->owners, sample);
-	r = row == ROWTABLE_NONE ? -ENOMEM : make_chain(e, &e->threads[row], sample->stack);
+	row = owner_finder_frame(e->owners, sample);
+	r = row == FRAMES_NONE ? -ENOMEM : make_chain(e, &e->threads[row], sample->stack);
 	if (r == 0)
 		r = put_process(e, &e->threads[row], sample);
 	if (r < 0)
@@ -511,7 +511,7 @@ static int note_set(struct encoder *e, const struct profile_set *set)
 			note_time(e, set->time_unix_ns);
 		for (u32 k = 0; k < sample->time_count; k++)
 			note_time(e, sample->times_unix_ns[k]);
-		if (owner_finder_row(e->owners, sample) == ROWTABLE_NONE)
+		if (owner_finder_frame(e->owners, sample) == FRAMES_NONE)
 			return -ENOMEM;
 	}
 	return 0;
@@ -552,15 +552,15 @@ static int each_set(struct encoder *e, int (*visit)(struct encoder *e, const str
 /* Numbers for those that have none, and who changes its name. */
 static int number_threads(struct encoder *e)
 {
-	_cleanup_(freep) u32 *first = calloc((size_t)e->rows.count + 1, sizeof(*first));
+	_cleanup_(freep) u32 *first = calloc((size_t)e->rows.table.count + 1, sizeof(*first));
 	struct interner numbers;
 
-	e->threads = calloc((size_t)e->rows.count + 1, sizeof(*e->threads));
+	e->threads = calloc((size_t)e->rows.table.count + 1, sizeof(*e->threads));
 	if (!e->threads || !first)
 		return -ENOMEM;
 	interner_init(&numbers, &e->arena, PROFILE_TABLE_MAX);
-	for (u32 i = 0; i < e->rows.count; i++) {
-		const struct summary_row *row = &e->rows.rows[i];
+	for (u32 i = 0; i < e->rows.table.count; i++) {
+		const struct frame *row = frame_set_at(&e->rows, i);
 		struct thread *thread = &e->threads[i];
 		bool has_pid = row->pid >= 0 && row->pid < PERFDATA_NOBODY;
 		bool has_tid = row->tid >= 0 && row->tid < PERFDATA_NOBODY, is_new;
@@ -575,7 +575,7 @@ static int number_threads(struct encoder *e)
 		else if (number != INTERNER_NONE)
 			thread->is_renamed = e->threads[first[number]].is_renamed = true;
 	}
-	for (u32 i = 0; i < e->rows.count; i++) {
+	for (u32 i = 0; i < e->rows.table.count; i++) {
 		struct thread *thread = &e->threads[i];
 
 		thread->is_alone = interner_find(&numbers, &(u32[]){ thread->pid, thread->pid }, 8) == INTERNER_NONE;
@@ -650,7 +650,7 @@ static int prepare(struct encoder *e)
 	int r = sample_types_init(&e->types, e->p);
 
 	if (r == 0)
-		r = frames_init(&e->frames, e->p);
+		r = frames_init(&e->frames, e->p, NULL);
 	if (r < 0)
 		return r;
 	e->owners = owner_finder_new(e->p, SUMMARY_THREAD, &e->rows);
@@ -686,8 +686,8 @@ static int write_to(const struct profile *profile, const struct perfdata_options
 	e->options = options ? options : &none;
 	arena_init(&e->arena, PAIRS_BYTES_MAX);
 	interner_init(&e->pairs, &e->arena, PROFILE_TABLE_MAX);
-	rowtable_init(&e->rows);
-	rowtable_init(&e->process_rows);
+	frame_set_init(&e->rows, profile_seed(profile));
+	frame_set_init(&e->process_rows, profile_seed(profile));
 	r = prepare(e);
 	if (r == 0)
 		r = put_file(e);

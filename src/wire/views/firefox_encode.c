@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/frames.h"
 #include "base/cleanup.h"
+#include "base/interner.h"
 #include "base/json_write.h"
 #include "lang/frame_type.h"
 #include "profile/any.h"
@@ -16,7 +18,6 @@
 #include "wire/format.h"
 #include "wire/sample_types.h"
 #include "wire/views/firefox.h"
-#include "wire/views/frames.h"
 
 #define VERSION 60
 #define SCRATCH_BYTES_MAX ((size_t)4 << 30)
@@ -50,7 +51,7 @@ static int encoder_init(struct encoder *e, const struct profile *profile, const 
 	interner_init(&e->modules, &e->arena, PROFILE_TABLE_MAX);
 	interner_init(&e->links, &e->arena, PROFILE_TABLE_MAX);
 	r = events_init(&e->events, profile, type);
-	return r < 0 ? r : frames_init(&e->frames, profile);
+	return r < 0 ? r : frames_init(&e->frames, profile, NULL);
 }
 
 static void encoder_done(struct encoder *e)
@@ -167,7 +168,7 @@ static void put_function_name(struct encoder *e, u32 i)
 
 static void put_function_resource(struct encoder *e, u32 i)
 {
-	struct str module = e->frames.at[i].module;
+	struct str module = e->frames.at[i].exe;
 
 	json_write_integer(&e->j, module.len ? (s64)number_of(e, &e->modules, module) : -1);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/frames.h"
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -11,7 +12,6 @@
 #include "profile/profile.h"
 #include "profile/table.h"
 #include "wire/views/folded.h"
-#include "wire/views/frames.h"
 
 #define SCRATCH_BYTES_MAX ((size_t)4 << 30)
 
@@ -46,7 +46,7 @@ static int encoder_init(struct encoder *e, const struct profile *profile)
 	interner_init(&e->pairs.keys, &e->arena, PROFILE_TABLE_MAX);
 	interner_init(&e->lines.keys, &e->arena, PROFILE_TABLE_MAX);
 	buf_init(&e->line, SCRATCH_BYTES_MAX);
-	return frames_init(&e->frames, profile);
+	return frames_init(&e->frames, profile, NULL);
 }
 
 static void encoder_done(struct encoder *e)

@@ -17,35 +17,29 @@ __asm__(".section .rodata\nhtml_page:\n.incbin \"src/wire/views/html.html\"\nhtm
 extern const char html_page[] __attribute__((visibility("hidden")));
 extern const char html_page_end[] __attribute__((visibility("hidden")));
 
-static void put_node(struct json_write *j, const struct flametree_node *nodes, u32 number)
+/* Frames of the file are without the root's, which has none. */
+static void put_node(struct json_write *j, const struct calltree *tree, u32 number)
 {
+	const struct calltree_node *node = &calltree_nodes(tree)[number];
 	u32 children = 0;
 
-	for (u32 child = nodes[number].child; child; child = nodes[child].next)
+	for (u32 child = tree->child[number]; child; child = tree->next[child])
 		children++;
-	json_write_u32(j, nodes[number].frame);
-	json_write_integer(j, nodes[number].total);
-	json_write_integer(j, nodes[number].self);
+	json_write_u32(j, number ? node->frame - 1 : 0);
+	json_write_integer(j, node->total);
+	json_write_integer(j, node->self);
 	json_write_u32(j, children);
 }
 
 /* Each before its children. */
-static void put_nodes(struct json_write *j, const struct flametree_node *nodes)
+static void put_nodes(struct json_write *j, const struct calltree *tree)
 {
 	u32 node = 0;
 
-	for (;;) {
-		put_node(j, nodes, node);
-		if (nodes[node].child) {
-			node = nodes[node].child;
-			continue;
-		}
-		while (node && !nodes[node].next)
-			node = nodes[node].parent;
-		if (!node)
-			return;
-		node = nodes[node].next;
-	}
+	do {
+		put_node(j, tree, node);
+		node = calltree_next(tree, 0, node, true);
+	} while (node);
 }
 
 static void put_frame(struct json_write *j, const struct frame *frame)
@@ -53,7 +47,7 @@ static void put_frame(struct json_write *j, const struct frame *frame)
 	json_write_open(j, '[');
 	json_write_string(j, frame->name.at, frame->name.len);
 	json_write_string(j, frame->file.at, frame->file.len);
-	json_write_string(j, frame->module.at, frame->module.len);
+	json_write_string(j, frame->exe.at, frame->exe.len);
 	json_write_string(j, frame->type.at, frame->type.len);
 	json_write_integer(j, frame->line);
 	json_write_close(j, ']');
@@ -84,7 +78,7 @@ static void put_data(const struct flametree *tree, struct buf *out)
 	json_write_close(&j, ']');
 	json_write_key(&j, "nodes");
 	json_write_open(&j, '[');
-	put_nodes(&j, flametree_nodes(tree));
+	put_nodes(&j, tree->calls);
 	json_write_close(&j, ']');
 	json_write_close(&j, '}');
 }

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/frames.h"
 #include "base/cleanup.h"
 #include "base/hex.h"
 #include "profile/any.h"
 #include "wire/events.h"
 #include "wire/format.h"
-#include "wire/views/frames.h"
 #include "wire/pb.h"
 #include "wire/views/perfetto.h"
 #include "wire/sample_types.h"
@@ -309,7 +309,7 @@ static int encode(struct encoder *e, const char *type)
 	int r = events_init(&e->events, e->p, type);
 
 	if (r == 0)
-		r = frames_init(&e->frames, e->p);
+		r = frames_init(&e->frames, e->p, NULL);
 	if (r < 0)
 		return r;
 	put_clocks(e);

@@ -2,13 +2,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/summary.h"
 #include "base/cleanup.h"
 #include "base/json_write.h"
 #include "base/saturate.h"
-#include "profile/summary.h"
 #include "wire/format.h"
 #include "wire/sample_types.h"
-#include "wire/views/frames.h"
 #include "wire/views/speedscope.h"
 
 #define WEIGHTS_BYTES_MAX ((size_t)1 << 30)
@@ -42,7 +41,8 @@ static int put_profile(struct encoder *e, const struct profile *profile, const c
 	_cleanup_(summary_freep) struct summary *summary = NULL;
 	_cleanup_(buf_done) struct buf weights;
 	struct json_write *j = &e->samples;
-	int r = summary_new(profile, &(struct summary_options){ .by = SUMMARY_PROCESS, .type = type }, &summary);
+	int r = summary_new(profile, &(struct summary_options){ .by = SUMMARY_PROCESS, .type = type,
+							 .only_stacks = true }, &summary);
 
 	buf_init(&weights, WEIGHTS_BYTES_MAX);
 	if (r < 0)
@@ -78,8 +78,8 @@ static void put_frame(struct json_write *j, const struct frame *frame)
 	json_write_key(j, "name");
 	json_write_string(j, frame->name.at, frame->name.len);
 	/* Without a source file, the file that holds the code tells equal names apart. */
-	if (frame->file.len || frame->module.len) {
-		struct str file = frame->file.len ? frame->file : frame->module;
+	if (frame->file.len || frame->exe.len) {
+		struct str file = frame->file.len ? frame->file : frame->exe;
 
 		json_write_key(j, "file");
 		json_write_string(j, file.at, file.len);
@@ -129,7 +129,7 @@ int speedscope_encode(const struct profile *profile, struct buf *out)
 
 	if (r < 0)
 		return r;
-	r = frames_init(&e.frames, profile);
+	r = frames_init(&e.frames, profile, NULL);
 	if (r == 0)
 		r = encode(&e, &types);
 	frames_done(&e.frames);

@@ -29,38 +29,42 @@ struct drawing {
 	const struct flametree *tree;
 	struct buf *out;
 	s64 *left;		/* of each node, in units of value */
-	u32 depth;		/* of the deepest frame that is drawn */
+	u32 *depth;		/* of each node */
+	u32 deepest;		/* of those that are drawn */
 };
 
 static double width_of(const struct drawing *d, s64 value)
 {
-	s64 whole = flametree_nodes(d->tree)[0].total;
+	s64 whole = calltree_nodes(d->tree->calls)[0].total;
 
 	return whole > 0 ? (double)value * WIDTH / (double)whole : 0;
 }
 
 static bool is_drawn(const struct drawing *d, u32 node)
 {
-	return width_of(d, flametree_nodes(d->tree)[node].total) >= LEAST_WIDTH;
+	return width_of(d, calltree_nodes(d->tree->calls)[node].total) >= LEAST_WIDTH;
 }
 
 /* Children stand side by side over their parent. */
 static int place_nodes(struct drawing *d)
 {
-	const struct flametree_node *nodes = flametree_nodes(d->tree);
+	const struct calltree *calls = d->tree->calls;
+	const struct calltree_node *nodes = calltree_nodes(calls);
 
-	d->left = calloc(d->tree->nodes.count, sizeof(*d->left));
-	if (!d->left)
+	d->left = calloc(calls->nodes.count, sizeof(*d->left));
+	d->depth = calloc(calls->nodes.count, sizeof(*d->depth));
+	if (!d->left || !d->depth)
 		return -ENOMEM;
-	for (u32 i = 0; i < d->tree->nodes.count; i++) {
+	for (u32 i = 0; i < calls->nodes.count; i++) {
 		s64 at = d->left[i];
 
-		for (u32 child = nodes[i].child; child; child = nodes[child].next) {
+		for (u32 child = calls->child[i]; child; child = calls->next[child]) {
 			d->left[child] = at;
+			d->depth[child] = d->depth[i] + 1;
 			at = saturating_add(at, nodes[child].total);
 		}
-		if (nodes[i].depth > d->depth && is_drawn(d, i))
-			d->depth = nodes[i].depth;
+		if (d->depth[i] > d->deepest && is_drawn(d, i))
+			d->deepest = d->depth[i];
 	}
 	return 0;
 }
@@ -102,18 +106,17 @@ static void put_cut(struct buf *out, struct str name, u32 letters)
 		buf_addf(out, "…");
 }
 
-static void put_title(struct drawing *d, const struct flametree_node *node, struct str name)
+static void put_title(struct drawing *d, const struct calltree_node *node, const struct frame *frame, struct str name)
 {
-	const struct frame *frame = node->depth ? &d->tree->frames.at[node->frame] : &(struct frame){ 0 };
-	s64 whole = flametree_nodes(d->tree)[0].total;
+	s64 whole = calltree_nodes(d->tree->calls)[0].total;
 
 	buf_addf(d->out, "<title>");
 	put_cut(d->out, name, NAME_BYTES_MAX);
 	buf_addf(d->out, "\n");
 	flametree_amount(d->tree, node->total, d->out);
 	buf_addf(d->out, ", %.2f%%", whole > 0 ? 100.0 * (double)node->total / (double)whole : 0);
-	if (frame->file.len || frame->module.len) {
-		struct str file = frame->file.len ? frame->file : frame->module;
+	if (frame->file.len || frame->exe.len) {
+		struct str file = frame->file.len ? frame->file : frame->exe;
 
 		buf_addf(d->out, "\n");
 		put_cut(d->out, file, NAME_BYTES_MAX);
@@ -125,15 +128,15 @@ static void put_title(struct drawing *d, const struct flametree_node *node, stru
 
 static void put_node(struct drawing *d, u32 number)
 {
-	const struct flametree_node *node = &flametree_nodes(d->tree)[number];
-	const struct frame *frame = &d->tree->frames.at[node->frame];
+	const struct calltree_node *node = &calltree_nodes(d->tree->calls)[number];
+	const struct frame *frame = calltree_frame_of(d->tree->calls, number);
 	struct str name = number ? frame->name : STR("all");
 	double x = width_of(d, d->left[number]), width = width_of(d, node->total);
-	u32 y = HEAD + (d->depth - node->depth) * ROW;
+	u32 y = HEAD + (d->deepest - d->depth[number]) * ROW;
 	s32 letters = (s32)((width - 5) / LETTER);
 
 	buf_addf(d->out, "<g>");
-	put_title(d, node, name);
+	put_title(d, node, frame, name);
 	buf_addf(d->out, "<rect x=\"%.4f\" y=\"%u\" width=\"%.4f\" height=\"%d\" fill=\"#%06x\"/>", x, y, width,
 		 ROW - 1, number ? colour_of(frame) : 0xd0d4da);
 	buf_addf(d->out, "<text x=\"%.2f\" y=\"%u\">", x + 3, y + 12);
@@ -144,7 +147,7 @@ static void put_node(struct drawing *d, u32 number)
 
 static void put_head(struct drawing *d)
 {
-	u32 height = HEAD + (d->depth + 1) * ROW + 8;
+	u32 height = HEAD + (d->deepest + 1) * ROW + 8;
 
 	buf_addf(d->out,
 		 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -157,7 +160,7 @@ static void put_head(struct drawing *d)
 		 "<rect width=\"100%%\" height=\"100%%\" fill=\"#fbfaf8\"/>\n<text x=\"3\" y=\"16\">");
 	xmltext_put(d->out, d->tree->summary->type.at, d->tree->summary->type.len);
 	buf_addf(d->out, ", ");
-	flametree_amount(d->tree, flametree_nodes(d->tree)[0].total, d->out);
+	flametree_amount(d->tree, calltree_nodes(d->tree->calls)[0].total, d->out);
 	buf_addf(d->out, "</text>\n"
 		 "<text id=\"reset\" class=\"button\" x=\"3\" y=\"33\" style=\"display: none\">reset zoom</text>\n"
 		 "<text id=\"matched\" x=\"%d\" y=\"33\" text-anchor=\"end\"></text>\n"
@@ -174,7 +177,7 @@ static int draw(struct drawing *d)
 		return r;
 	put_head(d);
 	buf_addf(d->out, "<g id=\"frames\">\n");
-	for (u32 i = 0; i < d->tree->nodes.count; i++)
+	for (u32 i = 0; i < d->tree->calls->nodes.count; i++)
 		if (!i || is_drawn(d, i))
 			put_node(d, i);
 	buf_addf(d->out, "</g>\n<script><![CDATA[\n");
@@ -193,6 +196,7 @@ int svg_encode(const struct profile *profile, struct buf *out)
 		return r;
 	r = draw(&d);
 	free(d.left);
+	free(d.depth);
 	return r;
 }
 

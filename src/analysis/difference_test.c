@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/difference.h"
+#include "analysis/difference.h"
 
 #include <errno.h>
 
 #include "profile/profile.h"
-#include "profile/summary.h"
+#include "analysis/summary.h"
 #include "test.h"
 
 /* Adds a sample of functions named by single letters, root first: "mab". */
@@ -59,16 +59,16 @@ TEST(difference_orders_by_change_of_share)
 
 	EQ(difference_new(b, a, false, &d), 0);
 	EQ(d->row_count, 5);
-	OK(d->rows[0].row->name.at[0] == 'b');
+	OK(d->rows[0].frame->name.at[0] == 'b');
 	EQ(d->rows[0].before.self, 14);
 	EQ(d->rows[0].after.self, 0);
-	OK(d->rows[1].row->name.at[0] == 'c');
+	OK(d->rows[1].frame->name.at[0] == 'c');
 	OK(d->rows[1].after.self_share == 0.5);
 	OK(d->rows[1].before.self_share == 0);
 	difference_free(d);
 	EQ(difference_new(b, a, true, &d), 0);
-	OK(d->rows[0].row->name.at[0] == 'b');
-	OK(d->rows[4].row->name.at[0] == 'a');
+	OK(d->rows[0].frame->name.at[0] == 'b');
+	OK(d->rows[4].frame->name.at[0] == 'a');
 	difference_free(d);
 	summary_free(a);
 	summary_free(b);

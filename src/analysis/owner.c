@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/owner.h"
+#include "analysis/owner.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "profile/any.h"
-#include "profile/rowtable.h"
 
 /* What an attribute says about the owner. */
 enum owner_role { ROLE_NONE, ROLE_PID, ROLE_PROCESS, ROLE_PROCESS_PATH, ROLE_TID, ROLE_THREAD, ROLE_COUNT };
@@ -39,7 +38,7 @@ struct owner {
 struct owner_finder {
 	const struct profile *profile;
 	enum summary_by by;
-	struct rowtable *table;
+	struct frame_set *set;
 	struct owner resource;
 	u8 *role_of;		/* by attribute */
 };
@@ -60,13 +59,13 @@ void owner_finder_free(struct owner_finder *finder)
 	free(finder);
 }
 
-struct owner_finder *owner_finder_new(const struct profile *profile, enum summary_by by, struct rowtable *table)
+struct owner_finder *owner_finder_new(const struct profile *profile, enum summary_by by, struct frame_set *set)
 {
 	_cleanup_(owner_finder_freep) struct owner_finder *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
-	*f = (struct owner_finder){ .profile = profile, .by = by, .table = table };
+	*f = (struct owner_finder){ .profile = profile, .by = by, .set = set };
 	f->role_of = calloc((size_t)profile->attributes.count + 1, 1);
 	if (!f->role_of)
 		return NULL;
@@ -109,9 +108,10 @@ static struct str process_name(const struct owner *owner)
 	return name.len ? name : str_base_name(any_text(owner->at[ROLE_PROCESS_PATH]));
 }
 
-u32 owner_finder_row(struct owner_finder *finder, const struct profile_sample *sample)
+u32 owner_finder_frame(struct owner_finder *finder, const struct profile_sample *sample)
 {
 	struct owner owner = finder->resource;
+	struct frame frame = { .type = FRAME_LABEL };
 	struct str thread, process;
 
 	if (finder->by != SUMMARY_PROCESS && finder->by != SUMMARY_THREAD)
@@ -124,9 +124,15 @@ u32 owner_finder_row(struct owner_finder *finder, const struct profile_sample *s
 	thread = any_text(owner.at[ROLE_THREAD]);
 	process = process_name(&owner);
 	/* Kernel threads have no executable, processes that vanished may have none: the other name will do. */
-	if (finder->by == SUMMARY_PROCESS)
-		return rowtable_add_owner(finder->table, number_of(owner.at[ROLE_PID]), -1,
-					  process.len ? process : thread);
-	return rowtable_add_owner(finder->table, number_of(owner.at[ROLE_PID]), number_of(owner.at[ROLE_TID]),
-				  thread.len ? thread : process);
+	frame.pid = number_of(owner.at[ROLE_PID]);
+	if (finder->by == SUMMARY_PROCESS) {
+		frame.name = process.len ? process : thread;
+		frame.tid = -1;
+	} else {
+		frame.name = thread.len ? thread : process;
+		frame.tid = number_of(owner.at[ROLE_TID]);
+	}
+	if (!frame.name.len)
+		frame.name = STR("[unknown]");
+	return frame_set_add(finder->set, &frame);
 }

@@ -4,8 +4,8 @@
  * where they have them, not by process or thread number), and ordered by how
  * much their share changed. Borrows both.
  */
-#ifndef PROFILE_DIFFERENCE_H
-#define PROFILE_DIFFERENCE_H
+#ifndef ANALYSIS_DIFFERENCE_H
+#define ANALYSIS_DIFFERENCE_H
 
 #include <stdbool.h>
 
@@ -13,7 +13,7 @@
 #include "base/types.h"
 
 struct summary;
-struct summary_row;
+struct frame;
 
 struct difference_side {
 	s64 self, total;		/* 0 where the row is missing */
@@ -21,7 +21,7 @@ struct difference_side {
 };
 
 struct difference_row {
-	const struct summary_row *row;	/* the name, of either side */
+	const struct frame *frame;	/* the name, of either side */
 	struct difference_side before, after;
 };
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "web/matcher.h"
+#include "analysis/matcher.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/calltree.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/pattern.h"
-#include "profile/any.h"
-#include "store/flame.h"
 
 #define LOOK_AT_CLOCK_EACH 256	/* names */
 
@@ -63,7 +62,7 @@ static bool has_part(struct str name, struct str part)
 }
 
 /* 1 or 0, -E2BIG */
-static int matches(struct matcher *m, const struct flame_frame *frame)
+static int matches(struct matcher *m, const struct frame *frame)
 {
 	switch (m->by) {
 	case PART:
@@ -78,21 +77,16 @@ static int matches(struct matcher *m, const struct flame_frame *frame)
 	return pattern_match(m->pattern, &m->scratch, frame->name.at, frame->name.len, 0, NULL);
 }
 
-bool matcher_is_function(const struct flame_frame *frame)
-{
-	return frame->name.len && !str_equal(frame->type, STR("label"));
-}
-
-int matcher_mark(const char *text, const struct flame *flame, u16 bit, u16 *marks, struct buf *why)
+int matcher_mark(const char *text, const struct calltree *tree, u16 bit, u16 *marks, struct buf *why)
 {
 	_cleanup_(matcher_done) struct matcher m;
 	u64 end_ns = clock_ns(CLOCK_MONOTONIC) + MATCHER_TIME_MAX_NS;
 	int r = matcher_init(&m, text, why);
 
-	for (u32 i = 1; i < flame->frames.count && r >= 0; i++) {
-		const struct flame_frame *frame = &flame_frames(flame)[i];
+	for (u32 i = 1; i < tree->frames.count && r >= 0; i++) {
+		const struct frame *frame = &calltree_frames(tree)[i];
 
-		r = matcher_is_function(frame) ? matches(&m, frame) : 0;
+		r = frame_is_function(frame) ? matches(&m, frame) : 0;
 		if (r > 0)
 			marks[i] |= bit;
 		if (i % LOOK_AT_CLOCK_EACH == 0 && clock_ns(CLOCK_MONOTONIC) > end_ns)

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What groups of a flame's frames have: by themselves, and with all that they
+ * What groups of a tree's frames have: by themselves, and with all that they
  * call. A group that calls itself counts once.
  */
-#ifndef WEB_SUMS_H
-#define WEB_SUMS_H
+#ifndef ANALYSIS_SUMS_H
+#define ANALYSIS_SUMS_H
 
-#include "base/types.h"
-#include "store/flame.h"
-
-struct links;
+#include "analysis/calltree.h"
 
 struct sum {
 	u32 frame;		/* the last of its frames */
@@ -18,15 +15,15 @@ struct sum {
 };
 
 struct sums {
-	const struct flame *flame;
+	const struct calltree *tree;
 	u32 *of_frame;		/* the group of each frame */
 	struct sum *at;		/* the first is that of the root */
 	u32 count;
 };
 
 /* Frames whose keys are equal are one group. -ENOMEM, -E2BIG; done in any case. */
-typedef struct flame_frame sums_key(const struct flame_frame *frame);
-int sums_init(struct sums *sums, const struct flame *flame, const struct links *links, sums_key *key);
+typedef struct frame sums_key(const struct frame *frame);
+int sums_init(struct sums *sums, const struct calltree *tree, sums_key *key);
 void sums_done(struct sums *sums);
 
 /* For qsort(): most of its own first, then most in all. */

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "web/sums.h"
+#include "analysis/sums.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#include "web/links.h"
 
 void sums_done(struct sums *sums)
 {
@@ -14,7 +12,7 @@ void sums_done(struct sums *sums)
 
 static struct sum *sum_of(struct sums *sums, u32 node)
 {
-	return &sums->at[sums->of_frame[flame_nodes(sums->flame)[node].frame]];
+	return &sums->at[sums->of_frame[calltree_nodes(sums->tree)[node].frame]];
 }
 
 static void enter(void *arg, u32 node)
@@ -22,9 +20,9 @@ static void enter(void *arg, u32 node)
 	struct sums *sums = arg;
 	struct sum *sum = sum_of(sums, node);
 
-	sum->self += flame_nodes(sums->flame)[node].self;
+	sum->self += calltree_nodes(sums->tree)[node].self;
 	if (!sum->open++)
-		sum->total += flame_nodes(sums->flame)[node].total;
+		sum->total += calltree_nodes(sums->tree)[node].total;
 }
 
 static void leave(void *arg, u32 node)
@@ -32,19 +30,19 @@ static void leave(void *arg, u32 node)
 	sum_of(arg, node)->open--;
 }
 
-/* A flame of keys alone finds equal ones. */
-int sums_init(struct sums *sums, const struct flame *flame, const struct links *links, sums_key *key)
+/* A tree of keys alone finds equal ones. */
+int sums_init(struct sums *sums, const struct calltree *tree, sums_key *key)
 {
-	_cleanup_(flame_freep) struct flame *keys = flame_new();
+	_cleanup_(calltree_freep) struct calltree *keys = calltree_new();
 
-	*sums = (struct sums){ .flame = flame };
-	sums->of_frame = calloc((size_t)flame->frames.count + 1, sizeof(*sums->of_frame));
-	sums->at = calloc((size_t)flame->frames.count + 1, sizeof(*sums->at));
+	*sums = (struct sums){ .tree = tree };
+	sums->of_frame = calloc((size_t)tree->frames.count + 1, sizeof(*sums->of_frame));
+	sums->at = calloc((size_t)tree->frames.count + 1, sizeof(*sums->at));
 	if (!keys || !sums->of_frame || !sums->at)
 		return -ENOMEM;
-	for (u32 i = 0; i < flame->frames.count; i++) {
-		struct flame_frame group = key(&flame_frames(flame)[i]);
-		s64 number = flame_frame(keys, &group);
+	for (u32 i = 0; i < tree->frames.count; i++) {
+		struct frame group = key(&calltree_frames(tree)[i]);
+		s64 number = calltree_frame(keys, &group);
 
 		if (number < 0)
 			return (int)number;
@@ -52,7 +50,7 @@ int sums_init(struct sums *sums, const struct flame *flame, const struct links *
 		sums->at[number].frame = i;
 	}
 	sums->count = keys->frames.count;
-	links_visit(links, flame, 0, &(struct visitor){ enter, leave, sums });
+	calltree_visit(tree, 0, &(struct calltree_visitor){ enter, leave, sums });
 	return 0;
 }
 

@@ -7,27 +7,23 @@
  *	kind=kernel	frames of that kind
  *	file=libc.so.6	frames of the executable or library of that name
  */
-#ifndef WEB_MATCHER_H
-#define WEB_MATCHER_H
+#ifndef ANALYSIS_MATCHER_H
+#define ANALYSIS_MATCHER_H
 
 #include <stdbool.h>
 
 #include "base/types.h"
 
 struct buf;
-struct flame;
+struct calltree;
 struct str;
 
-#define MATCHER_TIME_MAX_NS 2000000000ull	/* of all the names of a flame */
+#define MATCHER_TIME_MAX_NS 2000000000ull	/* of all the names of a tree */
 
 /*
  * Sets `bit` in the mark of every frame that is meant; the root and the values of labels never are. -EINVAL: the
  * expression is wrong or takes too long, and `why` says so.
  */
-int matcher_mark(const char *text, const struct flame *flame, u16 bit, u16 *marks, struct buf *why);
-
-/* Whether a frame is no function: the root, or the value of a label. */
-struct flame_frame;
-bool matcher_is_function(const struct flame_frame *frame);
+int matcher_mark(const char *text, const struct calltree *tree, u16 bit, u16 *marks, struct buf *why);
 
 #endif

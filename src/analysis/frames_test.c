@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/views/frames.h"
+#include "analysis/frames.h"
 
 #include "profile/any.h"
-#include "profile/summary.h"
+#include "analysis/summary.h"
 #include "test.h"
 
 static u32 add_function(struct profile *p, const char *name, s64 start_line)
@@ -52,7 +52,7 @@ TEST(frames_are_functions_from_the_root_on)
 	struct indices path;
 	u32 process;
 
-	EQ(frames_init(&frames, p), 0);
+	EQ(frames_init(&frames, p, NULL), 0);
 	process = frames_process(&frames, STR("sh"));
 	EQ(frames_path(&frames, process, stack, &path), 0);
 	EQ(path.count, 6);
@@ -102,7 +102,7 @@ TEST(frames_leave_out_stacks_that_weigh_nothing)
 		s->values = profile_copy(p, &values[i], sizeof(values[i]));
 		s->value_count = 1;
 	}
-	EQ(frames_init(&frames, p), 0);
+	EQ(frames_init(&frames, p, NULL), 0);
 	EQ(summary_new(p, &(struct summary_options){ .by = SUMMARY_PROCESS }, &summary), 0);
 	EQ(frames_each(&frames, summary, see, &seen), 0);
 	EQ(seen.count, 2);

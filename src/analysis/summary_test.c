@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/summary.h"
+#include "analysis/summary.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -74,7 +74,7 @@ static struct profile_sample *add(struct fixture *f, const char *stack, s64 coun
 static const struct summary_row *row(const struct summary *s, const char *name)
 {
 	for (u32 i = 0; i < s->row_count; i++) {
-		if (s->rows[i].name.len == strlen(name) && !memcmp(s->rows[i].name.at, name, strlen(name)))
+		if (str_equal(s->rows[i].frame->name, (struct str){ name, (u32)strlen(name) }))
 			return &s->rows[i];
 	}
 	FAIL("no row %s", name);
@@ -171,7 +171,7 @@ TEST(summary_groups_by_executable_and_line)
 	EQ(row(s, "/usr/lib/libx.so")->total, 20000000);
 	summary_free(s);
 	s = summarize(&f, SUMMARY_LINE);
-	EQ(row(s, "a")->line, 7);
+	EQ(row(s, "a")->frame->line, 7);
 	summary_free(s);
 	profile_free(f.profile);
 }
@@ -191,17 +191,17 @@ TEST(summary_groups_by_process_and_thread)
 	add(&f, "main", 5)->attributes = profile_copy_indices(f.profile, other, 2);
 	s = summarize(&f, SUMMARY_THREAD);
 	EQ(s->row_count, 2);
-	EQ(row(s, "worker")->pid, 42);
-	EQ(row(s, "worker")->tid, 43);
+	EQ(row(s, "worker")->frame->pid, 42);
+	EQ(row(s, "worker")->frame->tid, 43);
 	EQ(row(s, "worker")->self, 30000000);
-	EQ(row(s, "cron")->pid, 77);
+	EQ(row(s, "cron")->frame->pid, 77);
 	summary_free(s);
 	s = summarize(&f, SUMMARY_PROCESS);
-	EQ(s->rows[0].pid, 77);
-	EQ(s->rows[1].pid, 42);
+	EQ(s->rows[0].frame->pid, 77);
+	EQ(s->rows[1].frame->pid, 42);
 	EQ(s->rows[1].total, 30000000);
 	OK(row(s, "server") == &s->rows[0]);
-	EQ(s->rows[1].name.len, 6);
+	EQ(s->rows[1].frame->name.len, 6);
 	summary_free(s);
 	profile_free(f.profile);
 }

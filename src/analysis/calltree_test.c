@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/calltree.h"
+#include "analysis/calltree.h"
 
 #include <errno.h>
 
+#include "analysis/summary.h"
 #include "profile/profile.h"
-#include "profile/summary.h"
 #include "test.h"
+
+#define NODES_MAX 1000
 
 /* Adds a sample of functions named by single letters, root first: "mab". */
 static void add(struct profile *p, struct profile_set *set, const char *path, s64 value)
@@ -49,12 +51,11 @@ static struct summary *summarize(const struct profile *p, enum summary_by by)
 /* "m 6/1 [a 5/2 ...]": total/self, children largest first. */
 static void print(const struct calltree *t, u32 at, FILE *out)
 {
-	const struct calltree_node *n = &t->nodes[at];
+	const struct calltree_node *n = &calltree_nodes(t)[at];
+	struct str name = calltree_frame_of(t, at)->name;
 
-	if (n->row)
-		fprintf(out, "%.*s", (int)n->row->name.len, n->row->name.at);
-	fprintf(out, " %lld/%lld [", (long long)n->total, (long long)n->self);
-	for (u32 c = n->child; c != CALLTREE_NONE; c = t->nodes[c].sibling)
+	fprintf(out, "%.*s %lld/%lld [", (int)name.len, name.at, n->total, n->self);
+	for (u32 c = t->child[at]; c; c = t->next[c])
 		print(t, c, out);
 	fputc(']', out);
 }
@@ -80,7 +81,8 @@ TEST(calltree_merges_stacks_from_the_root)
 	struct summary *s = summarize(p, SUMMARY_FUNCTION);
 	struct calltree *t;
 
-	EQ(calltree_new(p, s, CALLTREE_NODES_MAX, &t), 0);
+	EQ(frames_tree(&s->frames, s, NODES_MAX, &t), 0);
+	EQ(calltree_link(t, CALLTREE_BY_TOTAL), 0);
 	expect(t, " 19/4 [m 15/0 [b 9/9 []a 6/1 [b 5/5 []]]]");
 	calltree_free(t);
 	summary_free(s);
@@ -93,7 +95,8 @@ TEST(calltree_starts_with_the_process)
 	struct summary *s = summarize(p, SUMMARY_PROCESS);
 	struct calltree *t;
 
-	EQ(calltree_new(p, s, CALLTREE_NODES_MAX, &t), 0);
+	EQ(frames_tree(&s->frames, s, NODES_MAX, &t), 0);
+	EQ(calltree_link(t, CALLTREE_BY_TOTAL), 0);
 	expect(t, " 19/0 [[unknown] 19/4 [m 15/0 [b 9/9 []a 6/1 [b 5/5 []]]]]");
 	calltree_free(t);
 	summary_free(s);
@@ -106,7 +109,8 @@ TEST(calltree_is_bounded_and_counts_what_that_cost)
 	struct summary *s = summarize(p, SUMMARY_FUNCTION);
 	struct calltree *t;
 
-	EQ(calltree_new(p, s, 2, &t), 0);
+	EQ(frames_tree(&s->frames, s, 2, &t), 0);
+	EQ(calltree_link(t, CALLTREE_BY_TOTAL), 0);
 	expect(t, " 19/4 [m 15/15 []]");
 	EQ(t->cut_count, 4);
 	calltree_free(t);
@@ -124,7 +128,7 @@ TEST(calltree_survives_lack_of_memory)
 		int r;
 
 		test_alloc_fail(i);
-		r = calltree_new(p, s, CALLTREE_NODES_MAX, &t);
+		r = frames_tree(&s->frames, s, NODES_MAX, &t);
 		test_alloc_reset();
 		if (r == 0) {
 			OK(i > 0);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/difference.h"
+#include "analysis/difference.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/saturate.h"
-#include "profile/rowtable.h"
-#include "profile/summary.h"
+#include "analysis/summary.h"
 
 void difference_free(struct difference *difference)
 {
@@ -17,12 +16,13 @@ void difference_free(struct difference *difference)
 }
 
 /* The same name in another run has other process and thread numbers. */
-static u32 match_row(struct rowtable *names, const struct summary_row *row)
+static u32 match_frame(struct frame_set *names, const struct frame *frame)
 {
-	struct summary_row key = *row;
+	struct frame key = *frame;
 
-	key.pid = key.tid = -1;
-	return rowtable_add(names, &key);
+	if (frame_is_label(frame))
+		key.pid = key.tid = -1;
+	return frame_set_add(names, &key);
 }
 
 static double share(s64 part, s64 whole)
@@ -31,16 +31,16 @@ static double share(s64 part, s64 whole)
 }
 
 /* Adds one side; is_after says which. */
-static int add_side(struct difference *d, struct rowtable *names, const struct summary *summary, bool is_after)
+static int add_side(struct difference *d, struct frame_set *names, const struct summary *summary, bool is_after)
 {
 	for (u32 i = 0; i < summary->row_count; i++) {
-		u32 number = match_row(names, &summary->rows[i]);
+		u32 number = match_frame(names, summary->rows[i].frame);
 		struct difference_side *side;
 
-		if (number == ROWTABLE_NONE)
+		if (number == FRAMES_NONE)
 			return -ENOMEM;
-		if (!d->rows[number].row)
-			d->rows[d->row_count++].row = &summary->rows[i];
+		if (!d->rows[number].frame)
+			d->rows[d->row_count++].frame = summary->rows[i].frame;
 		side = is_after ? &d->rows[number].after : &d->rows[number].before;
 		side->self = saturating_add(side->self, summary->rows[i].self);
 		side->total = saturating_add(side->total, summary->rows[i].total);
@@ -63,7 +63,7 @@ static int compare_changes(const struct difference_row *a, double a_before, doub
 
 	if (!r)
 		r = compare_numbers(a_after, b_after);
-	return r ? r : summary_row_compare(a->row, b->row);
+	return r ? r : frame_compare(a->frame, b->frame);
 }
 
 static int compare_self(const void *left, const void *right)
@@ -84,14 +84,14 @@ static int compare_total(const void *left, const void *right)
 
 static int difference_fill(struct difference *d, const struct summary *before, const struct summary *after)
 {
-	struct rowtable names;
+	struct frame_set names;
 	int r;
 
-	rowtable_init(&names);
+	frame_set_init(&names, 0);
 	r = add_side(d, &names, before, false);
 	if (r == 0)
 		r = add_side(d, &names, after, true);
-	rowtable_done(&names);
+	frame_set_done(&names);
 	return r;
 }
 

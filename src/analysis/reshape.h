@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Other trees made from one or two: who calls a function and whom it calls, two ranges compared, a profile. */
+#ifndef ANALYSIS_RESHAPE_H
+#define ANALYSIS_RESHAPE_H
+
+#include "base/types.h"
+
+struct calltree;
+struct profile;
+
+/* What a function calls, over all places where it stands; the function is outermost. -ENOMEM, -E2BIG. */
+int reshape_callees(const struct calltree *tree, const char *name, struct calltree **ret_tree);
+
+/* Who calls it: the function is outermost, below it its callers, and theirs. */
+int reshape_callers(const struct calltree *tree, const char *name, struct calltree **ret_tree);
+
+/* Both in one tree: the values are those of a, the base of each node is its total in b. */
+int reshape_join(const struct calltree *a, const struct calltree *b, struct calltree **ret_tree);
+
+/* A sample for each node that has a value of its own; type: of them, NULL if that is not known. */
+int reshape_profile(const struct calltree *tree, const char *type, struct profile **ret_profile);
+
+#endif
