@@ -61,6 +61,9 @@ golden report-tree 0 report --tree before.json
 golden report-tree-process 0 report --tree --by process --min-percent=5 before.json
 golden report-json 0 report --json before.json
 golden report-tree-json 0 report --tree --json --by thread before.json
+golden report-focus 0 report --focus handle --ignore '/^mem/' before.json
+golden report-hide-tree 0 report --tree --hide kind=kernel --collapse before.json
+golden bad-focus 1 report --focus '/(/' before.json
 golden report-type 1 report --type colour before.json
 golden diff 0 diff before.json after.json
 golden diff-total 0 diff --total -n 4 before.json after.json
@@ -76,6 +79,15 @@ for view in '' --tree '--by thread' '--by line' --json; do
 	# shellcheck disable=SC2086
 	"$WICK" report $view before.json >"$WORK/view"
 	check "hostile names are escaped: report $view" no_controls "$WORK/view"
+done
+
+# Leaving out what is not there goes by the call tree, and is to say the same.
+for view in '' '--by process' '--by thread' '--by line' '--by executable' --no-inline --json --tree '--tree --by executable'; do
+	# shellcheck disable=SC2086
+	"$WICK" report $view before.json >"$WORK/whole"
+	# shellcheck disable=SC2086
+	"$WICK" report $view --ignore nothing-like-it before.json >"$WORK/narrowed"
+	check "the tree adds up to the table: report $view" cmp "$WORK/whole" "$WORK/narrowed"
 done
 
 # Every format holds what the table of functions needs, in both directions and through pipes.

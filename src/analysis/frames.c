@@ -39,6 +39,11 @@ static struct str frame_type(const struct profile *p, const struct profile_locat
 	return str_starts(module, "[kernel") ? STR("kernel") : (struct str){ 0 };
 }
 
+static bool is_by_file(const struct summary_options *options)
+{
+	return options && options->by == SUMMARY_EXECUTABLE && !options->with_type;
+}
+
 /* What is known of a function, and of it what tells frames apart. */
 static struct frame make_frame(struct frames *f, const struct profile_location *l, const struct profile_line *line)
 {
@@ -49,7 +54,8 @@ static struct frame make_frame(struct frames *f, const struct profile_location *
 
 	if (!o || o->with_type)
 		frame.type = frame_type(p, l, frame.exe);
-	if (o && o->by == SUMMARY_EXECUTABLE) {
+	frame.is_inline = o && o->with_type && line && line + 1 < l->lines + l->line_count;
+	if (is_by_file(o)) {
 		frame.name = frame.exe.len ? frame.exe : UNKNOWN;
 		frame.exe = (struct str){ 0 };
 		return frame;
@@ -67,7 +73,7 @@ static struct frame make_frame(struct frames *f, const struct profile_location *
 /* The lines of a location that count: all; the outermost if only physical functions do; none if only its file does. */
 static u32 first_line(const struct frames *f, const struct profile_location *l)
 {
-	if (f->options && f->options->by == SUMMARY_EXECUTABLE)
+	if (is_by_file(f->options))
 		return l->line_count;
 	return f->options && f->options->physical && l->line_count ? l->line_count - 1 : 0;
 }

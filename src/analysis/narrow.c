@@ -104,10 +104,13 @@ static void copy_done(struct copy *c)
 	free(c->node);
 }
 
+/* Its number, or 0, which is the root's, if it is taken out. */
 static s64 copy_frame(struct copy *c, u32 frame)
 {
 	if (!c->frame[frame]) {
-		s64 number = calltree_frame(c->into, &calltree_frames(c->from)[frame]);
+		struct frame shaped = calltree_frames(c->from)[frame];
+		bool stays = !(c->marks[frame] & HIDDEN) && (!c->narrow->shape || c->narrow->shape(&shaped));
+		s64 number = stays ? calltree_frame(c->into, &shaped) : 0;
 
 		if (number < 0)
 			return number;
@@ -122,11 +125,9 @@ static s64 copy_node(struct copy *c, u32 i)
 	u32 parent = c->node[n->parent];
 	s64 frame;
 
-	if (!i || c->marks[n->frame] & HIDDEN)
-		return parent;
-	frame = copy_frame(c, n->frame);
-	if (frame < 0)
-		return frame;
+	frame = i ? copy_frame(c, n->frame) : 0;
+	if (frame <= 0)
+		return frame < 0 ? frame : parent;
 	if (c->narrow->collapse &&
 	    frame_same_function(calltree_frame_of(c->into, parent), &calltree_frames(c->into)[frame]))
 		return parent;

@@ -11,6 +11,7 @@
 #include "base/types.h"
 
 struct buf;
+struct frame;
 struct calltree;
 
 #define NARROW_FOCUS_MAX 8
@@ -33,6 +34,7 @@ struct narrow {
 	} texts[NARROW_TEXTS_MAX];
 	u32 count, focus_count;
 	bool collapse;
+	bool (*shape)(struct frame *frame);	/* makes it what it is in the result; false: it goes. NULL: all stay */
 };
 
 /* The text is borrowed. -EINVAL and a sentence: there are too many. */

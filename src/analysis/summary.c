@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/calltree.h"
+#include "analysis/narrow.h"
 #include "analysis/owner.h"
+#include "analysis/sums.h"
 #include "base/saturate.h"
 #include "profile/any.h"
 
@@ -19,6 +22,7 @@ void summary_free(struct summary *summary)
 		return;
 	frames_done(&summary->frames);
 	table_done(&summary->cells);
+	calltree_free(summary->narrowed);
 	free(summary->rows);
 	free(summary);
 }
@@ -232,10 +236,11 @@ static void add_totals(const struct summary *s, struct indices stack, s64 value,
 	}
 }
 
+static const struct frame no_stack = { .name = STR("[no stack]") };
+
 /* A stack without frames is a row too, the last one: nothing is lost in silence. */
 static int add_up_frames(struct summary *s, const struct profile *profile)
 {
-	static const struct frame no_stack = { .name = STR("[no stack]") };
 	const struct summary_cell *cells = s->cells.rows;
 	u32 last = s->row_count++;
 	_cleanup_(freep) u32 *seen = calloc((size_t)last + 1, sizeof(*seen));
@@ -329,4 +334,77 @@ int summary_new(const struct profile *profile, const struct summary_options *opt
 		return r;
 	*ret_summary = TAKE(s);
 	return 0;
+}
+
+/* ---- Narrowing ---- */
+
+/* What tells rows apart is not what functions were chosen by. */
+static bool shape_function(struct frame *frame)
+{
+	frame->is_inline = false;
+	if (!frame_is_label(frame))
+		frame->type = (struct str){ 0 };
+	return true;
+}
+
+/* Inlined functions are in the file of the one that they are compiled into. */
+static bool shape_executable(struct frame *frame)
+{
+	bool stays = !frame->is_inline;
+
+	*frame = (struct frame){ .name = frame->exe.len ? frame->exe : STR("[unknown]") };
+	return stays;
+}
+
+static struct frame row_key(const struct frame *frame)
+{
+	return *frame;
+}
+
+/* By process or thread the rows are these, and have all that is below them. */
+static int rows_of_tree(struct summary *s, const struct calltree *tree)
+{
+	const struct calltree_node *root = calltree_nodes(tree);
+	bool by_owner = tree->child[0] && frame_is_label(calltree_frame_of(tree, tree->child[0]));
+	_cleanup_(sums_done) struct sums sums;
+	int r = sums_init(&sums, tree, row_key);
+
+	if (r < 0)
+		return r;
+	free(s->rows);
+	s->row_count = 0;
+	s->rows = calloc((size_t)sums.count + 1, sizeof(*s->rows));
+	if (!s->rows)
+		return -ENOMEM;
+	s->rows[s->row_count++] = (struct summary_row){ &no_stack, root[0].self, root[0].self };
+	for (u32 i = 1; i < sums.count; i++) {
+		const struct frame *frame = &calltree_frames(tree)[sums.at[i].frame];
+
+		if (by_owner == frame_is_label(frame))
+			s->rows[s->row_count++] = (struct summary_row){
+				frame, by_owner ? sums.at[i].total : sums.at[i].self, sums.at[i].total
+			};
+	}
+	sort_rows(s);
+	s->total = root[0].total;
+	return 0;
+}
+
+int summary_narrow(struct summary *summary, enum summary_by by, struct narrow *narrow, u32 nodes_max, struct buf *why)
+{
+	_cleanup_(calltree_freep) struct calltree *tree = NULL;
+	int r = frames_tree(&summary->frames, summary, nodes_max, &tree);
+
+	if (r == 0 && tree->cut_count)
+		r = -E2BIG;
+	narrow->shape = by == SUMMARY_EXECUTABLE ? shape_executable : shape_function;
+	if (r == 0)
+		r = narrow_calltree(narrow, &tree, why);
+	if (r == 0)
+		r = calltree_link(tree, CALLTREE_BY_TOTAL);
+	if (r == 0)
+		r = rows_of_tree(summary, tree);
+	if (r == 0)
+		summary->narrowed = TAKE(tree);
+	return r;
 }

@@ -22,6 +22,9 @@
 #include "base/cleanup.h"
 #include "kinds/unit.h"
 
+struct buf;
+struct narrow;
+
 /* what a row is, its name on the command line */
 #define SUMMARY_BYS(X) \
 	X(FUNCTION, "function") \
@@ -40,7 +43,7 @@ struct summary_options {
 	enum summary_by by;
 	const char *type;	/* the sample type to sum; NULL: the profile's default */
 	bool physical;		/* inlined functions count as the one that they are compiled into */
-	bool with_type;		/* frames of different types differ */
+	bool with_type;		/* frames of different types differ; for summary_narrow() */
 	bool only_stacks;	/* no rows: the caller walks the stacks in another way */
 };
 
@@ -68,11 +71,18 @@ struct summary {
 	u32 other_type_count;		/* sets of other sample types, not summed */
 	struct frames frames;		/* functions where rows are processes or threads, and those too */
 	struct table cells;		/* of struct summary_cell: the distinct stacks */
+	struct calltree *narrowed;	/* what rows are of after summary_narrow(); else NULL */
 };
 
 /* -ENOENT if there is no such sample type, -ENOMEM, -E2BIG. A profile without samples is an empty summary. */
 int summary_new(const struct profile *profile, const struct summary_options *options, struct summary **ret_summary);
 void summary_free(struct summary *summary);
 DEFINE_CLEANUP(struct summary *, summary_free)
+
+/*
+ * Leaves stacks and frames out: rows and total are of the rest, exactly. The summary was made with_type, so that kinds
+ * can be told apart. -EINVAL and a sentence; -E2BIG: more than nodes_max nodes.
+ */
+int summary_narrow(struct summary *summary, enum summary_by by, struct narrow *narrow, u32 nodes_max, struct buf *why);
 
 #endif

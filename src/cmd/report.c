@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/narrow.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "cmd/command.h"
@@ -12,8 +13,11 @@
 #include "profile/profile.h"
 #include "analysis/summary.h"
 
+#define NARROW_NODES_MAX (64u << 20)
+
 struct report_values {
-	bool tree, json, inlines;
+	bool tree, json, inlines, collapse;
+	struct option_texts focus, ignore, hide;
 	int by;
 	s64 limit;
 	double min_percent;
@@ -28,6 +32,12 @@ static const struct option_entry report_options[] = {
 	  "print that many rows; without it what fits the terminal, or all" },
 	{ "min-percent", 0, OPTION_REAL, AT(min_percent), "PERCENT", "0.5", 0, 100, NULL,
 	  "leave branches of the tree out that are smaller" },
+	{ "focus", 0, OPTION_TEXTS, AT(focus), "FUNCTION", NULL, 0, 0, NULL,
+	  "only stacks with it: a part of its name, /expression/, kind=kernel, file=libc.so.6; may be repeated" },
+	{ "ignore", 0, OPTION_TEXTS, AT(ignore), "FUNCTION", NULL, 0, 0, NULL, "no stacks with it" },
+	{ "hide", 0, OPTION_TEXTS, AT(hide), "FUNCTION", NULL, 0, 0, NULL,
+	  "take its frames out; what they spent is their callers'" },
+	{ "collapse", 0, OPTION_SWITCH, AT(collapse), NULL, NULL, 0, 0, NULL, "direct recursion is one frame" },
 	{ "type", 0, OPTION_TEXT, AT(type), "NAME", NULL, 0, 0, NULL, "which of the file's sample types to add up" },
 	{ "inline", 0, OPTION_SWITCH, AT(inlines), NULL, "on", 0, 0, NULL, "count inlined functions as functions" },
 	{ "from", 0, OPTION_TEXT, AT(from), "FORMAT", NULL, 0, 0, NULL,
@@ -52,13 +62,15 @@ static int render(const struct report_values *v, const struct terminal *terminal
 		  const struct profile *profile, struct summary *s, struct buf *out)
 {
 	struct view view = { .terminal = terminal, .by = (enum summary_by)v->by, .min_percent = v->min_percent };
-	_cleanup_(calltree_freep) struct calltree *tree = NULL;
+	_cleanup_(calltree_freep) struct calltree *whole = NULL;
+	const struct calltree *tree = s->narrowed;
 	int r;
 
-	if (v->tree) {
-		r = frames_tree(&s->frames, s, VIEW_NODES_MAX, &tree);
+	if (v->tree && !tree) {
+		r = frames_tree(&s->frames, s, VIEW_NODES_MAX, &whole);
 		if (r == 0)
-			r = calltree_link(tree, CALLTREE_BY_TOTAL);
+			r = calltree_link(whole, CALLTREE_BY_TOTAL);
+		tree = whole;
 		if (r < 0)
 			return r;
 	}
@@ -76,24 +88,47 @@ static int render(const struct report_values *v, const struct terminal *terminal
 	return buf_err(out);
 }
 
+/* 0, -EINVAL and a sentence. */
+static int read_narrow(const struct report_values *v, struct narrow *ret_narrow, struct buf *why)
+{
+	const struct option_texts *texts[] = { [NARROW_FOCUS] = &v->focus, [NARROW_IGNORE] = &v->ignore,
+					       [NARROW_HIDE] = &v->hide };
+	int r = 0;
+
+	*ret_narrow = (struct narrow){ .collapse = v->collapse };
+	for (u32 rule = 0; rule < NARROW_RULE_COUNT; rule++)
+		for (u32 i = 0; i < texts[rule]->count && r == 0; i++)
+			r = narrow_add(ret_narrow, rule, texts[rule]->at[i], why);
+	return r;
+}
+
 static int report_run(const void *values, int count, char **operands)
 {
 	const struct report_values *v = values;
 	struct summary_options options = { .by = (enum summary_by)v->by, .type = v->type, .physical = !v->inlines };
 	_cleanup_(profile_freep) struct profile *profile = NULL;
 	_cleanup_(summary_freep) struct summary *summary = NULL;
-	_cleanup_(buf_done) struct buf out;
+	_cleanup_(buf_done) struct buf out, why;
 	struct terminal terminal;
+	struct narrow narrow;
 	int r;
 
 	buf_init(&out, VIEW_OUTPUT_MAX);
+	buf_init(&why, 1024);
 	terminal_init(&terminal, STDOUT_FILENO);
+	if (read_narrow(v, &narrow, &why) < 0)
+		return command_fail(&command_report, "%s", why.data);
+	options.with_type = narrow_any(&narrow);
 	r = files_read(&command_report, operands[0], v->from, &profile);
 	if (r)
 		return r;
 	r = summary_new(profile, &options, &summary);
 	if (r == -ENOENT)
 		return command_fail(&command_report, "%s has no samples of type %s", operands[0], v->type);
+	if (r == 0 && narrow_any(&narrow))
+		r = summary_narrow(summary, options.by, &narrow, NARROW_NODES_MAX, &why);
+	if (r == -EINVAL && why.len)
+		return command_fail(&command_report, "%s", why.data);
 	if (r == 0)
 		r = render(v, &terminal, operands[0], profile, summary, &out);
 	if (r < 0)
@@ -113,6 +148,7 @@ const struct command command_report = {
 	.examples = "  wick report out.pb.gz\n"
 		    "  wick report --tree --min-percent=2 out.pb.gz\n"
 		    "  wick report --by=process -n 10 out.otlp\n"
+		    "  wick report --focus=malloc --hide=kind=kernel --tree out.pb.gz\n"
 		    "  perf record -g ./prog && wick report perf.data\n"
 		    "  wick report --json out.pb.gz | jq -r '.rows[0].name'\n",
 	.options = { .entries = report_options },
