@@ -49,6 +49,7 @@ struct agent {
 	bool ended;
 	int error;
 	struct agent_status status;
+	pid_t self_pids[SELF_PIDS_MAX];	/* readers come and go */
 };
 
 const struct agent_options agent_defaults = {
@@ -81,12 +82,16 @@ static void agent_publish(struct agent *a)
 {
 	struct counter_value values[COUNTER_VALUES_MAX];
 	size_t count = tracer_counters(a->tracer, values, COUNTER_VALUES_MAX);
+	pid_t pids[SELF_PIDS_MAX] = { getpid(), reader_pid(a->reader) };
 
+	_Static_assert(TRACER_READERS_MAX + 2 == SELF_PIDS_MAX, "room for each process of ours");
+	tracer_reader_pids(a->tracer, pids + 2);
 	LOCKED(&a->lock);
 	a->status.samples = tracer_sample_count(a->tracer);
 	a->status.first_sample_ns = tracer_first_sample_ns(a->tracer);
 	a->status.counter_count = count;
 	memcpy(a->status.counters, values, count * sizeof(*values));
+	memcpy(a->self_pids, pids, sizeof(pids));
 }
 
 /* From 0 to just below 1. */
@@ -226,9 +231,6 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 	a->build.kinds = tracer.kinds;
 	a->build.frequency_hz = tracer.frequency_hz;
 	a->build.without_marks = options->without_marks;
-	a->build.self_pids[0] = getpid();
-	a->build.self_pids[1] = reader_pid(a->reader);
-	a->build.self_pids[2] = tracer_reader_pid(a->tracer);
 	a->status.event = tracer_event_name(a->tracer);
 	return thread_start(&a->thread, "wick: tracer", agent_run, a);
 }
@@ -288,6 +290,7 @@ static int agent_pop(struct agent *a, int timeout_ms, struct window **ret_window
 	r = 0;
 	if (a->queue_count) {
 		*ret_window = a->queue[0];
+		memcpy(a->build.self_pids, a->self_pids, sizeof(a->self_pids));
 		memmove(a->queue, a->queue + 1, --a->queue_count * sizeof(*a->queue));
 		r = 1;
 	} else if (a->ended) {

@@ -82,7 +82,10 @@ static struct keyvalue string_attribute(const char *key, const char *value)
 
 static bool is_self(const struct build_options *options, pid_t pid)
 {
-	return pid == options->self_pids[0] || pid == options->self_pids[1] || pid == options->self_pids[2];
+	for (u32 i = 0; i < SELF_PIDS_MAX; i++)
+		if (pid == options->self_pids[i])
+			return true;
+	return false;
 }
 
 /* NAME=value, one after another: an attribute of each; how many. */

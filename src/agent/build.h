@@ -17,10 +17,12 @@ struct profile;
 struct symbolizer;
 struct window;
 
+#define SELF_PIDS_MAX 5
+
 struct build_options {
 	struct kind_choices kinds;
 	u32 frequency_hz;	/* of kinds that a clock samples */
-	pid_t self_pids[3];	/* wick's own processes, whose samples are marked; 0: none */
+	pid_t self_pids[SELF_PIDS_MAX];	/* wick's own processes, whose samples are marked; 0: none */
 	bool without_marks;	/* no frame such as [incomplete] at the root of stacks that are not whole */
 };
 

@@ -292,12 +292,10 @@ struct window *tracer_take_window(struct tracer *t)
 	return w;
 }
 
-int tracer_reader_pid(struct tracer *t)
+_Static_assert(TRACER_READERS_MAX == BACKGROUND_READERS_MAX, "all of them");
+void tracer_reader_pids(struct tracer *t, pid_t ret_pids[TRACER_READERS_MAX])
 {
-	int pids[BACKGROUND_READERS_MAX];
-
-	background_reader_pids(t->files, pids);
-	return pids[0];
+	background_reader_pids(t->files, ret_pids);
 }
 
 const char *tracer_event_name(const struct tracer *t)

@@ -71,8 +71,10 @@ void tracer_wake(struct tracer *tracer);
 /* The window so far, the caller's to free; the next one begins. NULL for lack of memory. */
 struct window *tracer_take_window(struct tracer *tracer);
 
-/* The process that reads files for it, 0 if none runs; others come and go when that is held up. */
-int tracer_reader_pid(struct tracer *tracer);
+#define TRACER_READERS_MAX 3
+
+/* The processes that read files for it, 0 where there is none. */
+void tracer_reader_pids(struct tracer *tracer, pid_t ret_pids[TRACER_READERS_MAX]);
 
 /* What makes samples: "cycles" or "cpu-clock", and others with commas. */
 const char *tracer_event_name(const struct tracer *tracer);
