@@ -16,6 +16,7 @@ static const struct frame_type others[] = {
 	{ "beam", "Erlang", 0xd591b7, "magenta" },
 	{ "luajit", "Lua", 0x8fb2d9, "blue" },
 	{ "process", "Process", 0xc6a5e0, "grey" },
+	{ "label", "Group", 0xc7ade0, "grey" },
 };
 #define OTHERS (sizeof(others) / sizeof(*others))
 

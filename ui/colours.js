@@ -1,10 +1,12 @@
 // The colours of frames. Each is light enough for dark text: a contrast of at least 4.5, which test/browser/page.mjs checks.
 export const INK = "#1d1d1f";
 
-const kinds = { kernel: [18, 90, 62], native: [40, 86, 66], go: [188, 60, 60], jvm: [123, 40, 62], cpython: [216, 75, 72], v8js: [74, 55, 60],
-                ruby: [350, 70, 72], php: [250, 65, 77], perl: [170, 35, 62], dotnet: [285, 42, 70], beam: [325, 45, 70], label: [272, 45, 78],
-                other: [215, 8, 72] };
-const unknown = [34, 28, 72];
+// By kind of frame, as answers bring them: lang/frame_type.c and the languages have the table.
+const known = new Map(), UNKNOWN = "#cdb79e";
+
+export function learnColours(kinds, colours) {
+  kinds.forEach((kind, i) => known.set(kind, colours[i]));
+}
 
 function hash(text) {
   let value = 2166136261;
@@ -23,8 +25,12 @@ function colour(hue, saturation, light) {
 }
 
 export function kindColour(kind, shade = 0) {
-  const [hue, saturation, light] = kinds[kind] ?? unknown;
-  return colour(hue, saturation, light + shade);
+  const base = known.get(kind) ?? UNKNOWN;
+  const part = at => {
+    const value = parseInt(base.slice(at, at + 2), 16);
+    return Math.round(value + (255 - value) * shade / 40).toString(16).padStart(2, "0");
+  };
+  return shade ? "#" + part(1) + part(3) + part(5) : base;
 }
 
 export function textColour(text) {

@@ -1,4 +1,5 @@
 // What /api/v1/flame answers (docs/api.md), laid out for drawing: columns of numbers, no object for a node.
+import { learnColours } from "./colours.js";
 import { baseName, letters, matcher } from "./match.js";
 
 const STEP = "\x1f", FILE = "\x1e";
@@ -8,6 +9,7 @@ export class Tree {
     const { nodes } = answer, count = this.count = nodes.frame.length;
     Object.assign(this, { frames: answer.frames, files: answer.files, kinds: answer.kinds, unit: answer.unit, coarse: answer.coarse,
                           period: Number(answer.period) || 0, total: answer.total, whole: answer.root });
+    learnColours(answer.kinds, answer.colours);
     this.executables = answer.executables.map(text => text.split("\n"));
     this.self = Float64Array.from(nodes.self);
     this.rest = Float64Array.from(nodes.rest);

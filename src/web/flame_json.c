@@ -12,6 +12,7 @@
 #include "base/interner.h"
 #include "base/json_write.h"
 #include "base/largest.h"
+#include "lang/frame_type.h"
 
 #define NAME_BYTES_MAX 512	/* of a name in the tree; the whole is in the list of functions */
 #define TEXTS_MAX (1u << 20)
@@ -221,6 +222,22 @@ static void put_texts(struct json_write *j, const char *key, const struct texts 
 	json_write_close(j, ']');
 }
 
+/* Of each kind, in the same order: the page has no table of its own. */
+static void put_colours(struct json_write *j, const struct texts *kinds)
+{
+	json_write_key(j, "colours");
+	json_write_open(j, '[');
+	for (u32 i = 0; i < kinds->interner.count; i++) {
+		const struct interner_entry *e = interner_get(&kinds->interner, i);
+		u32 type = frame_type_find((struct str){ e->at, (u32)e->len });
+		char text[8];
+
+		(void)snprintf(text, sizeof(text), "#%06x", frame_type_at(type)->colour & 0xffffff);
+		json_write_string(j, text, 7);
+	}
+	json_write_close(j, ']');
+}
+
 static void put_frames(struct writer *w, struct json_write *j)
 {
 	json_write_key(j, "frames");
@@ -246,6 +263,7 @@ static void put_frames(struct writer *w, struct json_write *j)
 	put_texts(j, "files", &w->files);
 	put_texts(j, "executables", &w->executables);
 	put_texts(j, "kinds", &w->kinds);
+	put_colours(j, &w->kinds);
 }
 
 static void put_columns(struct writer *w, struct json_write *j)

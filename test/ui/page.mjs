@@ -56,5 +56,5 @@ export function flameAnswer(tree, more = {}) {
   const column = value => names.map(value);
   return { frames: { name: names, kind: column((name, i) => i && name.endsWith("]") ? 1 : i ? 2 : 0), executable: column((_, i) => i ? 1 : 0), file: column(() => 0),
                      line: column((_, i) => i), address: column(() => ""), inlined: column(() => 0) },
-           files: ["a.c"], kinds: ["", "kernel", "native"], executables: ["\n", "/usr/bin/shop\nabc"], unit: "count", period: 10000000, total: 1, nodes, ...more };
+           files: ["a.c"], kinds: ["", "kernel", "native"], colours: ["#cdb79e", "#e8590c", "#f2b84b"], executables: ["\n", "/usr/bin/shop\nabc"], unit: "count", period: 10000000, total: 1, nodes, ...more };
 }
