@@ -63,7 +63,7 @@ void agent_stop(struct agent *agent);
 struct agent_status {
 	u64 samples;			/* since the start */
 	u64 first_sample_ns;		/* CLOCK_MONOTONIC; 0: none yet */
-	const char *event;		/* what makes samples: "cpu-clock", or several with commas */
+	const char *event;		/* what makes samples: "20 a second by cpu-clock", or several with commas */
 	struct symbolizer_stats symbols;
 	const char *kernel_problem;	/* "", or why kernel frames have no names */
 	size_t counter_count;

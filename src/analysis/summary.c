@@ -11,6 +11,7 @@
 #include "analysis/owner.h"
 #include "analysis/sums.h"
 #include "base/saturate.h"
+#include "kinds/choice.h"
 #include "profile/any.h"
 
 /* More distinct (owner, stack) pairs than the largest profile has stacks; 24 bytes each. */
@@ -59,13 +60,25 @@ static int each_set(const struct profile *profile,
 	return 0;
 }
 
+#define RANK_FOREIGN UINT32_MAX
+
 struct choice {
 	const struct profile *profile;
 	struct str type;
+	u32 rank;
 	bool found;
 };
 
-/* pprof's default sample type if a set has it, else the first (OTLP's rule). */
+/* The place of a type among those that wick makes: kinds as they are listed, samples before what they sum up to. */
+static u32 rank_of(const struct profile *profile, const struct profile_set *set)
+{
+	struct str type = profile->strings.at[set->sample_type.type];
+	const struct kind *kind = kind_of(type, profile->strings.at[set->period_type.type]);
+
+	return kind && kind->name ? 2 * kind_number(kind) + !str_is(type, kind->sample.type) : RANK_FOREIGN;
+}
+
+/* pprof's default sample type if a set has it. */
 static int choose_default(void *context, const struct profile_resource *resource, const struct profile_scope *scope,
 			  const struct profile_set *set)
 {
@@ -73,10 +86,14 @@ static int choose_default(void *context, const struct profile_resource *resource
 	struct str type = c->profile->strings.at[set->sample_type.type];
 	const struct any *preferred =
 		keyvalue_find(scope->attributes, scope->attribute_count, "pprof.scope.default_sample_type");
+	u32 rank = rank_of(c->profile, set);
 	bool is_preferred = preferred && preferred->kind == ANY_STRING && str_equal(preferred->string, type);
 
-	if (!c->found || is_preferred)
+	/* Of types that others make, the first (OTLP's rule). */
+	if (!c->found || is_preferred || (rank < c->rank && c->rank != RANK_FOREIGN)) {
 		c->type = type;
+		c->rank = rank;
+	}
 	c->found = true;
 	return is_preferred;
 }
@@ -163,11 +180,13 @@ static void fold_period(struct summary *s, const struct profile_set *set, struct
 
 static u64 event_count(const struct profile_sample *sample, bool counts)
 {
-	s64 value = counts ? profile_sample_value(sample) : 0;
+	s64 value = profile_sample_value(sample);
 
 	if (sample->time_count)
 		return sample->time_count;
-	return value > 0 ? (u64)value : 1;
+	if (!value && sample->value_count)
+		return 0;	/* pprof's samples have a value of each type, some of them none */
+	return counts && value > 0 ? (u64)value : 1;
 }
 
 static int fold_set(void *context, const struct profile_resource *resource, const struct profile_scope *scope,

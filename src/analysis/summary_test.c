@@ -230,6 +230,29 @@ TEST(summary_sums_one_sample_type)
 	profile_free(f.profile);
 }
 
+/* A process may have page faults and no tick; what is shown does not depend on which process comes first. */
+TEST(summary_shows_the_first_of_wicks_kinds_and_counts_no_empty_samples)
+{
+	struct fixture f = fixture_new();
+	struct profile_type samples = f.set->sample_type, faults = { profile_add_cstring(f.profile, "page-faults"),
+								     samples.unit };
+	struct summary *s;
+
+	f.set->sample_type = f.set->period_type = faults;
+	add(&f, "fill;main", 70);
+	f.set = profile_add_set(f.profile, &f.profile->resources.at[0].scopes[0]);
+	*f.set = (struct profile_set){ .sample_type = samples, .period = 10000000 };
+	f.set->period_type = (struct profile_type){ profile_add_cstring(f.profile, "cpu"),
+						    profile_add_cstring(f.profile, "nanoseconds") };
+	add(&f, "main", 2);
+	add(&f, "fill;main", 0);
+	s = summarize(&f, SUMMARY_FUNCTION);
+	EQ(s->total, 20000000);
+	EQ(s->sample_count, 2);
+	summary_free(s);
+	profile_free(f.profile);
+}
+
 TEST(summary_saturates_instead_of_wrapping)
 {
 	struct fixture f = fixture_new();

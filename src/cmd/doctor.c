@@ -77,7 +77,7 @@ static void judge(struct doctor *d, u64 begun_ns)
 	const struct symbolizer_stats *names = &s->symbols;
 	u64 addresses = names->by_symbol + names->by_function_start + names->unnamed;
 
-	findings_add(&d->findings, "sampling", FINDING_OK, "", "%llu samples by %s, the first after %.0f ms",
+	findings_add(&d->findings, "sampling", FINDING_OK, "", "%llu samples, %s, the first after %.0f ms",
 		     (unsigned long long)s->samples, s->event,
 		     s->first_sample_ns > begun_ns ? (double)(s->first_sample_ns - begun_ns) / 1e6 : 0);
 	findings_add(&d->findings, "stacks", whole >= WHOLE_PERCENT_GOOD ? FINDING_OK : FINDING_WARN,

@@ -134,9 +134,9 @@ static void print_summary(const struct record *r, const struct profile *profile)
 
 	buf_init(&out, SUMMARY_MAX);
 	agent_status(r->agent, &status);
-	buf_addf(&out, "%s: %llu samples of %u processes, %lld a second by %s, %llu lost\n", r->values->output,
-		 (unsigned long long)status.samples, profile->resources.count, (long long)r->values->live.frequency,
-		 status.event, (unsigned long long)live_lost(&status));
+	buf_addf(&out, "%s: %llu samples of %u processes, %s, %llu lost\n", r->values->output,
+		 (unsigned long long)status.samples, profile->resources.count, status.event,
+		 (unsigned long long)live_lost(&status));
 	buf_addf(&out, "stacks: %.1f %% of user stacks are whole\n", live_whole_percent(&status));
 	add_names(&status.symbols, &out);
 	if (*status.kernel_problem)

@@ -46,7 +46,7 @@ struct loader {
 	int cpu_count;
 	u32 log_level;
 	u64 period_ns;		/* of the clock */
-	char event_names[64];
+	char event_names[256];
 };
 
 void loader_free(struct loader *l)
@@ -300,8 +300,10 @@ static int loader_load(struct loader *l, const struct tracer_options *options, s
 }
 
 /* Finds what this machine has of the kinds that were chosen. */
-static int loader_choose(struct loader *l, const struct kind_choices *choices, struct buf *why)
+static int loader_choose(struct loader *l, const struct tracer_options *options, struct buf *why)
 {
+	const struct kind_choices *choices = &options->kinds;
+
 	for (u32 i = 0; i < choices->count; i++) {
 		struct kind_choice *choice = &l->kinds[i].choice;
 		size_t len = strlen(l->event_names);
@@ -314,8 +316,12 @@ static int loader_choose(struct loader *l, const struct kind_choices *choices, s
 				      "doctor`", choice->kind->name, strerror(-r));
 			return r;
 		}
-		snprintf(l->event_names + len, sizeof(l->event_names) - len, "%s%s", len ? ", " : "",
-			 choice->event->name);
+		if (choice->events_per_sample)
+			snprintf(l->event_names + len, sizeof(l->event_names) - len, "%s1 of %llu %s", len ? ", " : "",
+				 (unsigned long long)choice->events_per_sample, choice->event->name);
+		else
+			snprintf(l->event_names + len, sizeof(l->event_names) - len, "%s%u a second by %s",
+				 len ? ", " : "", options->frequency_hz, choice->event->name);
 		l->kind_count++;
 	}
 	return 0;
@@ -335,7 +341,7 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 	libbpf_set_print(l->log_level ? libbpf_aloud : libbpf_quiet);
 	r = check_kernel(options, why);
 	if (r == 0)
-		r = loader_choose(l, &options->kinds, why);
+		r = loader_choose(l, options, why);
 	if (r < 0)
 		return r;
 	r = loader_load(l, options, why);

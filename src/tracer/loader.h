@@ -41,7 +41,7 @@ u32 loader_events(const struct loader *loader, struct sampler_event ret_events[K
 u32 loader_kind_count(const struct loader *loader);
 const struct kind *loader_kind(const struct loader *loader, u32 index);
 
-/* Names of their events with commas, as "cpu-clock". Borrowed. */
+/* What makes samples, with commas: "20 a second by cpu-clock, 1 of 16 page-faults". Borrowed. */
 const char *loader_event_names(const struct loader *loader);
 u32 loader_ring_count(const struct loader *loader);
 int loader_ring_fd(const struct loader *loader, u32 index);

@@ -246,14 +246,20 @@ static u64 own_columns(struct encoder *e, const struct profile_scope *scope)
 	return bits;
 }
 
+/* Its values are counts of a period of time. */
+static bool is_timed(const struct encoder *e, const struct profile_set *set)
+{
+	return set->period > 0 && str_is(string_of(e, set->sample_type.unit), "count") &&
+	       str_is(string_of(e, set->period_type.unit), "nanoseconds");
+}
+
 /* Counted samples also tell a time, that is count times period, if no set of the scope does. */
 static struct set_columns set_columns(struct encoder *e, u64 own, const struct profile_set *set)
 {
 	struct set_columns columns = { column_of(e, set->sample_type), NO_COLUMN };
 	u32 time;
 
-	if (set->period <= 0 || !str_is(string_of(e, set->sample_type.unit), "count") ||
-	    !str_is(string_of(e, set->period_type.unit), "nanoseconds"))
+	if (!is_timed(e, set))
 		return columns;
 	time = column_of(e, set->period_type);
 	if (!(own >> time & 1))
@@ -595,7 +601,9 @@ static void header_note(const struct encoder *e, const struct profile_set *set, 
 	if (set->time_unix_ns && (!h->start_ns || set->time_unix_ns < h->start_ns))
 		h->start_ns = set->time_unix_ns;
 	h->end_ns = end > h->end_ns ? end : h->end_ns;
-	if (!h->periodic && (set->period || set->period_type.type))
+	/* One for the file: that which makes time of counts, where there is one. */
+	if ((!h->periodic && (set->period || set->period_type.type)) ||
+	    (h->periodic && is_timed(e, set) && !is_timed(e, h->periodic)))
 		h->periodic = set;
 	header_text(e, set, PPROF_COMMENT, &h->comment);
 	header_text(e, set, PPROF_DOC_URL, &h->doc_url);
