@@ -6,11 +6,15 @@ program of which it is known what is to be found.
 truth.py has check(tap, tools); tools is this module."""
 import glob
 import importlib.util
+import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 
 import common
 
@@ -56,13 +60,45 @@ def record(tap, kinds, *command):
 
 def every_kind(tap):
     busy = ["sh", "-c", "for i in $(seq 1 200); do /bin/true; done"]
-    for folder in sorted(glob.glob(os.path.join(common.ROOT, "kinds", "*", ""))):
-        name = os.path.basename(os.path.dirname(folder))
+    for name in kind_names():
         for kinds in (name, "cpu," + name) if name != "cpu" else (name,):
             found = record(tap, kinds, *busy)
             if found:
                 tap.check(f"-e {kinds}: one sample type a kind", len(found.types()) == len(kinds.split(",")),
                           ", ".join(sorted(found.types())))
+
+
+def kind_names():
+    return sorted(os.path.basename(os.path.dirname(folder)) for folder in glob.glob(os.path.join(common.ROOT, "kinds", "*", "")))
+
+
+def ask(port, question):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/{question}", timeout=20) as answer:
+        return json.load(answer)
+
+
+def served(tap):
+    """All kinds at once by the receiver, and what the page's API says of them."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    wick = subprocess.Popen([common.WICK, f"--listen=127.0.0.1:{port}", f"--set=exporters.store.path={FOLDER.name}/store",
+                             f"--set=receivers.profiling.kinds=[{', '.join(kind_names())}]"], stderr=subprocess.PIPE)
+    try:
+        found, until = [], time.monotonic() + 60
+        while len(found) < len(kind_names()) and wick.poll() is None and time.monotonic() < until:
+            subprocess.run(["sh", "-c", "for i in $(seq 1 100); do /bin/true; done"], check=True)
+            try:
+                found = ask(port, "types")
+            except OSError:
+                pass    # it is about to begin
+        tap.check("the page knows each kind by its title", len({kind["title"] for kind in found}) == len(kind_names()), str(found))
+        for kind in found:
+            total = ask(port, f"flame?where=type%3D{kind['type']}")["total"]
+            tap.check(f"the page has a flame graph of {kind['title']}", total > 0, str(total))
+    finally:
+        wick.terminate()
+        tap.check("it ends well", wick.wait(60) == 0, wick.stderr.read().decode(errors="replace")[-500:])
 
 
 def refuses(tap):
@@ -79,6 +115,7 @@ def main():
     if common.privileged_or_skip(tap, "kinds"):
         refuses(tap)
         every_kind(tap)
+        served(tap)
         for path in sorted(glob.glob(os.path.join(common.ROOT, "kinds", "*", "truth.py"))):
             spec = importlib.util.spec_from_file_location("truth", path)
             truth = importlib.util.module_from_spec(spec)
