@@ -45,7 +45,8 @@ def frame(name, module):
         return ALIASES.get(name, name)
     if not base or name == "[unknown]" or LIBRARIES.match(base):
         return f"{{{base}}}"
-    return name
+    # To perf, what lies behind the last function of .init is that, too, where it makes no names of .plt itself.
+    return "{plt}" if name == "_init" or name.endswith("@plt") else name
 
 
 def without_modifiers(event):

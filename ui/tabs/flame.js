@@ -185,7 +185,7 @@ function emptyHelp(text, actions) {
 
 // ---- The tab
 
-function start(root) {
+function start() {
   flame = makeFlame($("flame-box"), $("details"), node => change({ path: flame.tree.path(node) }), () => map.draw());
   map = new SmallMap($("map"), flame);
   $("search").addEventListener("keydown", event => {

@@ -433,9 +433,9 @@ TEST(otlp_reads_what_older_collectors_send)
 		s64 first_set, all;	/* what its samples weigh */
 		const char *leaf;	/* of the first sample */
 	} files[] = {
-		{ "test/golden/otlp/proto-1.3.bin", OTLP_1_3, 1, 7, 7, "work" },
-		{ "test/golden/otlp/proto-1.5.bin", OTLP_1_5, 2, 7, 21, "work" },
-		{ "test/golden/otlp/collector-0.134.bin", OTLP_1_7, 3, 4, 4 + 7 + 4096, "work" },
+		{ "test/golden/otlp/older/proto-1.3.bin", OTLP_1_3, 1, 7, 7, "work" },
+		{ "test/golden/otlp/older/proto-1.5.bin", OTLP_1_5, 2, 7, 21, "work" },
+		{ "test/golden/otlp/older/collector-0.134.bin", OTLP_1_7, 3, 4, 4 + 7 + 4096, "work" },
 	};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
