@@ -145,10 +145,11 @@ static const struct table_type cell_type = { sizeof(struct summary_cell), cell_h
 static int cell_add(struct summary *s, u32 owner, u32 stack, s64 value)
 {
 	s64 number = table_add(&s->cells, &(struct summary_cell){ owner, stack, 0 });
-	struct summary_cell *cell = (struct summary_cell *)s->cells.rows + number;
+	struct summary_cell *cell;
 
 	if (number < 0)
 		return (int)number;
+	cell = (struct summary_cell *)s->cells.rows + number;
 	cell->value = saturating_add(cell->value, value);
 	return 0;
 }

@@ -589,7 +589,8 @@ static bool ingest_settle_pending(struct ingest *in, u64 until_ns)
 		}
 		in->pending[kept++] = next;
 	}
-	memmove(in->pending + kept, in->pending + i, (in->pending_count - i) * sizeof(*in->pending));
+	if (i != kept && i < in->pending_count)
+		memmove(in->pending + kept, in->pending + i, (in->pending_count - i) * sizeof(*in->pending));
 	in->pending_count -= i - kept;
 	return is_late;
 }

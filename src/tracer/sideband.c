@@ -233,7 +233,8 @@ void sideband_dispatch(struct sideband *s, u64 until_ns, void (*handle)(void *ar
 		event_done(event);
 	}
 	s->queue_count -= done;
-	memmove(s->queue, s->queue + done, s->queue_count * sizeof(*s->queue));
+	if (done && s->queue_count)
+		memmove(s->queue, s->queue + done, s->queue_count * sizeof(*s->queue));
 }
 
 bool sideband_exec_waits(const struct sideband *s, u32 pid)
