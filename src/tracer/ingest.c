@@ -366,10 +366,13 @@ static bool ingest_has_files(struct ingest *in, struct process *p)
 {
 	bool has = modules_find(in->modules, p->is_removed ? 0 : p->pid, p->maps);
 
-	if (has)
+	if (has) {
+		/* The tables that it got without them are to be replaced, whoever asks here. */
+		p->maps_changed |= p->lacks_files_ns && p->is_published;
 		p->lacks_files_ns = 0;
-	else if (!p->lacks_files_ns)
+	} else if (!p->lacks_files_ns) {
 		p->lacks_files_ns = in->now_ns;
+	}
 	return has;
 }
 
@@ -491,8 +494,8 @@ static bool ingest_should_install(struct ingest *in, struct process *p)
 {
 	/* What a runtime that has started up by now owns is to be marked in the tables. */
 	p->maps_changed |= runtimes_should_retry(p, in->now_ns);
-	if (p->lacks_files_ns && (in->files_changed || !ingest_may_wait(in, p)) && ingest_has_files(in, p))
-		p->maps_changed = true;
+	if (p->lacks_files_ns && (in->files_changed || !ingest_may_wait(in, p)))
+		(void)ingest_has_files(in, p);
 	return p->maps_changed && in->now_ns - p->installed_ns >= REINSTALL_NS &&
 	       (ingest_has_files(in, p) || !ingest_may_wait(in, p));
 }

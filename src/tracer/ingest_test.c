@@ -399,3 +399,27 @@ TEST(ingest_lets_only_so_much_wait)
 	EQ(ingest_sample_count(m.ingest) + counter(&m, TRACER_PENDING_FULL), sent);
 	machine_done(&m);
 }
+
+/* Some of its stacks wait and others could not: whoever learns first that files have come, it gets their tables. */
+TEST(ingest_replaces_tables_that_were_made_without_files)
+{
+	const struct window *w;
+	struct machine m;
+
+	machine_init(&m);
+	signal_readers(&m, SIGSTOP);
+	tell_exec(&m, PID, T0 + 5, "slow");
+	tell_mmap(&m, PID, T0 + 6);
+	for (u64 i = 0; i < 256; i++)
+		slice(&m, PID, T0 + 10 + i, 1, SLICE_BYTES_MAX);
+	settle(&m, T0 + SECOND);
+	OK(counter(&m, TRACER_STACKS_EARLY) > 0);
+	signal_readers(&m, SIGCONT);
+	settle_files(&m, T0 + SECOND + 1);
+	(void)take(&m);
+	slice(&m, PID, T0 + 3 * SECOND, 1, 64);
+	settle(&m, T0 + 4 * SECOND);
+	w = take(&m);
+	EQ(window_stack(w, 0)->words[0] >> FRAME_KIND_SHIFT, FRAME_EXE);
+	machine_done(&m);
+}
