@@ -130,9 +130,11 @@ coverage:
 	$(Q)$(MAKE) $(JOBS) O=$(O)/coverage CFLAGS='-O0 -g --coverage' LDFLAGS=--coverage $(O)/coverage/unit
 	$(Q)tools/coverage.py $(O)/coverage
 
-# Two things are beyond gcc 12's analyser, and others look for them: who owns what lies in a struct (LeakSanitizer, in
-# `sanitized`), and that a result is written on success only (-Wmaybe-uninitialized, in each build).
-ANALYSE := -fanalyzer -Wno-analyzer-malloc-leak -Wno-analyzer-file-leak -Wno-analyzer-use-of-uninitialized-value
+# Three things are beyond gcc 12's analyser, and others look for them: who owns what lies in a struct (LeakSanitizer, in
+# `sanitized`), and that a result is written on success only (-Wmaybe-uninitialized, in
+# each build), and how wide a value is that it knows to be small (UBSan looks at shifts).
+ANALYSE := -fanalyzer -Wno-analyzer-malloc-leak -Wno-analyzer-file-leak -Wno-analyzer-use-of-uninitialized-value \
+	   -Wno-analyzer-shift-count-overflow
 analyse: $(SRCS:%.c=$(O)/analysed/%)
 	@echo 'ok - $(words $(SRCS)) files analysed'
 $(O)/analysed/%: %.c | $(SKELS)

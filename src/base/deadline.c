@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 
 #define MILLISECOND_NS 1000000ull
 
@@ -17,18 +16,6 @@ uint64_t deadline_after(uint64_t wait_ns)
 struct timespec deadline_timespec(uint64_t deadline_ns)
 {
 	return (struct timespec){ (time_t)(deadline_ns / SECOND_NS), (long)(deadline_ns % SECOND_NS) };
-}
-
-int deadline_left_ms(uint64_t deadline_ns)
-{
-	uint64_t now_ns = monotonic_ns(), left_ms;
-
-	if (deadline_ns == DEADLINE_NEVER)
-		return -1;
-	if (deadline_ns <= now_ns)
-		return 0;
-	left_ms = (deadline_ns - now_ns - 1) / MILLISECOND_NS + 1;
-	return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
 }
 
 void cond_init(pthread_cond_t *cond)

@@ -16,9 +16,6 @@
 uint64_t deadline_after(uint64_t wait_ns);
 struct timespec deadline_timespec(uint64_t deadline_ns);
 
-/* For poll(): rounded up, so that it is past afterwards; 0 if it is past, -1 for DEADLINE_NEVER. */
-int deadline_left_ms(uint64_t deadline_ns);
-
 void cond_init(pthread_cond_t *cond);
 
 /* 0, or -ETIMEDOUT when the deadline is past. As ever, what was waited for may not have come: look, and wait again. */

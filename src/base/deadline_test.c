@@ -2,7 +2,6 @@
 #include "base/deadline.h"
 
 #include <errno.h>
-#include <limits.h>
 
 #include "test.h"
 
@@ -12,16 +11,6 @@ TEST(deadline_after_too_long_never_comes)
 	EQ(deadline_after(UINT64_MAX - 1), DEADLINE_NEVER);
 	OK(deadline_after(SECOND_NS) < DEADLINE_NEVER);
 	OK(deadline_after(SECOND_NS) > monotonic_ns());
-}
-
-TEST(deadline_left_is_rounded_up_and_bounded)
-{
-	EQ(deadline_left_ms(DEADLINE_NEVER), -1);
-	EQ(deadline_left_ms(0), 0);
-	EQ(deadline_left_ms(monotonic_ns()), 0);
-	EQ(deadline_left_ms(DEADLINE_NEVER - 1), INT_MAX);
-	OK(deadline_left_ms(deadline_after(3600 * SECOND_NS)) > 3500 * 1000);
-	OK(deadline_left_ms(deadline_after(3600 * SECOND_NS)) <= 3600 * 1000);
 }
 
 TEST(deadline_is_told_in_seconds_and_nanoseconds)

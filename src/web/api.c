@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/api.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -86,6 +87,7 @@ static int put_flame(struct call *c, struct calltree *flame)
 	u32 root = 0, nodes;
 	int r = get_nodes_max(c, &nodes);
 
+	assert(flame);
 	if (r == 0)
 		r = flame->child ? 0 : calltree_link(flame, CALLTREE_AS_ADDED);
 	if (r == 0)

@@ -10,6 +10,7 @@
  */
 #include "wire/otlp/otlp_check.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -371,6 +372,7 @@ static bool check_id(struct check *c, const struct rule *rule, u32 number, u32 w
 
 	if (len && len != rule->of)
 		return check_wrong_type(c);
+	assert(!len || body.at);	/* ids are longer than what stands for another type */
 	if (len)
 		*nonzero = set_bit(*nonzero, number, memcmp(body.at, none, len) != 0);
 	return true;
