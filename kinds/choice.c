@@ -11,7 +11,7 @@ u32 kind_number(const struct kind *kind)
 {
 	u32 number = 0;
 
-	while (number < KIND_MAX - 1 && kind_list[number] != kind)
+	while (number < KIND_MAX && kind_list[number] != kind)
 		number++;
 	return number;
 }

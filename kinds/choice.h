@@ -20,7 +20,7 @@ struct kind_choices {
 	struct kind_choice at[KIND_MAX];	/* no kind twice */
 };
 
-/* The number of a kind in kinds/list.h. */
+/* The number of a kind in kinds/list.h; KIND_MAX of one that others make. */
 u32 kind_number(const struct kind *kind);
 
 /*

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/json_write.h"
-#include "kinds/kind.h"
+#include "kinds/choice.h"
 
 void types_done(struct types *types)
 {
@@ -55,11 +55,8 @@ static int main_value(struct store *store, const struct store_selection *selecti
 static u32 rank_of(const char *name)
 {
 	const struct kind *kind = kind_of(str_of(name), STR(""));
-	u32 rank = 0;
 
-	while (rank < KIND_MAX && (!kind || kind_list[rank] != kind))
-		rank++;
-	return rank;
+	return kind ? kind_number(kind) : KIND_MAX;
 }
 
 static int find_type(struct store *store, const struct store_selection *selection, const char *name, struct type *type)
