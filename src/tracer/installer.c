@@ -40,24 +40,26 @@ static struct map_entry installer_entry(const struct installer *in, struct gener
 	return entry;
 }
 
-static int installer_put(struct installer *in, const struct process *process, struct maps *maps, u64 now_ns)
+static int installer_put(struct installer *in, const struct process *process, bool has_runtimes, u64 now_ns)
 {
+	struct maps *maps = process->maps;
 	_cleanup_(freep) struct map_entry *entries = reallocarray(NULL, maps->count + 1, sizeof(*entries));
 	struct generated generated;
-	u32 first;
+	u32 first, count = 0;
 	int r = entries ? generated_begin(&generated, in->tables, process, maps) : -ENOMEM;
 
 	if (r < 0)
 		return r;
 	for (u32 i = 0; i < maps->count; i++)
-		entries[i] = installer_entry(in, &generated, &maps->at[i]);
-	r = tables_add_maps(in->tables, entries, maps->count, &first);
+		if (has_runtimes || !mapping_is_generated(&maps->at[i]))
+			entries[count++] = installer_entry(in, &generated, &maps->at[i]);
+	r = tables_add_maps(in->tables, entries, count, &first);
 	in->rows_left_out += generated_end(&generated, r, now_ns);
 	if (r < 0)
 		return r;
 	tables_drop_maps(in->tables, maps->installed_first, maps->installed_count, now_ns);
 	maps->installed_first = first;
-	maps->installed_count = maps->count;
+	maps->installed_count = count;
 	return 0;
 }
 
@@ -69,7 +71,7 @@ void installer_remove(struct installer *in, struct maps *maps, u64 now_ns)
 	maps->installed_count = 0;
 }
 
-static int installer_publish(struct installer *in, struct process *process, u64 now_ns)
+static int installer_publish(struct installer *in, struct process *process, bool has_runtimes, u64 now_ns)
 {
 	struct maps *maps = process->maps;
 	struct proc_entry entry = { .id = process->id };
@@ -78,7 +80,7 @@ static int installer_publish(struct installer *in, struct process *process, u64 
 	if (maps->count && (process->maps_changed || !maps->installed_count)) {
 		/* Before: what is told of meanwhile, and what was too much for one time, is for the next. */
 		runtimes_take_rows(process);
-		r = installer_put(in, process, maps, now_ns);
+		r = installer_put(in, process, has_runtimes, now_ns);
 	}
 	process->maps_changed = false;
 	process->installed_ns = now_ns;
@@ -95,14 +97,21 @@ static int installer_publish(struct installer *in, struct process *process, u64 
 	return tables_publish(in->tables, process->pid, &entry);
 }
 
-/* Taking up a runtime can take long, most of all the first of its language: native frames do not wait for it. */
+/*
+ * Taking up a runtime can take long, most of all the first of its language: native frames do not wait for it. Code that
+ * it may turn out to own does: stacks through it travel as slices until then, rather than be guessed at.
+ */
 int installer_install(struct installer *in, struct process *process, u64 now_ns)
 {
-	int r = installer_publish(in, process, now_ns);
+	bool is_alone = process->maps->refs == 1;
+	bool has_runtimes = !is_alone || !runtimes_are_due(in->runtimes, process, now_ns);
+	int r = installer_publish(in, process, has_runtimes, now_ns);
 
-	if (r < 0 || !(runtimes_attach(in->runtimes, process, now_ns) || runtimes_has_rows(process)))
+	if (r < 0)
 		return r;
+	if (!runtimes_attach(in->runtimes, process, now_ns) && !runtimes_has_rows(process) && has_runtimes)
+		return 0;
 	/* What the runtime owns is marked, too, unless others look at the same tables. */
-	process->maps_changed = process->maps->refs == 1;
-	return installer_publish(in, process, now_ns);
+	process->maps_changed = is_alone;
+	return installer_publish(in, process, true, now_ns);
 }

@@ -238,6 +238,23 @@ static bool has_candidates(const struct runtimes *rt, const struct maps *maps)
 	return false;
 }
 
+bool runtimes_are_due(const struct runtimes *rt, const struct process *p, u64 now_ns)
+{
+	struct runtime_set *set = p->runtimes;
+
+	if (set && ((set->retry_ns && now_ns < set->retry_ns) || set->count == SLOT_CHAIN))
+		return false;
+	for (u32 i = 0; i < p->maps->count; i++) {
+		const struct mapping *m = &p->maps->at[i];
+		const struct lang_file *file = m->binary ? modules_file(rt->options.modules, m->binary) : NULL;
+
+		if (file && file->lang < LANG_MAX && rt->options.langs >> file->lang & 1 &&
+		    !(set && set->refused >> file->lang & 1) && !set_find(set, file->lang))
+			return true;
+	}
+	return false;
+}
+
 bool runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
 {
 	struct runtime_set *set = p->runtimes || has_candidates(rt, p->maps) ? set_of(rt, p) : NULL;

@@ -51,6 +51,9 @@ int runtimes_new(const struct runtimes_options *options, struct runtimes **ret_r
 void runtimes_free(struct runtimes *runtimes);
 DEFINE_CLEANUP(struct runtimes *, runtimes_free)
 
+/* Is there a runtime in the process that runtimes_attach() would take up now, or try to? */
+bool runtimes_are_due(const struct runtimes *runtimes, const struct process *process, u64 now_ns);
+
 /*
  * Takes up what is new in a process whose binaries are known, and fills the slots of its mappings. True if there is
  * something new of which the kernel's tables should tell.
