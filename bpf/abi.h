@@ -183,7 +183,12 @@ struct kept_objects {
  */
 enum filter_kind { FILTER_NONE, FILTER_PIDS, FILTER_CGROUP };
 
-/* A process that is wanted, by pid. start_ns 0: the first process seen with that pid. */
+/*
+ * A process that is wanted, by pid; or, where wick is in a PID namespace below the first, by its number there with
+ * TARGET_NUMBERED. start_ns 0: the first process seen with that pid.
+ */
+#define TARGET_NUMBERED (1u << 31)
+
 struct target {
 	u64 start_ns;
 	u32 follow;	/* its children too */
@@ -208,7 +213,7 @@ struct switches {
 	u32 ring_count;
 	u32 may_switch;		/* see bpf/walk.h */
 	u32 kind;		/* of the samples: its number in kinds/list.h */
-	u32 pad;
+	u32 pid_namespace;	/* the one that wick is in, by inode number; 0: the machine's first */
 };
 _Static_assert(sizeof(struct switches) == 56, "no gaps");
 
@@ -277,6 +282,7 @@ enum stack_end {
 #define COUNTERS(X)                                                                              \
 	X(TICKS, "ticks", "clock ticks outside idle, or events of another kind")                  \
 	X(FILTERED, "filtered", "ticks left out by -p, --cgroup or the command")                  \
+	X(OUTSIDE, "outside_pid_namespace", "ticks of processes outside the PID namespace that wick is in") \
 	X(SENT, "samples_sent", "samples handed to user space")                                   \
 	X(RING_FULL, "samples_lost_ring_full", "samples lost: the ring buffer was full")          \
 	X(NO_RING, "samples_lost_no_ring", "samples lost: no ring buffer takes them")             \
@@ -313,8 +319,8 @@ struct trace_record {
 	u64 time_ns;		/* CLOCK_MONOTONIC */
 	u64 value;		/* what it weighs, in the unit of its kind */
 	struct proc_id id;
-	u32 pid, tid;
-	u32 cpu;
+	u32 pid, tid;		/* in wick's PID namespace */
+	u32 kernel_pid;		/* in the first one */
 	s32 syscall;		/* number, if TRACE_SYSCALL */
 	u16 kernel_count;
 	u16 user_count;
@@ -324,7 +330,7 @@ struct trace_record {
 	u8 is_return;		/* the slice's pc is a return address */
 	u8 kind;		/* its number in kinds/list.h */
 	u16 slice_holes;	/* bit n: the slice's step n could not be read */
-	u16 pad;
+	u16 cpu;
 	char comm[COMM_BYTES];
 };
 _Static_assert(sizeof(struct trace_record) == 80, "wire size of a trace");

@@ -58,12 +58,31 @@ struct thread_struct {
 };
 #endif
 
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
 struct task_struct {
 	struct thread_struct thread;
 	unsigned int flags;
 	unsigned in_execve : 1;
 	int tgid;
 	int pid;
+	struct pid *thread_pid;
 	u64 start_time;
 	u64 self_exec_id;	/* u32 before v5.7 (d1e7fd6462ca) */
 	void *stack;

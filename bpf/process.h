@@ -6,6 +6,7 @@
 #include "tables.h"
 
 #define CGROUP_DEPTH_MAX 32
+#define PID_LEVELS_MAX   33	/* MAX_PID_NS_LEVEL, and the first (include/linux/pid_namespace.h) */
 
 /* The wanted processes, by pid. Written by user space and at fork; sized when loaded. */
 struct {
@@ -14,6 +15,25 @@ struct {
 	__type(key, u32);
 	__type(value, struct target);
 } targets SEC(".maps");
+
+/* The number that a task has in wick's PID namespace; 0: it is not in it, nor below. */
+static __always_inline u32 process_number(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	u64 level = BPF_CORE_READ(pid, level);
+	struct upid *at = (void *)pid + bpf_core_field_offset(pid->numbers) + level * bpf_core_type_size(struct upid);
+
+	/* From the innermost, which is the wanted one mostly, outwards. */
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < PID_LEVELS_MAX; i++) {
+		if (i > level)
+			return 0;
+		if (BPF_CORE_READ(at, ns, ns.inum) == switches.pid_namespace)
+			return (u32)BPF_CORE_READ(at, nr);
+		at = (void *)at - bpf_core_type_size(struct upid);
+	}
+	return 0;
+}
 
 static __always_inline struct proc_id process_id(struct task_struct *task)
 {
@@ -68,9 +88,20 @@ static __always_inline const struct proc_entry *process_find(struct cpu_state *s
 	return &known->entry;
 }
 
-static __always_inline int process_is_target(u32 pid, const struct proc_id *id)
+static __always_inline struct target *process_target(struct task_struct *leader, u32 pid)
 {
 	struct target *target = bpf_map_lookup_elem(&targets, &pid);
+	u32 number;
+
+	if (target || !switches.pid_namespace)
+		return target;
+	number = process_number(leader) | TARGET_NUMBERED;
+	return bpf_map_lookup_elem(&targets, &number);
+}
+
+static __always_inline int process_is_target(struct task_struct *task, u32 pid, const struct proc_id *id)
+{
+	struct target *target = process_target(BPF_CORE_READ(task, group_leader), pid);
 
 	if (!target)
 		return 0;
@@ -107,7 +138,7 @@ static __always_inline int process_in_cgroup(struct task_struct *task)
 static __always_inline int process_is_wanted(struct task_struct *task, u32 pid, const struct proc_id *id)
 {
 	if (switches.filter_kind == FILTER_PIDS)
-		return process_is_target(pid, id);
+		return process_is_target(task, pid, id);
 	if (switches.filter_kind == FILTER_CGROUP)
 		return process_in_cgroup(task);
 	return 1;
@@ -117,13 +148,14 @@ static __always_inline int process_is_wanted(struct task_struct *task, u32 pid, 
 static __always_inline void process_forked(struct task_struct *parent, struct task_struct *child)
 {
 	u32 parent_pid = BPF_CORE_READ(parent, tgid), child_pid = BPF_CORE_READ(child, tgid);
-	struct target *target, new_target = { .follow = 1 };
+	struct target *target = 0, new_target = { .follow = 1 };
 	struct proc_entry *entry, new_entry;
 	struct proc_id parent_id = process_id(parent);
 
 	if (parent_pid == child_pid)
 		return;
-	target = switches.filter_kind == FILTER_PIDS ? bpf_map_lookup_elem(&targets, &parent_pid) : 0;
+	if (switches.filter_kind == FILTER_PIDS)
+		target = process_target(BPF_CORE_READ(parent, group_leader), parent_pid);
 	if (target && target->follow && (!target->start_ns || target->start_ns == parent_id.start_ns)) {
 		new_target.start_ns = BPF_CORE_READ(child, start_time);
 		if (bpf_map_update_elem(&targets, &child_pid, &new_target, BPF_ANY))

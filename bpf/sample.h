@@ -163,9 +163,12 @@ static __always_inline void kernel_stack(struct unwind *u, struct bpf_perf_event
 static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *ctx, u64 pid_tgid)
 {
 	u->trace.time_ns = bpf_ktime_get_ns();
-	u->trace.pid = pid_tgid >> 32;
-	u->trace.tid = (u32)pid_tgid;
-	u->trace.cpu = bpf_get_smp_processor_id();
+	u->trace.kernel_pid = pid_tgid >> 32;
+	if (!switches.pid_namespace) {
+		u->trace.pid = u->trace.kernel_pid;
+		u->trace.tid = (u32)pid_tgid;
+	}
+	u->trace.cpu = (u16)bpf_get_smp_processor_id();
 	u->trace.syscall = -1;
 	u->trace.kernel_count = 0;
 	u->trace.user_count = 0;
@@ -206,7 +209,7 @@ static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_
 		kernel_stack(u, ctx);
 	if (user_registers(u, ctx, task))
 		return 0;
-	proc = process_find(state, u->trace.pid, &u->trace.id);
+	proc = process_find(state, u->trace.kernel_pid, &u->trace.id);
 	if (!proc) {
 		take_slice(u, task);
 		return 0;
@@ -236,6 +239,18 @@ static __always_inline void sample_end(struct unwind *u, struct bpf_perf_event_d
 	u->busy = 0;
 }
 
+/* In a PID namespace below the first: the numbers there; 1 if the process is outside. */
+static __always_inline int sample_number(struct unwind *u, struct task_struct *task)
+{
+	u->trace.pid = process_number(BPF_CORE_READ(task, group_leader));
+	u->trace.tid = process_number(task);
+	if (u->trace.pid && u->trace.tid)
+		return 0;
+	count(COUNTER_OUTSIDE);
+	u->busy = 0;
+	return 1;
+}
+
 static __always_inline struct unwind *sample_take(struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -252,6 +267,8 @@ static __always_inline struct unwind *sample_take(struct bpf_perf_event_data *ct
 	}
 	u = scratch_take();
 	if (!u)
+		return 0;
+	if (switches.pid_namespace && sample_number(u, task))
 		return 0;
 	u->trace.id = id;
 	begin(u, ctx, pid_tgid);

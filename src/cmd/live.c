@@ -10,6 +10,7 @@
 #include "cmd/privilege.h"
 #include "cmd/terminal.h"
 #include "lang/lang.h"
+#include "proc/pid_namespace.h"
 #include "tracer/kernel_check.h"
 
 static int check_privileges(struct buf *why)
@@ -70,6 +71,8 @@ int live_start(const struct live_values *values, struct agent_options *options, 
 	options->tracer.pids = pids;
 	if (values->version_check)
 		warn_of_kernel();
+	if (pid_namespace())
+		fprintf(stderr, "wick: " PID_NAMESPACE_PARTIAL "\n");
 	r = agent_start(options, ret_agent, why);
 	options->tracer.pids = NULL;
 	return r;

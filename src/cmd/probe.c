@@ -17,10 +17,12 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cmd/findings.h"
 #include "cmd/privilege.h"
+#include "proc/pid_namespace.h"
 #include "tracer/kernel_check.h"
 
 /* The start of a small file, without its last newline; false if it cannot be read. */
@@ -239,6 +241,19 @@ static void probe_security(struct findings *f)
 			     "enforcing: a service needs the permission bpf { prog_load prog_run }");
 }
 
+static void probe_namespace(struct findings *f)
+{
+	_cleanup_(buf_done) struct buf why;
+
+	buf_init(&why, 1024);
+	if (pid_namespace_check_proc(&why) < 0)
+		findings_add(f, "processes", FINDING_BAD, "", "%.*s", (int)why.len, why.data);
+	else if (pid_namespace())
+		findings_add(f, "processes", FINDING_WARN, "", PID_NAMESPACE_PARTIAL);
+	else
+		findings_add(f, "processes", FINDING_OK, "", "all of the machine's can be seen");
+}
+
 void probe_machine(struct findings *findings)
 {
 	struct kernel_version version;
@@ -247,6 +262,7 @@ void probe_machine(struct findings *findings)
 	probe_btf(findings);
 	probe_bpf(findings);
 	probe_privileges(findings, version);
+	probe_namespace(findings);
 	probe_settings(findings);
 	probe_pmu(findings);
 	probe_memlock(findings, version);

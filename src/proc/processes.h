@@ -30,6 +30,7 @@ struct runtime_set;
 struct process {
 	u64 serial;		/* never used twice */
 	u32 pid;
+	u32 kernel_pid;		/* in the machine's first PID namespace; 0: not known */
 	u32 parent_pid;		/* who forked it, if nothing is known of that one; else 0 */
 	bool is_identified;
 	bool maps_known;	/* all mappings are known; else /proc must be read */

@@ -18,6 +18,7 @@
 #include "pipeline/component.h"
 #include "pipeline/service.h"
 #include "pipeline/taps.h"
+#include "proc/pid_namespace.h"
 #include "profile/profile.h"
 #include "receivers/machine.h"
 #include "receivers/profiling_options.h"
@@ -256,6 +257,8 @@ static int receiver_start(void *self, struct buf *why)
 
 	if (result == 0) {
 		log_info(r->setup->id, "sampling %lld times a second", (long long)r->options->samples_per_second);
+		if (pid_namespace())
+			log_warn(r->setup->id, PID_NAMESPACE_PARTIAL);
 		component_report(r->setup->status, HEALTH_OK, "");
 		return 0;
 	}

@@ -79,7 +79,7 @@ static void on_process_gone(void *arg, struct process *process)
 {
 	struct ingest *in = arg;
 
-	tables_unpublish(in->options.tables, process->pid, &process->id);
+	tables_unpublish(in->options.tables, process->kernel_pid, &process->id);
 	runtimes_forget(in->runtimes, process);
 }
 
@@ -441,6 +441,8 @@ static bool ingest_pending(struct ingest *in, const struct pending *pending, str
 		p = p && processes_is_newer(p, record) ? NULL :
 							 processes_identify(in->processes, record->pid, &record->id);
 	*ret_process = p;
+	if (p)
+		p->kernel_pid = record->kernel_pid;
 	if (!p) {
 		ingest_fold(in, NULL, record, NULL, 0, record->end == END_SLICE ? END_GONE : record->end);
 		return true;
@@ -457,6 +459,8 @@ static void on_event(void *arg, const struct sideband_event *event)
 {
 	struct ingest *in = arg;
 
+	if (event->kind <= EVENT_EXIT && (s32)event->pid <= 0)
+		return;		/* of a process outside our PID namespace */
 	switch (event->kind) {
 	case EVENT_MMAP:
 		processes_mmap(in->processes, event->pid, &event->mapping);

@@ -94,7 +94,7 @@ static int installer_publish(struct installer *in, struct process *process, bool
 	/* Its pid may be another's by now: its tables are for what it has sent itself. */
 	if (process->is_removed)
 		return 0;
-	return tables_publish(in->tables, process->pid, &entry);
+	return tables_publish(in->tables, process->kernel_pid, &entry);
 }
 
 /*

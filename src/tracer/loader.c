@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "bpf/tracer.skel.h"
 #include "lang/lang.h"
+#include "proc/pid_namespace.h"
 #include "tracer/cgroup.h"
 #include "tracer/kernel_check.h"
 #include "tracer/tables.h"
@@ -156,7 +157,8 @@ static void loader_set_switches(struct loader *l, const struct tracer_options *o
 	l->cpu_count = libbpf_num_possible_cpus();
 	rings = (u32)(l->cpu_count + CPUS_PER_RING - 1) / CPUS_PER_RING;
 	l->switches = (struct switches){ .ring_count = rings < RINGS_MAX ? rings : RINGS_MAX,
-					 .user_va_mask = user_va_mask(), .filter_subsystem = -1, .may_switch = 1 };
+					 .user_va_mask = user_va_mask(), .filter_subsystem = -1, .may_switch = 1,
+					 .pid_namespace = pid_namespace() };
 	l->switches.ring_bytes = ring_bytes_for(l, options->frequency_hz, (u64)l->cpu_count / l->switches.ring_count);
 }
 
@@ -176,7 +178,7 @@ static int loader_set_targets(struct loader *l, const struct tracer_options *opt
 	struct target target = { .follow = options->follow_children };
 
 	for (size_t i = 0; i < options->pid_count; i++) {
-		u32 pid = (u32)options->pids[i];
+		u32 pid = (u32)options->pids[i] | (l->switches.pid_namespace ? TARGET_NUMBERED : 0);
 
 		if (bpf_map_update_elem(bpf_map__fd(l->skel->maps.targets), &pid, &target, BPF_ANY))
 			return -errno;
@@ -340,6 +342,8 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 	l->period_ns = 1000000000ull / options->frequency_hz;
 	libbpf_set_print(l->log_level ? libbpf_aloud : libbpf_quiet);
 	r = check_kernel(options, why);
+	if (r == 0)
+		r = pid_namespace_check_proc(why);
 	if (r == 0)
 		r = loader_choose(l, options, why);
 	if (r < 0)
