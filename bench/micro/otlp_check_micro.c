@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How fast a relay looks through requests: those given, or those of the OpenTelemetry eBPF profiler in test/golden. */
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/buf.h"
@@ -26,7 +27,7 @@ static int measure(const char *path)
 		buf_add(&request, &(char){ (char)c }, 1);
 	fclose(file);
 	for (m = micro_start(); r >= 0 && micro_more(&m);)
-		r = otlp_check(request.data, request.len, &samples, &why);
+		r = otlp_check(request.data, request.len, SIZE_MAX, &samples, &why);
 	micro_report(&m, "check OTLP", samples, "samples", request.len);
 	buf_done(&request);
 	buf_done(&why);

@@ -17,6 +17,7 @@ struct arena_block {
 void arena_init(struct arena *arena, size_t max)
 {
 	*arena = (struct arena){ .max = max };
+	budget_charge_init(&arena->charge);
 }
 
 void arena_done(struct arena *arena)
@@ -27,6 +28,7 @@ void arena_done(struct arena *arena)
 		next = b->next;
 		free(b);
 	}
+	(void)budget_charge_to(&arena->charge, 0);
 	arena_init(arena, arena->max);
 }
 
@@ -35,14 +37,18 @@ static struct arena_block *arena_grow(struct arena *arena, size_t bytes)
 {
 	size_t size = arena->held < BLOCK_MIN ? BLOCK_MIN : arena->held;
 	struct arena_block *b;
+	int r;
 
 	if (size > BLOCK_MAX)
 		size = BLOCK_MAX;
 	if (size < bytes)
 		size = bytes;
-	b = malloc(sizeof(*b) + size);
-	if (!b)
+	r = budget_charge_to(&arena->charge, arena->held + size);
+	b = r == 0 ? malloc(sizeof(*b) + size) : NULL;
+	if (!b) {
+		arena->err = r < 0 ? r : -ENOMEM;
 		return NULL;
+	}
 	*b = (struct arena_block){ .next = arena->blocks, .size = size };
 	arena->blocks = b;
 	arena->held += size;
@@ -63,10 +69,8 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 	bytes = (bytes + 7) & ~(size_t)7;
 	if (!b || bytes > b->size - b->used)
 		b = arena_grow(arena, bytes);
-	if (!b) {
-		arena->err = -ENOMEM;
+	if (!b)
 		return NULL;
-	}
 	at = b->at + b->used;
 	b->used += bytes;
 	arena->used += bytes < arena->max - arena->used ? bytes : arena->max - arena->used;

@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
+
 #define CAP_MIN 64
-#define GROW_MIN 4
 
 int array_reserve(void *array, uint32_t *cap, uint32_t need, size_t element_bytes)
 {
 	uint32_t larger = *cap ? *cap : CAP_MIN;
 	char *grown;
+	int r;
 
 	if (need <= *cap)
 		return 0;
@@ -20,6 +22,9 @@ int array_reserve(void *array, uint32_t *cap, uint32_t need, size_t element_byte
 			return -ENOMEM;
 		larger *= 2;
 	}
+	r = budget_scratch((larger - *cap) * element_bytes);
+	if (r < 0)
+		return r;
 	grown = reallocarray(*(void **)array, larger, element_bytes);
 	if (!grown)
 		return -ENOMEM;
@@ -31,7 +36,7 @@ int array_reserve(void *array, uint32_t *cap, uint32_t need, size_t element_byte
 
 int array_grow(void *array, uint32_t *cap, uint32_t count, uint32_t max_count, size_t entry_bytes)
 {
-	uint32_t want = *cap ? *cap * 2 : GROW_MIN;
+	uint32_t want = *cap ? *cap * 2 : ARRAY_GROW_MIN;
 	void *grown;
 
 	if (count < *cap)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays that grow by doubling. */
+/*
+ * Arrays that grow by doubling. array_reserve() charges what is added to whom the thread works for, until it no longer
+ * does (base/budget.h): who keeps an array for longer has a charge for it, and array_grow().
+ */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
 
@@ -7,10 +10,12 @@
 #include <stdint.h>
 
 /*
- * Makes room for `need` elements of that size in *(void **)array, which has *cap; what is added is zeroed. 0, or
- * -ENOMEM: then all is as before.
+ * Makes room for `need` elements of that size in *(void **)array, which has *cap; what is added is zeroed. 0,
+ * -ENOMEM or -E2BIG: then all is as before.
  */
 int array_reserve(void *array, uint32_t *cap, uint32_t need, size_t element_bytes);
+
+#define ARRAY_GROW_MIN 4
 
 /* As above but bounded, and what is added is not zeroed: makes room for one more than count; 0, -E2BIG or -ENOMEM. */
 int array_grow(void *array, uint32_t *cap, uint32_t count, uint32_t max_count, size_t entry_bytes);

@@ -24,6 +24,7 @@
 #include "extensions/telemetry.h"
 #include "net/server.h"
 #include "pipeline/arrivals.h"
+#include "pipeline/memory_budget.h"
 #include "pipeline/service.h"
 #include "pipeline/taps.h"
 
@@ -34,12 +35,15 @@
 struct run_values {
 	struct config_options config;
 	double drain_seconds;
+	double memory_mib;
 };
 
 static const struct option_entry run_options[] = {
 	CONFIG_OPTIONS(struct run_values, config),
 	{ "drain", 0, OPTION_REAL, offsetof(struct run_values, drain_seconds), "SECONDS", "10", 0, 86400, NULL,
 	  "when stopping, wait so long for what is under way" },
+	{ "max-memory", 0, OPTION_REAL, offsetof(struct run_values, memory_mib), "MIB", "0", 0, 1e6, NULL,
+	  "what senders and questions may take together; 0: a quarter of what there is, 16 to 256" },
 	{ 0 },
 };
 
@@ -116,7 +120,10 @@ static int start_host(struct runner *r)
 	if (!r->host.metrics || !r->host.arrivals || !r->host.taps)
 		return -ENOMEM;
 	log_watch(arrivals_log, r->host.arrivals);
-	err = server_new(r->host.metrics, &r->host.server);
+	memory_budget_set((u64)(r->values->memory_mib * (1 << 20)));
+	err = memory_budget_tell(r->host.metrics);
+	if (err == 0)
+		err = server_new(r->host.metrics, &r->host.server);
 	if (err == 0)
 		server_set_hooks(r->host.server, &(struct server_hooks){ .notice = log_notice,
 									.refusal = arrivals_refusal,

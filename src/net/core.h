@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "base/types.h"
@@ -99,6 +100,7 @@ struct server {
 	char *read_buffer;		/* READ_BYTES: what was just read, of whichever connection */
 	u32 connection_count, connections_max, exchange_count;
 	size_t body_bytes;		/* of all exchanges */
+	struct budget_charge charge;	/* of body_bytes */
 	size_t bodies_soft_max, bodies_hard_max;
 	u32 early_count;		/* requests being read that do not wait: see BODIES_SOFT_MAX */
 	struct connection *stalled;	/* those that are not asked for more */
@@ -120,7 +122,7 @@ static inline void server_count(struct server *server, enum server_count count)
 int server_make(struct metrics *metrics, bool threads, struct server **ret_server);
 
 /* Bodies take more, or less. */
-void server_hold_bytes(struct server *server, size_t bytes);
+int server_hold_bytes(struct server *server, size_t bytes);	/* -ENOMEM, -E2BIG: the budget has no room */
 void server_release_bytes(struct server *server, size_t bytes);
 
 /* Those that wait are asked for more, soon, if there is room, or nobody else who could make some. */

@@ -393,16 +393,16 @@ int exchange_append(struct exchange *exchange, const void *data, size_t bytes)
 			bytes = message_bytes(exchange) - exchange->body.len;
 		}
 	}
-	if (exchange->server->body_bytes + bytes > exchange->server->bodies_hard_max)
+	if (exchange->server->body_bytes + bytes > exchange->server->bodies_hard_max ||
+	    server_hold_bytes(exchange->server, bytes) < 0)
 		return refuse_full(exchange, COUNT_BODIES_FULL);
+	exchange->held_bytes += bytes;
 	buf_add(&exchange->body, at, bytes);
 	if (buf_err(&exchange->body) == -E2BIG)
 		return refuse_large(exchange, exchange->body.max);
 	if (buf_err(&exchange->body) < 0)
 		return refuse_full(exchange, COUNT_BODIES_FULL);
 	exchange->moved_ns = loop_now(exchange->server->loop);
-	exchange->held_bytes += bytes;
-	server_hold_bytes(exchange->server, bytes);
 	return 0;
 }
 

@@ -18,12 +18,7 @@ static int move_body(struct exchange *exchange, struct buf *out)
 		buf_add(out, body->data, body->len);
 		return buf_err(out);
 	}
-	free(out->data);
-	out->data = body->data;
-	out->len = body->len;
-	out->cap = body->cap;
-	*body = (struct buf){ .max = body->max };
-	return 0;
+	return buf_move(out, body);
 }
 
 static int find_coding(const char *name, enum compression *ret_kind)

@@ -14,10 +14,15 @@
 
 /* ---- Bodies ------------------------------------------------------------------------------ */
 
-void server_hold_bytes(struct server *server, size_t bytes)
+int server_hold_bytes(struct server *server, size_t bytes)
 {
+	int r = budget_charge_to(&server->charge, server->body_bytes + bytes);
+
+	if (r < 0)
+		return r;
 	server->body_bytes += bytes;
 	metric_set(server->body_bytes_gauge, (s64)server->body_bytes);
+	return 0;
 }
 
 static void ask_again(struct loop_post *post)
@@ -42,6 +47,7 @@ void server_ask_again(struct server *server)
 void server_release_bytes(struct server *server, size_t bytes)
 {
 	server->body_bytes -= bytes;
+	(void)budget_charge_to(&server->charge, server->body_bytes);
 	metric_set(server->body_bytes_gauge, (s64)server->body_bytes);
 	if (server->body_bytes <= server->bodies_soft_max)
 		server_ask_again(server);
@@ -82,6 +88,11 @@ static u32 connections_max(void)
 	return (u32)limit.rlim_cur / 2;
 }
 
+static size_t least(u64 a, u64 b)
+{
+	return (size_t)(a < b ? a : b);
+}
+
 int server_make(struct metrics *metrics, bool threads, struct server **ret_server)
 {
 	_cleanup_(server_freep) struct server *server = calloc(1, sizeof(*server));
@@ -90,8 +101,9 @@ int server_make(struct metrics *metrics, bool threads, struct server **ret_serve
 	if (!server)
 		return -ENOMEM;
 	server->connections_max = connections_max();
-	server->bodies_soft_max = BODIES_SOFT_MAX;
-	server->bodies_hard_max = BODIES_HARD_MAX;
+	server->charge.account = BUDGET_OTLP;
+	server->bodies_soft_max = least(BODIES_SOFT_MAX, budget_limit() / 4);
+	server->bodies_hard_max = least(BODIES_HARD_MAX, budget_limit() / 2);
 	pthread_mutex_init(&server->route_lock, NULL);
 	cond_init(&server->route_quiet);
 	find_counters(server, metrics);

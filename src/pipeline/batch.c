@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/lock.h"
 #include "profile/profile.h"
@@ -17,6 +18,7 @@
 struct batch {
 	_Atomic u32 references;
 	pthread_mutex_t lock;		/* of the forms, while one is made from the other */
+	u8 payer;			/* for whom it was made: pays for the form that is made later, too */
 	bool has_bytes;			/* else there is a profile */
 	struct buf bytes;
 	struct profile *profile;	/* or NULL */
@@ -30,6 +32,7 @@ static struct batch *batch_new(void)
 	if (!batch)
 		return NULL;
 	atomic_init(&batch->references, 1);
+	batch->payer = (u8)budget_payer();
 	pthread_mutex_init(&batch->lock, NULL);
 	buf_init(&batch->bytes, BATCH_BYTES_MAX);
 	return batch;
@@ -43,27 +46,15 @@ static void batch_free(struct batch *batch)
 	free(batch);
 }
 
-/* Batches wait in queues: what a buffer has to spare is given back if that is much. */
-static void trim(struct buf *bytes)
-{
-	char *data;
-
-	if (bytes->cap - bytes->len <= bytes->len / 8 || !bytes->len)
-		return;
-	data = realloc(bytes->data, bytes->len);
-	if (!data)
-		return;
-	bytes->data = data;
-	bytes->cap = bytes->len;
-}
-
 struct batch *batch_from_bytes(struct buf *bytes, u64 samples)
 {
 	struct batch *batch = batch_new();
 
 	if (!batch)
 		return NULL;
-	trim(bytes);
+	/* Batches wait in queues: what a buffer has to spare is given back if that is much. */
+	if (bytes->cap - bytes->len > bytes->len / 8)
+		buf_trim(bytes);
 	batch->bytes = *bytes;
 	batch->has_bytes = true;
 	batch->samples = samples;
@@ -130,7 +121,15 @@ bool batch_is_encoded(struct batch *batch)
 
 static int make_profile(struct batch *batch)
 {
-	return batch->profile ? 0 : otlp_decode(batch->bytes.data, batch->bytes.len, NULL, &batch->profile);
+	struct budget_scope scope;
+	int r;
+
+	if (batch->profile)
+		return 0;
+	budget_begin(&scope, batch->payer);
+	r = otlp_decode(batch->bytes.data, batch->bytes.len, NULL, &batch->profile);
+	budget_end(&scope);
+	return r;
 }
 
 static int make_bytes(struct batch *batch)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "base/buf.h"
@@ -285,7 +286,7 @@ static int load(struct queue *queue, struct queue_item *item)
 	buf_init(&why, 256);
 	r = storage_get(queue->storage, item->id, &bytes, &samples);
 	if (r == 0)
-		r = otlp_check(bytes.data, bytes.len, &samples, &why);
+		r = otlp_check(bytes.data, bytes.len, SIZE_MAX, &samples, &why);
 	if (r < 0)
 		return r;
 	if (r == 0) {

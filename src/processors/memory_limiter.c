@@ -6,8 +6,9 @@
  *	0 ........ soft limit (limit - spike limit) ........ limit
  *	take it    refuse                                    refuse, give memory back at each check
  *
- *  - Measured is anonymous resident memory, by whoever comes first after check_interval; while nothing
- *    comes nothing is measured, and nothing grows.
+ *  - Measured is anonymous resident memory, each check_interval. Between two measurements the ledger counts
+ *    (base/budget.h): what a sender would make this process take is refused before it is decoded, if it and what the
+ *    process holds besides come to more than four fifths of the limit.
  *  - Above the limits freed memory is given back to the system (malloc_trim()), which
  *    is what the Collector forces its garbage collection for; the intervals of that are the ones of the configuration.
  */
@@ -17,12 +18,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "pipeline/batch.h"
 #include "pipeline/service.h"
+#include "pipeline/ticker.h"
 #include "proc/memory.h"
 
 #define MIB (1ull << 20)
@@ -47,6 +50,7 @@ struct limiter {
 	_Atomic bool is_checking;
 	u64 last_trim_ns;
 	s64 trim_interval_ns;
+	struct ticker *ticker;
 };
 
 /* Whether giving memory back is due; then by how much less there is. */
@@ -75,13 +79,15 @@ static void trim(struct limiter *l, u64 now, u64 *bytes)
 static void check(struct limiter *l, u64 now)
 {
 	bool refused = atomic_load(&l->refuses), refuses;
-	u64 bytes;
+	u64 bytes, held;
 
 	if (memory_taken("", &bytes) < 0)
 		return;
 	if (bytes > l->soft_bytes)
 		trim(l, now, &bytes);
 	refuses = bytes > l->soft_bytes;
+	held = budget_total();
+	budget_lower(l->hard_bytes, bytes > held ? bytes - held : 0);
 	atomic_store(&l->refuses, refuses);
 	if (refuses && !refused)
 		log_warn(l->setup->id, "memory usage is above soft limit, data is refused: %llu MiB of %llu",
@@ -116,6 +122,11 @@ static int limiter_consume(void *self, struct batch *batch)
 	}
 	metric_add(l->accepted, samples);
 	return consumers_send(l->setup->next, batch);
+}
+
+static void tick(void *arg)
+{
+	check_if_due(arg);
 }
 
 /* ---- Life --------------------------------------------------------------------------- */
@@ -164,6 +175,26 @@ static int limiter_create(const struct component_setup *setup, const void *optio
 	log_info(setup->id, "refuses data above %llu MiB (limit %llu MiB)", l->soft_bytes / MIB, l->hard_bytes / MIB);
 	*ret_self = TAKE(l);
 	return 0;
+}
+
+static int limiter_start(void *self, struct buf *why)
+{
+	struct limiter *l = self;
+	int r = ticker_start(&(struct ticker_options){ .name = "wick: memory", .tick = tick, .arg = l,
+						       .interval_ns = l->options->check_interval_ns }, &l->ticker);
+
+	if (r < 0)
+		buf_addf(why, "cannot start the thread that measures memory: %s", strerror(-r));
+	return r;
+}
+
+static void limiter_stop(void *self, u64 deadline_ns)
+{
+	struct limiter *l = self;
+
+	(void)deadline_ns;
+	ticker_stop(TAKE(l->ticker));
+	budget_lower(0, 0);
 }
 
 static void limiter_free(void *self)
@@ -226,6 +257,8 @@ const struct component_ops processor_memory_limiter = {
 	.defaults = &defaults,
 	.check = limiter_check,
 	.create = limiter_create,
+	.start = limiter_start,
+	.stop = limiter_stop,
 	.looks = LOOKS_AT_NOTHING,
 	.consume = limiter_consume,
 	.free = limiter_free,

@@ -30,6 +30,7 @@ enum table_id {
 struct profile_private {
 	struct arena arena;
 	struct table tables[TABLE_COUNT];
+	struct budget_charge charge;	/* of array_bytes */
 	size_t array_bytes;		/* resources, scopes, sets and samples, which are not in the arena */
 	u32 resource_cap;
 	int err;
@@ -273,6 +274,7 @@ struct profile *profile_new(void)
 		return NULL;
 	seed = random_seed(profile);
 	arena_init(&profile->private->arena, PROFILE_BYTES_MAX);
+	budget_charge_init(&profile->private->charge);
 	for (int id = 0; id < TABLE_COUNT; id++)
 		table_init(&profile->private->tables[id], &types[id], profile, seed, PROFILE_TABLE_MAX);
 	if (profile_add_zero_rows(profile) < 0)
@@ -303,6 +305,7 @@ void profile_free(struct profile *profile)
 		for (int id = 0; id < TABLE_COUNT; id++)
 			table_done(&profile->private->tables[id]);
 		arena_done(&profile->private->arena);
+		(void)budget_charge_to(&profile->private->charge, 0);
 	}
 	free(profile->private);
 	free(profile);
@@ -507,12 +510,15 @@ static void *profile_push(struct profile *profile, void **array, u32 *cap, u32 *
 	u32 old_cap = *cap;
 	int r = profile_err(profile);
 
-	if (r == 0) {
+	if (r == 0 && *count == *cap)
+		r = budget_charge_to(&profile->private->charge,
+				     profile->private->array_bytes + (*cap ? *cap : ARRAY_GROW_MIN) * entry_bytes);
+	if (r == 0)
 		r = array_grow(array, cap, *count, PROFILE_TABLE_MAX, entry_bytes);
+	if (r < 0) {
 		profile->private->err = r;
-	}
-	if (r < 0)
 		return NULL;
+	}
 	profile->private->array_bytes += (*cap - old_cap) * entry_bytes;
 	return memset((char *)*array + (size_t)(*count)++ * entry_bytes, 0, entry_bytes);
 }

@@ -21,12 +21,14 @@ void table_init(struct table *table, const struct table_type *type, void *owner,
 {
 	assert(type->row_bytes <= TABLE_ROW_BYTES_MAX && max_count < UINT32_MAX / 2);
 	*table = (struct table){ .type = type, .owner = owner, .seed = seed, .max_count = max_count };
+	budget_charge_init(&table->charge);
 }
 
 void table_done(struct table *table)
 {
 	free(table->rows);
 	hash_index_done(&table->index);
+	(void)budget_charge_to(&table->charge, 0);
 	*table = (struct table){ 0 };
 }
 
@@ -55,6 +57,8 @@ static int table_catch_up(struct table *table)
 {
 	int r = hash_index_reserve(&table->index, table->count + 1);
 
+	if (r == 0)
+		r = budget_charge_to(&table->charge, table_bytes(table));
 	if (r < 0)
 		return r;
 	for (; table->indexed < table->count; table->indexed++) {
@@ -70,7 +74,12 @@ static int table_catch_up(struct table *table)
 
 s64 table_append(struct table *table, const void *row)
 {
-	int r = array_grow(&table->rows, &table->cap, table->count, table->max_count, table->type->row_bytes);
+	/* Before it is taken: an array doubles. */
+	size_t more = (table->cap ? table->cap : ARRAY_GROW_MIN) * table->type->row_bytes;
+	int r = table->count < table->cap ? 0 : budget_charge_to(&table->charge, table_bytes(table) + more);
+
+	if (r == 0)
+		r = array_grow(&table->rows, &table->cap, table->count, table->max_count, table->type->row_bytes);
 
 	if (r < 0)
 		return r;

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/budget.h"
 #include "base/hash_index.h"
 #include "base/types.h"
 
@@ -35,6 +36,7 @@ struct table {
 	u64 seed;
 	u32 count, cap, max_count;
 	u32 indexed;
+	struct budget_charge charge;	/* of rows and index */
 };
 
 void table_init(struct table *table, const struct table_type *type, void *owner, u64 seed, u32 max_count);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "net/server.h"
 #include "pipeline/arrivals.h"
@@ -44,8 +45,8 @@ enum rpc_code otlp_endpoint_admit(const struct otlp_endpoint *endpoint, const st
 	return RPC_OK;
 }
 
-enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json,
-				 struct arrival *arrival, struct buf *why)
+static enum rpc_code take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json,
+			  struct arrival *arrival, struct buf *why)
 {
 	struct otlp_amounts amounts = { 0 };
 	enum rpc_code code;
@@ -76,4 +77,18 @@ enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, struct exchange
 		buf_addf(why, "the request cannot be unpacked");
 		return RPC_INVALID_ARGUMENT;
 	}
+}
+
+/* What it unpacks, decodes and queues is charged to the senders' part of the budget, before it is taken. */
+enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json,
+				 struct arrival *arrival, struct buf *why)
+{
+	struct budget_scope scope;
+	enum rpc_code code;
+
+	budget_begin(&scope, BUDGET_OTLP);
+	code = take(endpoint, exchange, json, arrival, why);
+	budget_end(&scope);
+	budget_settle();
+	return code;
 }

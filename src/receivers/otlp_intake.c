@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/metrics.h"
 #include "pipeline/batch.h"
@@ -80,12 +81,16 @@ static int decode(const struct otlp_intake *intake, const struct buf *message, s
 static int read_protobuf(const struct otlp_intake *intake, struct buf *message, struct batch **ret_batch,
 			 struct buf *why)
 {
+	bool too_large;
 	u64 samples;
-	int r;
+	int r = intake->decodes ? decode(intake, message, ret_batch) : -EBADMSG;
 
-	if (intake->decodes && decode(intake, message, ret_batch) == 0)
-		return 0;
-	r = otlp_check(message->data, message->len, &samples, why);
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	too_large = r == -E2BIG;
+	r = otlp_check(message->data, message->len, budget_most(BUDGET_OTLP), &samples, why);
+	if (r >= 0 && too_large)
+		return -E2BIG;
 	if (r == 0) {
 		*ret_batch = batch_from_bytes(message, samples);
 		return *ret_batch ? 0 : -ENOMEM;
@@ -101,7 +106,7 @@ static enum rpc_code code_of(int error, struct buf *why)
 		return RPC_INVALID_ARGUMENT;
 	case -E2BIG:
 		if (!why->len)
-			buf_addf(why, "the request is too large");
+			buf_addf(why, "the request is too large, or would take too much memory");
 		return RPC_RESOURCE_EXHAUSTED;
 	default:
 		if (!why->len)

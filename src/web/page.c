@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -307,6 +308,7 @@ static void serve_from_store(struct page *page, struct exchange *exchange,
 {
 	int status;
 	const char *why = guard_refuses(&page->guard, exchange, &status);
+	struct budget_scope scope;
 	struct store *store;
 
 	if (why) {
@@ -314,11 +316,14 @@ static void serve_from_store(struct page *page, struct exchange *exchange,
 		return;
 	}
 	store = page_store_borrow(&page->store);
+	budget_begin(&scope, BUDGET_QUESTIONS);
 	if (store)
 		serve(page, exchange, store);
 	else
 		refuse(exchange, 503, "no store is open: a pipeline needs the exporter store");
+	budget_end(&scope);
 	page_store_return(&page->store, store);
+	budget_settle();
 }
 
 static void serve_api(void *arg, struct exchange *exchange)

@@ -85,6 +85,10 @@ enum {
 	[OTLP_NUMBER(1_10, numbers)] = { kind, OF_##of, more, #name },
 #define RULES_OF(message, type) [MESSAGE_##message] = { { OTLP_##message(RULE) } },
 
+/* What each takes when it is decoded, without what it points to. */
+#define STRUCT_BYTES(message, type) [MESSAGE_##message] = sizeof(struct type),
+static const u16 struct_bytes[MESSAGES] = { OTLP_MESSAGES(STRUCT_BYTES) STRUCT_BYTES(ANY, any) };
+
 static const struct message rules_of[] = { OTLP_MESSAGES(RULES_OF) RULES_OF(ANY, any) };
 static const struct message request_rules = { { OTLP_REQUEST(REQUEST_RULE) } };
 static const struct message dictionary_rules = { { OTLP_DICTIONARY(ROW_RULE) } };
@@ -116,6 +120,7 @@ struct check {
 	u32 limit[TABLES];		/* highest that is allowed; UINT32_MAX while rows are not counted */
 	u64 rows[TABLES];
 	u64 samples;
+	u64 decoded;			/* bytes that messages take as structs */
 	u32 groups;			/* resources, scopes, profiles */
 	size_t values, times;		/* of the sample */
 	int depth;			/* of ANY */
@@ -433,6 +438,7 @@ static inline u32 check_nested(struct check *c, const struct rule *rule, u32 wir
 		check_wrong_type(c);
 		return BROKEN;
 	}
+	c->decoded += struct_bytes[rule->of];
 	if (rule->of == MESSAGE_SAMPLE)
 		return check_sample(c, body);
 	if (rule->of == MESSAGE_ANY)
@@ -450,6 +456,7 @@ static inline bool check_row(struct check *c, const struct rule *rule, u32 wire,
 {
 	u32 nonzero;
 
+	c->decoded += rule->kind == TEXT_ROW ? sizeof(struct str) : 0;
 	if (rule->kind == TEXT_ROW)
 		nonzero = check_text(c, wire, body) ? body.at != body.end : BROKEN;
 	else
@@ -646,7 +653,7 @@ static int check_again(struct pb request, u64 *ret_samples, struct buf *why)
 	return -EBADMSG;
 }
 
-int otlp_check(const void *at, size_t bytes, u64 *ret_samples, struct buf *why)
+int otlp_check(const void *at, size_t bytes, size_t decoded_max, u64 *ret_samples, struct buf *why)
 {
 	struct pb request = pb_from(at, bytes);
 	struct check c;
@@ -659,6 +666,11 @@ int otlp_check(const void *at, size_t bytes, u64 *ret_samples, struct buf *why)
 	if (check_message(&c, MESSAGE_REQUEST, (struct bytes){ request.at, request.end }) == BROKEN ||
 	    !check_tables(&c))
 		return check_again(request, ret_samples, why);
+	if (c.decoded > decoded_max) {
+		buf_addf(why, "decoded it would take %llu bytes of memory, which is more than it may",
+			 (unsigned long long)c.decoded);
+		return -E2BIG;
+	}
 	*ret_samples = c.samples;
 	return c.again;
 }

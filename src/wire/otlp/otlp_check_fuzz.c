@@ -29,7 +29,7 @@ static void expect_settled(const struct profile *profile)
 	buf_init(&first, (size_t)256 << 20);
 	buf_init(&second, (size_t)256 << 20);
 	buf_init(&why, 4096);
-	if (otlp_encode(profile, &first) < 0 || otlp_check(first.data, first.len, &samples, &why) != 0 ||
+	if (otlp_encode(profile, &first) < 0 || otlp_check(first.data, first.len, SIZE_MAX, &samples, &why) != 0 ||
 	    otlp_decode(first.data, first.len, NULL, &again) < 0 || otlp_encode(again, &second) < 0)
 		abort();
 	if (first.len != second.len || memcmp(first.data, second.data, first.len) ||
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int check, decode;
 
 	buf_init(&why, 4096);
-	check = otlp_check(data, size, &samples, &why);
+	check = otlp_check(data, size, SIZE_MAX, &samples, &why);
 	decode = otlp_decode(data, size, &info, &profile);
 	if (decode == -EBADMSG ? check != -EBADMSG || !why.len : check < 0)
 		abort();

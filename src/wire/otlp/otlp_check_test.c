@@ -29,7 +29,7 @@ static int check(const struct buf *b, u64 *ret_samples)
 	int r;
 
 	buf_init(&why, 4096);
-	r = otlp_check(b->data, b->len, ret_samples, &why);
+	r = otlp_check(b->data, b->len, SIZE_MAX, ret_samples, &why);
 	EQ(why.len != 0, r < 0);
 	buf_done(&why);
 	return r;
@@ -217,7 +217,7 @@ TEST(otlp_check_tells_the_reason_and_the_place)
 
 		request(&b, cases[i].fill);
 		buf_init(&why, 4096);
-		EQ(otlp_check(b.data, b.len, &samples, &why), cases[i].result);
+		EQ(otlp_check(b.data, b.len, SIZE_MAX, &samples, &why), cases[i].result);
 		STREQ(why.len ? why.data : "", cases[i].why);
 		EQ(otlp_decode(b.data, b.len, NULL, &p), cases[i].result < 0 ? -EBADMSG : 0);
 		EQ(samples, cases[i].result < 0 ? 0 : 2);
@@ -238,7 +238,7 @@ TEST(otlp_check_names_the_table_whose_first_row_is_not_zero)
 	dictionary = pb_begin(&b, 2);
 	pb_put_string(&b, 5, "x", 1);
 	pb_end(&b, dictionary);
-	EQ(otlp_check(b.data, b.len, &samples, &why), -EBADMSG);
+	EQ(otlp_check(b.data, b.len, SIZE_MAX, &samples, &why), -EBADMSG);
 	STREQ(why.data, "dictionary[0].string_table[0]: the first row must be empty");
 	buf_done(&b);
 	buf_done(&why);
@@ -284,7 +284,7 @@ TEST(otlp_check_names_the_version_that_it_cannot_read)
 	pb_end(&b, profile);
 	pb_end(&b, scope);
 	pb_end(&b, resource);
-	EQ(otlp_check(b.data, b.len, &samples, &why), -EBADMSG);
+	EQ(otlp_check(b.data, b.len, SIZE_MAX, &samples, &why), -EBADMSG);
 	buf_addf(&why, "%s", "");
 	STREQ(why.data, "this looks like OTLP profiles 1.7 (Collector 0.128 to 0.135), but an index is outside "
 			"location_table: upgrade the sender to OTLP profiles 1.8 or later (Collector 0.136)");

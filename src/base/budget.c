@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/budget.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TRIM_BYTES ((u64)16 << 20)
+
+static const struct { const char *name; u32 percent; } accounts[BUDGET_ACCOUNT_COUNT] = {
+#define X(id, name, percent) { name, percent },
+	BUDGET_ACCOUNTS(X)
+#undef X
+};
+
+static struct {
+	_Atomic u64 limit, lower, outside, total;
+	_Atomic u64 used[BUDGET_ACCOUNT_COUNT], refused[BUDGET_ACCOUNT_COUNT];
+	_Atomic u64 given_back;		/* since memory was last given back to the system */
+} ledger = { .limit = UINT64_MAX };
+
+static __thread struct budget_charge *payer;
+
+void budget_set_limit(u64 bytes)
+{
+	atomic_store(&ledger.limit, bytes);
+}
+
+u64 budget_limit(void)
+{
+	return atomic_load(&ledger.limit);
+}
+
+void budget_lower(u64 bytes, u64 outside_bytes)
+{
+	atomic_store(&ledger.lower, bytes);
+	atomic_store(&ledger.outside, outside_bytes);
+}
+
+u64 budget_total(void)
+{
+	return atomic_load(&ledger.total);
+}
+
+u64 budget_used(enum budget_account account)
+{
+	return atomic_load(&ledger.used[account]);
+}
+
+u64 budget_refused(enum budget_account account)
+{
+	return atomic_load(&ledger.refused[account]);
+}
+
+const char *budget_account_name(enum budget_account account)
+{
+	return accounts[account].name;
+}
+
+enum budget_account budget_payer(void)
+{
+	return payer ? payer->account : BUDGET_NOBODY;
+}
+
+void budget_charge_init(struct budget_charge *charge)
+{
+	*charge = (struct budget_charge){ .account = (u8)budget_payer() };
+}
+
+u64 budget_most(enum budget_account account)
+{
+	u64 limit = atomic_load_explicit(&ledger.limit, memory_order_relaxed);
+	u64 lower = atomic_load_explicit(&ledger.lower, memory_order_relaxed);
+	u64 outside = atomic_load_explicit(&ledger.outside, memory_order_relaxed);
+	u64 part = limit / 100 * accounts[account].percent, rest;
+
+	if (!lower)
+		return limit == UINT64_MAX ? limit : part;
+	lower = lower / 100 * accounts[account].percent;
+	rest = lower > outside ? lower - outside : 0;
+	return rest < part ? rest : part;
+}
+
+static bool take(enum budget_account account, u64 bytes)
+{
+	if (atomic_fetch_add(&ledger.total, bytes) + bytes > budget_most(account)) {
+		atomic_fetch_sub(&ledger.total, bytes);
+		atomic_fetch_add(&ledger.refused[account], 1);
+		return false;
+	}
+	atomic_fetch_add(&ledger.used[account], bytes);
+	return true;
+}
+
+static void give(enum budget_account account, u64 bytes)
+{
+	atomic_fetch_sub(&ledger.total, bytes);
+	atomic_fetch_sub(&ledger.used[account], bytes);
+	atomic_fetch_add(&ledger.given_back, bytes);
+}
+
+int budget_charge_to(struct budget_charge *charge, size_t bytes)
+{
+	enum budget_account account = charge->account;
+
+	if (account == BUDGET_NOBODY)
+		return 0;
+	if (bytes > charge->bytes && !take(account, bytes - charge->bytes))
+		return bytes > budget_most(account) ? -E2BIG : -ENOMEM;
+	if (bytes < charge->bytes)
+		give(account, charge->bytes - bytes);
+	charge->bytes = bytes;
+	return 0;
+}
+
+void budget_begin(struct budget_scope *scope, enum budget_account account)
+{
+	*scope = (struct budget_scope){ .scratch.account = (u8)account, .outer = payer };
+	payer = &scope->scratch;
+}
+
+void budget_end(struct budget_scope *scope)
+{
+	(void)budget_charge_to(&scope->scratch, 0);
+	payer = scope->outer;
+}
+
+int budget_scratch(size_t more_bytes)
+{
+	return payer ? budget_charge_to(payer, payer->bytes + more_bytes) : 0;
+}
+
+void budget_settle(void)
+{
+	if (atomic_load_explicit(&ledger.given_back, memory_order_relaxed) < TRIM_BYTES)
+		return;
+	atomic_store(&ledger.given_back, 0);
+	(void)malloc_trim(0);
+}
