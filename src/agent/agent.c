@@ -200,6 +200,18 @@ static void raise_file_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);	/* files past the limit are counted as unreadable */
 }
 
+/* Without it there would be neither names nor unwind rows; better to hear of that at once, and once. */
+static int check_reader(struct agent *a, struct buf *why)
+{
+	int r = reader_check(a->reader);
+
+	if (r < 0)
+		buf_addf(why, "the process that reads executables does not start; `env -i %s --version` may tell why: "
+			      "often a library that only LD_LIBRARY_PATH finds, install it where ldconfig looks",
+			 program_invocation_name);
+	return r;
+}
+
 static int agent_init(struct agent *a, const struct agent_options *options, struct buf *why)
 {
 	struct tracer_options tracer = options->tracer;
@@ -217,6 +229,8 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 		r = symbolizer_new(&options->symbolizer, a->reader, &a->symbolizer);
 	if (r == 0)
 		r = tracer_open(&tracer, a->reader, &a->tracer, why);
+	if (r == 0)
+		r = check_reader(a, why);
 	if (r == 0)
 		r = tracer_start(a->tracer, why);
 	if (r < 0)

@@ -75,6 +75,8 @@ static void judge(struct doctor *d, u64 begun_ns)
 	double whole = live_whole_percent(s),
 	       lost_percent = 100.0 * (double)lost / (double)(lost + s->samples + !s->samples);
 	const struct symbolizer_stats *names = &s->symbols;
+	const char *runtime;
+	double percent;
 	u64 addresses = names->by_symbol + names->by_function_start + names->unnamed;
 
 	findings_add(&d->findings, "sampling", FINDING_OK, "", "%llu samples, %s, the first after %.0f ms",
@@ -91,6 +93,10 @@ static void judge(struct doctor *d, u64 begun_ns)
 			     "%.1f %% of %llu addresses have a symbol, %llu the start of their function",
 			     100.0 * (double)names->by_symbol / (double)addresses, (unsigned long long)addresses,
 			     (unsigned long long)names->by_function_start);
+	for (u32 i = 0; live_unread(s, i, &runtime, &percent); i++)
+		findings_add(&d->findings, "runtimes", FINDING_WARN, "",
+			     "%s: %.1f %% of samples are of processes that run it; its own functions are not read",
+			     runtime, percent);
 	if (*s->kernel_problem)
 		findings_add(&d->findings, "names", FINDING_WARN, "", "%s", s->kernel_problem);
 }

@@ -113,6 +113,20 @@ double live_whole_percent(const struct agent_status *status)
 	return whole && whole->value + cut ? 100.0 * (double)whole->value / (double)(whole->value + cut) : 100;
 }
 
+bool live_unread(const struct agent_status *status, u32 n, const char **ret_title, double *ret_percent)
+{
+	for (size_t i = 0; i < status->counter_count; i++) {
+		const struct counter_value *c = &status->counters[i];
+
+		if (strcmp(c->name, COUNTER_UNREAD) || n-- > 0)
+			continue;
+		*ret_title = c->of;
+		*ret_percent = 100.0 * (double)c->value / (double)(status->samples + !status->samples);
+		return true;
+	}
+	return false;
+}
+
 static const char *counter_name(const struct counter_value *c, char *to, size_t bytes)
 {
 	snprintf(to, bytes, "%s%s%s", c->of ? c->of : "", c->of ? "." : "", c->name);

@@ -54,6 +54,9 @@ struct live_values {
 	{ "kernel-version-check", 0, OPTION_SWITCH, LIVE_AT(version_check), NULL, "on", 0, 0, NULL,                    \
 	  "refuse kernels that reading user memory from BPF can freeze" }
 
+/* The n-th runtime that was met and is not read, with the share of samples of its processes; false past the last. */
+bool live_unread(const struct agent_status *status, u32 n, const char **ret_title, double *ret_percent);
+
 /*
  * Sampling has begun when this returns 0. What the values say is put into `options`, which has the rest:
  * agent_defaults and the command's own. On failure `why` gets a sentence. Warnings go to standard error.

@@ -131,6 +131,8 @@ static void print_summary(const struct record *r, const struct profile *profile)
 	_cleanup_(buf_done) struct buf out;
 	struct agent_status status;
 	u64 end_ns = monotonic_ns();
+	const char *runtime;
+	double percent;
 
 	buf_init(&out, SUMMARY_MAX);
 	agent_status(r->agent, &status);
@@ -139,6 +141,9 @@ static void print_summary(const struct record *r, const struct profile *profile)
 		 (unsigned long long)live_lost(&status));
 	buf_addf(&out, "stacks: %.1f %% of user stacks are whole\n", live_whole_percent(&status));
 	add_names(&status.symbols, &out);
+	for (u32 i = 0; live_unread(&status, i, &runtime, &percent); i++)
+		buf_addf(&out, "%s: %.1f %% of samples are of processes that run it; its own functions are not read\n",
+			 runtime, percent);
 	if (*status.kernel_problem)
 		buf_addf(&out, "%s\n", status.kernel_problem);
 	if (merger_times_dropped(r->merger))

@@ -247,6 +247,12 @@ static int reader_ready(struct reader *reader)
 	return 0;
 }
 
+int reader_check(struct reader *reader)
+{
+	LOCKED(&reader->lock);
+	return reader_ready(reader);
+}
+
 /* Sends a request to a reader that can take it. One that died idle is no fault of the file: it is replaced. */
 static int reader_ask(struct reader *reader, const struct reader_request *request, const int *fds)
 {

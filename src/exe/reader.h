@@ -73,6 +73,8 @@ struct reader_stats {
  * that nice value, if we may.
  */
 int reader_start(int nice, struct reader **ret_reader);
+/* 0 once it has said that it runs; -ENOEXEC if it does not start. */
+int reader_check(struct reader *reader);
 void reader_free(struct reader *reader);
 DEFINE_CLEANUP(struct reader *, reader_free)
 

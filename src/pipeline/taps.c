@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "profile/split.h"
+#include "tracer/counters.h"
 
 struct tap {
 	struct taps *taps;
@@ -32,6 +34,8 @@ struct taps {
 	struct tap *first;
 	u32 count;
 	u32 sources, frequency_hz;
+	struct counter_value counters[COUNTER_VALUES_MAX];
+	size_t counter_count;
 	_Atomic u64 wanted_ns;	/* read without the lock: adding a window may take longer than sampling can wait */
 };
 
@@ -76,6 +80,15 @@ void taps_leave(struct taps *taps)
 	pthread_cond_broadcast(&taps->changed);
 }
 
+void taps_tell(struct taps *taps, const struct counter_value *values, size_t count)
+{
+	if (!taps)
+		return;
+	LOCKED(&taps->lock);
+	taps->counter_count = count < COUNTER_VALUES_MAX ? count : COUNTER_VALUES_MAX;
+	memcpy(taps->counters, values, taps->counter_count * sizeof(*values));
+}
+
 u64 taps_wanted_ns(struct taps *taps)
 {
 	return taps ? atomic_load(&taps->wanted_ns) : UINT64_MAX;
@@ -117,6 +130,16 @@ void taps_offer(struct taps *taps, const struct profile *profile, u64 end_ns)
 }
 
 /* ---- Who wants ------------------------------------------------------------------ */
+
+size_t taps_counters(struct taps *taps, struct counter_value *ret_values, size_t count_max)
+{
+	size_t count;
+
+	LOCKED(&taps->lock);
+	count = taps->counter_count < count_max ? taps->counter_count : count_max;
+	memcpy(ret_values, taps->counters, count * sizeof(*ret_values));
+	return count;
+}
 
 u32 taps_frequency(struct taps *taps)
 {

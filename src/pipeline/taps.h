@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/types.h"
 
+struct counter_value;
 struct profile;
 struct tap;
 struct taps;
@@ -29,6 +30,9 @@ DEFINE_CLEANUP(struct taps *, taps_free)
 void taps_join(struct taps *taps, u32 frequency_hz);
 void taps_leave(struct taps *taps);
 
+/* What is counted of sampling; copied. */
+void taps_tell(struct taps *taps, const struct counter_value *values, size_t count);
+
 /* When a window should end for somebody who waits for it, CLOCK_MONOTONIC; UINT64_MAX: nobody does. Never waits. */
 u64 taps_wanted_ns(struct taps *taps);
 
@@ -36,6 +40,9 @@ u64 taps_wanted_ns(struct taps *taps);
 void taps_offer(struct taps *taps, const struct profile *profile, u64 end_ns);
 
 /* ---- For who wants ---------------------------------------------------------------- */
+
+/* What was told last of what is counted: count_max of them at most; their number. */
+size_t taps_counters(struct taps *taps, struct counter_value *ret_values, size_t count_max);
 
 /* How often a second this machine is sampled; 0: it is not. */
 u32 taps_frequency(struct taps *taps);

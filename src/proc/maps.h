@@ -48,6 +48,7 @@ struct maps {
 	u32 rows_count;
 	u32 rows_left_out;		/* mappings that have some which it had no room for */
 	u32 slot;			/* what it knows of runtimes there: the first of a chain, or 0 */
+	u32 unread;			/* the number of a runtime there that nobody reads; 0: none */
 };
 
 struct maps *maps_new(void);

@@ -58,6 +58,7 @@ static void make_names(struct receiver *r, u32 kinds)
 
 	for (u32 i = 1; i < kinds; i++)
 		count += counters_list_kind("", zeros, values + count);
+	count += counters_list_unread((struct unread[UNREAD_MAX]){ 0 }, UNREAD_MAX, values + count);
 	for (u32 i = 0; i < count; i++)
 		snprintf(r->names[i], sizeof(r->names[i]), "wick_profiler_%s", values[i].name);
 }
@@ -132,6 +133,13 @@ static void receiver_note_machine(struct receiver *r)
 		log_warn(r->setup->id, "what the machine did in this window is not kept: %s", strerror(-result));
 }
 
+static void receiver_tell(struct receiver *r)
+{
+	struct counter_value values[COUNTER_VALUES_MAX];
+
+	taps_tell(service_taps(r->setup->service), values, agent_counters(r->agent, values, COUNTER_VALUES_MAX));
+}
+
 static void *receiver_run(void *arg)
 {
 	struct receiver *r = arg;
@@ -144,6 +152,7 @@ static void *receiver_run(void *arg)
 		result = agent_next(r->agent, WAIT_MS, &profile);
 		if (result == 1) {
 			receiver_note_machine(r);
+			receiver_tell(r);
 			taps_offer(service_taps(r->setup->service), profile, agent_end_ns(r->agent));
 			receiver_send(r, profile);
 		}
@@ -169,7 +178,8 @@ static void receiver_metrics(void *self, struct metrics_out *out)
 	size_t count = agent_counters(r->agent, values, COUNTER_VALUES_MAX);
 
 	for (size_t i = 0; i < count; i++) {
-		const struct metric_label labels[] = { { "receiver", r->setup->id }, { "kind", values[i].of } };
+		const struct metric_label labels[] = { { "receiver", r->setup->id },
+						       { values[i].label, values[i].of } };
 
 		/* What was done may be what there is now: the number of processes. What was lost only grows. */
 		metrics_put(out, values[i].kind == COUNT_NEUTRAL ? METRIC_GAUGE : METRIC_COUNTER, r->names[i],

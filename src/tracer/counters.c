@@ -22,6 +22,7 @@ static enum counter_kind kernel_kind(enum counter counter)
 	switch (counter) {
 	case COUNTER_TICKS:
 	case COUNTER_FILTERED:
+	case COUNTER_OUTSIDE:
 	case COUNTER_SENT:
 		return COUNT_NEUTRAL;
 	case COUNTER_KERNEL_CUT:
@@ -37,7 +38,8 @@ u32 counters_list_kind(const char *kind, const u64 *kernel, struct counter_value
 	struct counter_value *to = ret_values;
 
 #define X(ID, name, text) \
-	*to++ = (struct counter_value){ name, text, kind, kernel_kind(COUNTER_##ID), kernel[COUNTER_##ID] };
+	*to++ = (struct counter_value){ name, text, kind, kind ? "kind" : NULL, kernel_kind(COUNTER_##ID), \
+				     kernel[COUNTER_##ID] };
 	COUNTERS(X)
 #undef X
 	return (u32)(to - ret_values);
@@ -47,11 +49,22 @@ u32 counters_list(const u64 *ends, const u64 *kernel, const u64 *tracer, struct 
 {
 	struct counter_value *to = ret_values + counters_list_kind(NULL, kernel, ret_values);
 
-#define X(ID, name, text) *to++ = (struct counter_value){ name, text, NULL, end_kind(END_##ID), ends[END_##ID] };
+#define X(ID, name, text) \
+	*to++ = (struct counter_value){ name, text, .kind = end_kind(END_##ID), .value = ends[END_##ID] };
 	STACK_ENDS(X)
 #undef X
-#define X(ID, name, kind, text) *to++ = (struct counter_value){ name, text, NULL, COUNT_##kind, tracer[TRACER_##ID] };
+#define X(ID, name, kind_, text) \
+	*to++ = (struct counter_value){ name, text, .kind = COUNT_##kind_, .value = tracer[TRACER_##ID] };
 	TRACER_COUNTERS(X)
 #undef X
 	return (u32)(to - ret_values);
+}
+
+u32 counters_list_unread(const struct unread *unread, u32 count, struct counter_value *ret_values)
+{
+	for (u32 i = 0; i < count; i++)
+		ret_values[i] = (struct counter_value){ COUNTER_UNREAD, "samples of processes with a runtime whose own "
+							"functions are not read: only native ones show",
+							unread[i].title, "runtime", COUNT_SHORT, unread[i].samples };
+	return count;
 }

@@ -6,6 +6,8 @@
 #include "abi.h"
 #include "kinds/list.h"
 
+#define UNREAD_MAX 16	/* runtimes of languages that are met, and not read */
+
 enum counter_kind {
 	COUNT_NEUTRAL,	/* how much was done */
 	COUNT_SHORT,	/* stacks that are not whole */
@@ -15,7 +17,8 @@ enum counter_kind {
 struct counter_value {
 	const char *name;
 	const char *text;
-	const char *of;		/* the kind of sample that it is about; NULL: the first that is sampled, or all */
+	const char *of;		/* the kind of sample, or the runtime, that it is about; NULL: the first kind, or all */
+	const char *label;	/* what `of` is, "kind" or "runtime"; NULL without it */
 	enum counter_kind kind;
 	u64 value;
 };
@@ -78,10 +81,20 @@ enum tracer_counter {
 	TRACER_COUNTER_COUNT
 };
 
-#define COUNTER_VALUES_MAX (END_COUNT + TRACER_COUNTER_COUNT + KIND_MAX * COUNTER_COUNT)
+#define COUNTER_VALUES_MAX (END_COUNT + TRACER_COUNTER_COUNT + KIND_MAX * COUNTER_COUNT + UNREAD_MAX)
 
 /* Puts the three lists together. All arrays are indexed by their enums. Returns how many. */
 u32 counters_list(const u64 *ends, const u64 *kernel, const u64 *tracer, struct counter_value *ret_values);
+
+#define COUNTER_UNREAD "samples_of_unread_runtimes"
+
+/* Samples of processes with a runtime that is met, and not read. */
+struct unread {
+	const char *title;
+	u64 samples;
+};
+
+u32 counters_list_unread(const struct unread *unread, u32 count, struct counter_value *ret_values);
 
 /* Those of the kernel half for one more kind of sample. Returns how many. */
 u32 counters_list_kind(const char *kind, const u64 *kernel, struct counter_value *ret_values);

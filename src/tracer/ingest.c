@@ -250,6 +250,8 @@ static void ingest_fold(struct ingest *in, struct process *p, const struct trace
 	user_count = ingest_name_frames(in, p, user, user_count);
 	(void)peek_since(in->options.peek, before_ns);
 	window_add(in->window, index, record, kernel, in->named, user_count, end, modules_binary, in->modules);
+	if (p)
+		runtimes_count(in->runtimes, p);
 	in->ends[end]++;
 	in->sample_count++;
 }
@@ -679,6 +681,11 @@ u64 ingest_sample_count(const struct ingest *in)
 const u64 *ingest_ends(const struct ingest *in)
 {
 	return in->ends;
+}
+
+u32 ingest_unread(const struct ingest *in, const struct unread **ret_unread)
+{
+	return runtimes_unread(in->runtimes, ret_unread);
 }
 
 void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUNT])

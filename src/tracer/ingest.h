@@ -28,6 +28,7 @@ struct ingest;
 struct loader;
 struct peek;
 struct tables;
+struct unread;
 struct window;
 
 struct ingest_options {
@@ -81,6 +82,9 @@ u64 ingest_sample_count(const struct ingest *ingest);
 
 /* By enum stack_end: samples since the start. */
 const u64 *ingest_ends(const struct ingest *ingest);
+
+/* Runtimes that were met and are not read (tracer/runtimes.h). */
+u32 ingest_unread(const struct ingest *ingest, const struct unread **ret_unread);
 
 /* By enum tracer_counter; those of the reader are left 0. */
 void ingest_counters(const struct ingest *ingest, u64 ret_values[TRACER_COUNTER_COUNT]);

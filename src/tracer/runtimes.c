@@ -8,11 +8,13 @@
 #include "base/clock.h"
 #include "lang/lang.h"
 #include "lang/named.h"
+#include "lang/unread.h"
 #include "proc/binaries.h"
 #include "proc/binary.h"
 #include "proc/maps.h"
 #include "proc/peek.h"
 #include "proc/processes.h"
+#include "tracer/counters.h"
 #include "tracer/loader.h"
 #include "tracer/modules.h"
 #include "tracer/source_maps.h"
@@ -48,6 +50,8 @@ enum program { PROGRAM_NONE, PROGRAM_LOADED, PROGRAM_FAILED };
 struct runtimes {
 	struct runtimes_options options;
 	enum program programs[LANG_MAX];
+	struct unread unread[UNREAD_MAX];
+	u32 unread_count;
 	struct runtimes_stats stats;
 };
 
@@ -133,6 +137,34 @@ static void add_file(struct runtime *runtime, const struct lang_file *file, cons
 
 	runtime->ops->add_file(runtime->state, file, place, &runtime->slot);
 	runtime->is_changed |= memcmp(&before, &runtime->slot, sizeof(before)) != 0;
+}
+
+/* Past the limit a runtime goes untold. */
+static void note_unread(struct runtimes *rt, struct process *p, const char *title)
+{
+	u32 i = 0;
+
+	while (i < rt->unread_count && strcmp(rt->unread[i].title, title))
+		i++;
+	if (i == UNREAD_MAX)
+		return;
+	rt->unread_count += i == rt->unread_count;
+	rt->unread[i].title = title;
+	p->maps->unread = i + 1;
+}
+
+/* A runtime that could not be taken up, or that nobody here knows. One is enough. */
+static void find_unread(struct runtimes *rt, struct process *p)
+{
+	for (u32 lang = 1; p->runtimes && !p->maps->unread && lang < LANG_MAX; lang++)
+		if (p->runtimes->refused >> lang & 1 && lang_list[lang]->look.title)
+			note_unread(rt, p, lang_list[lang]->look.title);
+	for (u32 i = 0; !p->maps->unread && i < p->maps->count; i++) {
+		const char *title = p->maps->at[i].path ? unread_runtime(p->maps->at[i].path) : NULL;
+
+		if (title)
+			note_unread(rt, p, title);
+	}
 }
 
 static void attach_one(struct runtimes *rt, struct runtime_set *set, u32 lang, const struct lang_file *file,
@@ -261,8 +293,10 @@ bool runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
 	u32 slot = p->maps->slot;
 	u64 before_ns;
 
-	if (!set)
+	if (!set) {
+		find_unread(rt, p);
 		return false;
+	}
 	if (set->retry_ns && now_ns >= set->retry_ns) {
 		set->retries++;
 		set->retry_ns = 0;
@@ -273,6 +307,7 @@ bool runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
 		attach_anonymous(rt, p, set, now_ns);
 		(void)peek_since(rt->options.peek, before_ns);
 	}
+	find_unread(rt, p);
 	fill_slots(rt, p, set);
 	return p->maps->slot != slot;
 }
@@ -412,6 +447,18 @@ void runtimes_forget(struct runtimes *rt, struct process *p)
 	named_done(&set->names);
 	free(set);
 	p->runtimes = NULL;
+}
+
+void runtimes_count(struct runtimes *rt, const struct process *p)
+{
+	if (p->maps->unread)
+		rt->unread[p->maps->unread - 1].samples++;
+}
+
+u32 runtimes_unread(const struct runtimes *rt, const struct unread **ret_unread)
+{
+	*ret_unread = rt->unread;
+	return rt->unread_count;
 }
 
 struct runtimes_stats runtimes_stats(const struct runtimes *rt)

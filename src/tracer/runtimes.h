@@ -26,6 +26,8 @@ struct window_frame;
 
 #define RUNTIMES_ALL (~0u)
 
+struct unread;
+
 struct runtimes_stats {
 	u64 attached;		/* runtimes taken up */
 	u64 newer;		/* ... of versions that are read as the newest we know */
@@ -88,6 +90,12 @@ const struct window_frame *runtimes_name(struct runtimes *runtimes, struct proce
 void runtimes_drop_slots(struct runtimes *runtimes, struct maps *maps, u64 now_ns);
 
 void runtimes_forget(struct runtimes *runtimes, struct process *process);
+
+/* A sample of the process came. */
+void runtimes_count(struct runtimes *runtimes, const struct process *process);
+
+/* The runtimes that were met and are not read, with the samples of their processes: how many; borrowed. */
+u32 runtimes_unread(const struct runtimes *runtimes, const struct unread **ret_unread);
 
 struct runtimes_stats runtimes_stats(const struct runtimes *runtimes);
 

@@ -319,7 +319,8 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 	u64 kernel[COUNTER_COUNT], tracer[TRACER_COUNTER_COUNT];
 	struct reader_stats reader = reader_stats(t->reader), files = background_reader_stats(t->files);
 	struct peek_stats peek = peek_stats(t->peek);
-	u32 count;
+	const struct unread *unread;
+	u32 count, unread_count;
 
 	loader_counters(t->loader, 0, kernel);
 	ingest_counters(t->ingest, tracer);
@@ -334,6 +335,8 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 		loader_counters(t->loader, i, kernel);
 		count += counters_list_kind(loader_kind(t->loader, i)->name, kernel, values + count);
 	}
+	unread_count = ingest_unread(t->ingest, &unread);
+	count += counters_list_unread(unread, unread_count, values + count);
 	if (count > count_max)
 		count = (u32)count_max;
 	memcpy(ret_values, values, count * sizeof(*values));

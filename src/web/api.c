@@ -13,6 +13,8 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "pipeline/arrivals.h"
+#include "pipeline/taps.h"
+#include "tracer/counters.h"
 #include "analysis/calltree.h"
 #include "web/executables.h"
 #include "web/flame_json.h"
@@ -35,6 +37,7 @@
 struct call {
 	struct store *store;
 	struct arrivals *arrivals;
+	struct taps *taps;
 	struct question *question;
 	u64 now_ns;
 	struct api_answer *answer;
@@ -335,6 +338,33 @@ static int answer_generation(struct call *c)
 	return 0;
 }
 
+/* What is counted where this machine is sampled; [] where it is not. */
+static void put_sampling(struct json_write *j, struct taps *taps)
+{
+	static const char *const kinds[] = { [COUNT_NEUTRAL] = "", [COUNT_SHORT] = "short", [COUNT_LOSS] = "loss" };
+	struct counter_value values[COUNTER_VALUES_MAX];
+	size_t count = taps && taps_frequency(taps) ? taps_counters(taps, values, COUNTER_VALUES_MAX) : 0;
+
+	json_write_key(j, "sampling");
+	json_write_open(j, '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct counter_value *v = &values[i];
+		const char *texts[][2] = { { "name", v->name }, { "of", v->of ? v->of : "" },
+					   { "kind", kinds[v->kind] }, { "text", v->text } };
+
+		if (!v->value)
+			continue;
+		json_write_open(j, '{');
+		for (u32 k = 0; k < 4; k++) {
+			json_write_key(j, texts[k][0]);
+			json_write_string(j, texts[k][1], strlen(texts[k][1]));
+		}
+		put_number(j, "value", (double)v->value);
+		json_write_close(j, '}');
+	}
+	json_write_close(j, ']');
+}
+
 static int answer_status(struct call *c)
 {
 	static const char *const levels[DB_LEVELS] = { "windows", "1 m", "10 m", "1 h" };
@@ -376,6 +406,7 @@ static int answer_status(struct call *c)
 		json_write_close(&j, '}');
 	}
 	json_write_close(&j, ']');
+	put_sampling(&j, c->taps);
 	json_write_close(&j, '}');
 	return 0;
 }
@@ -587,7 +618,8 @@ void api_answer(const struct api_sources *sources, const char *name, const char 
 {
 	_cleanup_(freep) struct question *question = malloc(sizeof(*question));
 	struct buf why;
-	struct call c = { sources->store, sources->arrivals, question, clock_ns(CLOCK_REALTIME), answer, &why };
+	struct call c = { sources->store, sources->arrivals, sources->taps, question, clock_ns(CLOCK_REALTIME), answer,
+			  &why };
 	const struct question_kind *kind = find_kind(name);
 
 	answer->status = 200;

@@ -7,11 +7,13 @@
 
 struct arrivals;
 struct buf;
+struct taps;
 
 /* Who is asked. */
 struct api_sources {
 	struct store *store;
 	struct arrivals *arrivals;	/* or NULL */
+	struct taps *taps;		/* or NULL */
 };
 
 struct api_answer {

@@ -249,7 +249,7 @@ static bool serve_unchanged(struct exchange *exchange, struct reply *reply, cons
 
 static void serve_answer(struct page *page, struct exchange *exchange, struct store *store)
 {
-	struct api_sources sources = { store, service_arrivals(page->service) };
+	struct api_sources sources = { store, service_arrivals(page->service), service_taps(page->service) };
 	const char *name = exchange_path(exchange) + strlen(API);
 	char tag[API_TAG_BYTES];
 	struct reply reply;

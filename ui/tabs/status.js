@@ -1,7 +1,7 @@
 // How the store is.
 import { ask, chosen } from "../state.js";
 import { element } from "../element.js";
-import { bytes } from "../tree.js";
+import { bytes, percent } from "../tree.js";
 
 const moment = seconds => seconds ? new Date(seconds * 1000).toLocaleString() : "nothing yet";
 
@@ -24,10 +24,29 @@ const clickhouseCards = ({ bytes: size, nodes, levels: [samples] }) => [
   card("Reaches back", moment(samples.first), "every sample, without roll-ups"),
   card("Names that come late", "none", "profiles bring theirs along; uploads are for a store of this machine")];
 
+// How this machine is sampled: what came out whole, and every reason why something did not.
+function samplingCards(counters) {
+  const value = name => counters.find(counter => counter.name === name && !counter.of)?.value ?? 0;
+  const sum = test => counters.filter(test).reduce((total, counter) => total + counter.value, 0);
+  const sent = value("samples_sent"), whole = value("stack_complete"), cut = sum(counter => counter.text.startsWith("cut:"));
+  if (!sent)
+    return [];
+  const lost = sum(counter => counter.name.startsWith("samples_lost"));
+  const unread = counters.filter(counter => counter.name === "samples_of_unread_runtimes");
+  return [
+    card("Whole stacks on this machine", whole + cut ? percent(whole / (whole + cut)) : "none yet",
+      `${sent.toLocaleString()} samples, ${lost.toLocaleString()} lost`),
+    ...unread.map(({ of, value: samples }) => card(of, `${percent(samples / sent)} of samples`,
+      "are of processes that run it; its own functions are not read, native ones are")),
+    element("details", { class: "card counters" }, element("summary", {}, "What was cut or lost, and why"), element("table", {},
+      ...counters.filter(counter => counter.kind).map(({ name, of, text, value: number }) => element("tr", {},
+        element("td", { class: "number" }, number.toLocaleString()), element("td", {}, of ? `${of}: ${name}` : name), element("td", {}, text)))))];
+}
+
 function statusView(status, hosts) {
   const [first, ...rest] = status.backend === "clickhouse" ? clickhouseCards(status) : localCards(status);
   return element("div", { class: "status" }, card("wick", status.version), first,
-    card("Hosts", String(hosts.length), hosts.slice(0, 20).map(([name]) => name).join(", ")), ...rest);
+    card("Hosts", String(hosts.length), hosts.slice(0, 20).map(([name]) => name).join(", ")), ...samplingCards(status.sampling ?? []), ...rest);
 }
 
 let panel;
@@ -44,5 +63,7 @@ export default {
 #status-view { overflow: auto; }
 .status { display: grid; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr)); gap: .8rem; padding-top: .8rem; overflow: auto; }
 .card { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: .6rem .9rem; }
-.card b { display: block; font-size: 1.3rem; }`,
+.card b { display: block; font-size: 1.3rem; }
+.counters { grid-column: 1 / -1; }
+.counters td { padding: .1rem .8rem .1rem 0; }`,
 };
