@@ -15,6 +15,7 @@
 #include <xxhash.h>
 
 #include "base/io.h"
+#include "base/private_dir.h"
 #include "exe/lang_file.h"
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
@@ -74,25 +75,6 @@ static struct cache_name name_of(const u8 *id, size_t id_bytes)
 		snprintf(name.text + 2 * i, 3, "%02x", id[i]);
 	memcpy(name.text + 2 * id_bytes, SUFFIX, sizeof(SUFFIX));
 	return name;
-}
-
-static int open_dir(const char *path)
-{
-	struct stat st;
-	int fd, r = 0;
-
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		r = -errno;
-	else if (st.st_uid != geteuid() || st.st_mode & 077)
-		r = -EPERM;
-	if (r < 0)
-		close(fd);
-	return r < 0 ? r : fd;
 }
 
 static int compare_used(const void *a_arg, const void *b_arg)
@@ -179,7 +161,7 @@ int rows_cache_open(const char *path, u64 max_bytes, u32 langs, struct rows_cach
 	if (!cache)
 		return -ENOMEM;
 	cache->dir_fd = -1;
-	fd = open_dir(path);
+	fd = private_dir_open(AT_FDCWD, path, NULL);
 	if (fd < 0)
 		return fd;
 	cache->dir_fd = fd;

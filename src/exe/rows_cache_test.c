@@ -254,16 +254,21 @@ TEST(rows_cache_refuses_what_is_too_big)
 TEST(rows_cache_refuses_directories_that_others_could_touch)
 {
 	struct rows_cache *cache;
+	struct stat st;
 	char link[256];
 
 	make_dir();
-	EQ(chmod(dir, 0755), 0);
+	EQ(close(open(path_of("file"), O_CREAT | O_WRONLY, 0600)), 0);
+	EQ(chmod(dir, 0770), 0);
 	EQ(rows_cache_open(dir, MAX_BYTES, 0, &cache), -EPERM);
-	EQ(chmod(dir, 0700), 0);
+	EQ(chmod(dir, 0755), 0);
+	EQ(rows_cache_open(dir, MAX_BYTES, 0, &cache), 0);
+	rows_cache_free(cache);
+	EQ(stat(dir, &st), 0);
+	EQ(st.st_mode & 0777, 0700);
 	snprintf(link, sizeof(link), "%s", path_of("link"));
 	EQ(symlink(dir, link), 0);
 	OK(rows_cache_open(link, MAX_BYTES, 0, &cache) < 0);
-	EQ(close(open(path_of("file"), O_CREAT | O_WRONLY, 0600)), 0);
 	EQ(rows_cache_open(path_of("file"), MAX_BYTES, 0, &cache), -ENOTDIR);
 	EQ(rows_cache_open(path_of("no/such"), MAX_BYTES, 0, &cache), -ENOENT);
 	if (geteuid() == 0) {

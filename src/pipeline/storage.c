@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/private_dir.h"
 #include "pipeline/batch.h"
 
 #define NAME_BYTES 48
@@ -112,7 +113,7 @@ static int peek(struct storage *storage, const char *name, struct storage_record
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return errno == ELOOP ? -EBADMSG : -errno;	/* a symbolic link is none of ours */
-	if (!S_ISREG(st.st_mode) || read(fd, header, sizeof(header)) != sizeof(header) ||
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || read(fd, header, sizeof(header)) != sizeof(header) ||
 	    !fits(header, (u64)st.st_size - sizeof(header)))
 		return -EBADMSG;
 	ret_record->samples = get_u64(header + 8);
@@ -203,7 +204,7 @@ static void escape(const char *owner, struct buf *out)
 	}
 }
 
-static int open_directory(struct storage *storage, const char *directory, const char *owner)
+static int open_directory(struct storage *storage, const char *directory, const char *owner, struct buf *why)
 {
 	_cleanup_(closep) int parent = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(buf_done) struct buf name;
@@ -214,11 +215,9 @@ static int open_directory(struct storage *storage, const char *directory, const 
 		return -errno;
 	if (buf_err(&name) < 0)
 		return buf_err(&name);
-	if (mkdirat(parent, name.data, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	storage->dir_fd = openat(parent, name.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	storage->dir_fd = private_dir_open(parent, name.data, why);
 	if (storage->dir_fd < 0)
-		return -errno;
+		return storage->dir_fd;
 	return storage->options.sync && fsync(parent) < 0 ? -errno : 0;
 }
 
@@ -233,7 +232,7 @@ int storage_open(const char *directory, const char *owner, const struct storage_
 	storage->dir_fd = storage->lock_fd = -1;
 	storage->options = *options;
 	storage->next_id = 1;
-	r = open_directory(storage, directory, owner);
+	r = open_directory(storage, directory, owner, why);
 	if (r == 0)
 		r = take_lock(storage);
 	if (r == -EBUSY) {
@@ -244,7 +243,8 @@ int storage_open(const char *directory, const char *owner, const struct storage_
 	if (r == 0)
 		r = read_directory(storage);
 	if (r < 0) {
-		buf_addf(why, "cannot keep the queue of %s in %s: %s", owner, directory, strerror(-r));
+		buf_addf(why, "%scannot keep the queue of %s in %s: %s", why->len ? ": " : "", owner, directory,
+			 strerror(-r));
 		return r;
 	}
 	*ret_storage = TAKE(storage);
@@ -333,7 +333,7 @@ int storage_get(struct storage *storage, u64 id, struct buf *payload, u64 *ret_s
 	fd = openat(storage->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode) || read(fd, header, sizeof(header)) != sizeof(header))
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || read(fd, header, sizeof(header)) != sizeof(header))
 		return -EBADMSG;
 	bytes = (size_t)st.st_size - sizeof(header);
 	if (!fits(header, bytes))

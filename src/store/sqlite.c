@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/private_dir.h"
 #include "profile/profile.h"
 #include "store/ingest.h"
 #include "store/sqlite.h"
@@ -47,20 +48,42 @@ const char *store_error(struct store *base)
 	return db_error(store->db);
 }
 
+/* ---- Files ------------------------------------------------------------------------- */
+
+/* Before SQLite opens them by name: none is somebody else's, and none is for others to read. */
+static int protect_files(const struct sqlite_store *store, struct buf *why)
+{
+	static const char *const names[] = { "wick.db", "wick.db-wal", "wick.db-shm" };
+	_cleanup_(closep) int dir_fd = private_dir_open(AT_FDCWD, store->base.directory, why);
+	int r = dir_fd < 0 ? dir_fd : 0;
+
+	for (u32 i = 0; i < sizeof(names) / sizeof(names[0]) && r == 0; i++) {
+		r = private_file_check(dir_fd, names[i], i == 0, why);
+		r = r == -ENOENT ? 0 : r;
+	}
+	if (r < 0 && !why->len)
+		buf_addf(why, "%s: %s", store->base.directory, strerror(-r));
+	return r;
+}
+
 /* ---- Opening ---------------------------------------------------------------------- */
 
 /* One process has a directory; its pid stands in the lock file. */
 static int take_lock(struct sqlite_store *store, struct buf *why)
 {
-	char path[4096], pid[32] = "";
+	_cleanup_(closep) int dir_fd = private_dir_open(AT_FDCWD, store->base.directory, why);
+	int r = dir_fd < 0 ? dir_fd : private_file_check(dir_fd, "lock", true, why);
+	char pid[32] = "";
 	ssize_t bytes;
 
-	snprintf(path, sizeof(path), "%s/lock", store->base.directory);
-	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (store->lock_fd < 0) {
-		buf_addf(why, "%s: %s", path, strerror(errno));
-		return -errno;
+	if (r == 0) {
+		store->lock_fd = openat(dir_fd, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		r = store->lock_fd < 0 ? -errno : 0;
 	}
+	if (r < 0 && !why->len)
+		buf_addf(why, "cannot use %s: %s", store->base.directory, strerror(-r));
+	if (r < 0)
+		return r;
 	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) < 0) {
 		bytes = pread(store->lock_fd, pid, sizeof(pid) - 1, 0);
 		pid[bytes > 0 ? strcspn(pid, "\n") : 0] = '\0';
@@ -165,7 +188,9 @@ static int open_file(struct sqlite_store *store, struct buf *why, struct buf *no
 	for (int tries = 0; tries < 2; tries++) {
 		size_t len = why->len;
 
-		r = db_open(store->path, false, &store->db, why);
+		r = protect_files(store, why);
+		if (r == 0)
+			r = db_open(store->path, false, &store->db, why);
 		if (r == 0)
 			r = load_epochs(store, notice);
 		if (r != -EUCLEAN)
@@ -494,10 +519,6 @@ int store_open(const struct store_options *options, struct store **ret_store, st
 	    asprintf(&store->path, "%s/wick.db", options->directory) < 0) {
 		store->path = NULL;
 		return -ENOMEM;
-	}
-	if (mkdir(store->base.directory, 0700) < 0 && errno != EEXIST) {
-		buf_addf(why, "cannot make %s: %s", store->base.directory, strerror(errno));
-		return -errno;
 	}
 	r = take_lock(store, why);
 	if (r == 0)

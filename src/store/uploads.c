@@ -5,11 +5,11 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/hex.h"
 #include "base/io.h"
+#include "base/private_dir.h"
 #include "symbol/file_cache.h"
 
 const char *uploads_path(const char *store_directory, char out[4096])
@@ -21,13 +21,8 @@ const char *uploads_path(const char *store_directory, char out[4096])
 static int open_directory(const char *store_directory)
 {
 	char path[4096];
-	int fd;
 
-	(void)uploads_path(store_directory, path);
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	return fd < 0 ? -errno : fd;
+	return private_dir_open(AT_FDCWD, uploads_path(store_directory, path), NULL);
 }
 
 static void write_id(const struct exe_info *info, char id[UPLOADS_ID_MAX])

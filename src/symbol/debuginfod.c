@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/curl_library.h"
 #include "base/io.h"
+#include "base/private_dir.h"
 #include "symbol/file_cache.h"
 
 #define SERVERS_MAX 8u
@@ -103,9 +104,8 @@ static int open_directory(struct debuginfod *debuginfod)
 		(void)mkdir(path, 0755);	/* the open below tells */
 		*slash = '/';
 	}
-	(void)mkdir(path, 0700);
-	debuginfod->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	return debuginfod->dir_fd < 0 ? -errno : 0;
+	debuginfod->dir_fd = private_dir_open(AT_FDCWD, path, NULL);
+	return debuginfod->dir_fd < 0 ? debuginfod->dir_fd : 0;
 }
 
 /* From the directory: a descriptor, -ENOENT if an empty file says that no server has it, -EAGAIN if unknown. */
