@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/locations.h"
+#include "base/arena.h"
 #include "base/interner.h"
 #include "kinds/kind.h"
 #include "proc/environment.h"
@@ -15,7 +16,7 @@
 #include "trace/window.h"
 
 #define STACK_MAX (KERNEL_FRAMES_MAX + USER_FRAMES_MAX + 1)
-#define LABELS_MAX 32		/* of a sample */
+#define ATTRIBUTES_MAX 36	/* of a sample: 32 labels and our own */
 #define SCHEMA_URL "https://opentelemetry.io/schemas/1.37.0"
 
 static const char *const end_names[] = {
@@ -39,6 +40,22 @@ static const char *const end_marks[END_COUNT] = {
 	[END_RUNTIME] = "[incomplete]",
 };
 
+/* A set in the making. A sample that waited for its process's files is older than the window that it came into. */
+struct build_set {
+	struct profile_set *set;
+	u64 first_ns, end_ns;		/* of the window and of all its samples */
+	bool is_weighed;		/* a sample has a value other than 1: then all state theirs */
+};
+
+/*
+ * What a sample of the profile is known by; samples of the window that differ only in what is not shown, such as
+ * addresses of generated code, become one. It is the key of an interner: only the attributes that there are.
+ */
+struct build_identity {
+	u32 set, stack;
+	u32 attributes[ATTRIBUTES_MAX];
+};
+
 struct build {
 	const struct window *window;
 	const struct build_options *options;
@@ -46,19 +63,26 @@ struct build {
 	struct locations *locations;
 	u32 *stacks;			/* by index in the window: index in the profile */
 	u32 *kinds;			/* by process: bit n, it has samples of kind n */
-	struct profile_set **sets;	/* by process: one for each of its kinds, in their order */
-	u32 *first_time;		/* of each sample, in times; one more at the end */
-	u64 *times;			/* grouped by sample */
+	u32 *first_set;			/* by process: in sets; one for each of its kinds, in their order */
+	struct build_set *sets;
+	struct arena arena;
+	struct interner identities;
+	u32 *identity;			/* by sample of the window: its number */
+	u32 *first_time;		/* of each identity, in times; one more at the end */
+	u64 *times;			/* grouped by identity */
 	s64 *values;			/* of those times; NULL: each is 1 */
-	u32 end_attributes[END_COUNT];
 };
 
 static void build_done(struct build *b)
 {
 	locations_free(b->locations);
+	interner_done(&b->identities);
+	arena_done(&b->arena);
 	free(b->stacks);
 	free(b->kinds);
+	free(b->first_set);
 	free(b->sets);
+	free(b->identity);
 	free(b->first_time);
 	free(b->times);
 	free(b->values);
@@ -114,24 +138,23 @@ static s64 period_of(const struct build_options *options, u32 kind)
 	return 1000000000 / options->frequency_hz;
 }
 
-static struct profile_set *build_sets(struct build *b, struct profile_scope *scope, u32 kinds)
+static void build_sets(struct build *b, struct profile_scope *scope, u32 kinds, struct build_set *sets)
 {
-	const struct window *w = b->window;
-
 	for (u32 kind = 0; kind < KIND_MAX; kind++) {
 		struct profile_set *set = kinds >> kind & 1 ? profile_add_set(b->profile, scope) : NULL;
 
 		if (!set)
 			continue;
 		profile_set_describe(b->profile, set, kind_list[kind], period_of(b->options, kind));
-		set->time_unix_ns = (u64)((s64)w->start_ns + w->unix_offset_ns);
-		set->duration_ns = w->end_ns - w->start_ns;
+		set->time_unix_ns = (u64)((s64)sets[scope->set_count - 1].first_ns + b->window->unix_offset_ns);
+		set->duration_ns = sets[scope->set_count - 1].end_ns - sets[scope->set_count - 1].first_ns;
 	}
-	return profile_err(b->profile) ? NULL : scope->sets;
+	for (u32 i = 0; i < scope->set_count && !profile_err(b->profile); i++)
+		sets[i].set = &scope->sets[i];
 }
 
 /* One resource and scope for each process, what the OpenTelemetry profiler does, with a set for each kind of sample. */
-static struct profile_set *build_process(struct build *b, const struct window_process *process, u32 kinds)
+static void build_process(struct build *b, const struct window_process *process, u32 kinds, struct build_set *sets)
 {
 	struct keyvalue attributes[8 + ENVIRONMENT_NAMES_MAX];
 	struct profile_resource *resource;
@@ -152,14 +175,14 @@ static struct profile_set *build_process(struct build *b, const struct window_pr
 	count += build_environment(b, process, attributes + count);
 	resource = profile_add_resource(b->profile, attributes, count);
 	if (!resource)
-		return NULL;
+		return;
 	resource->schema_url = profile_copy_str(b->profile, SCHEMA_URL, strlen(SCHEMA_URL));
 	scope = profile_add_scope(b->profile, resource);
 	if (!scope)
-		return NULL;
+		return;
 	scope->name = profile_copy_str(b->profile, "wick", 4);
 	scope->version = profile_copy_str(b->profile, WICK_VERSION, strlen(WICK_VERSION));
-	return build_sets(b, scope, kinds);
+	build_sets(b, scope, kinds, sets);
 }
 
 static u32 build_stack(struct build *b, const struct window_stack *stack)
@@ -180,24 +203,121 @@ static u32 build_stack(struct build *b, const struct window_stack *stack)
 	return profile_add_stack(b->profile, locations, count);
 }
 
-/* Counts, then places: the times of each sample end up side by side, in order. */
+static bool has_key(const struct profile *profile, const u32 *attributes, u32 count, u32 attribute)
+{
+	while (count && profile->attributes.at[attributes[count - 1]].key != profile->attributes.at[attribute].key)
+		count--;
+	return count;
+}
+
+/* Adds the labels that frames of the stack hold to attributes, the innermost of a key; how many there are then. */
+static u32 build_labels(struct build *b, const struct window_stack *stack, u32 *attributes, u32 count, u32 max_count)
+{
+	for (u32 i = 0; i < stack->user_count; i++) {
+		const struct window_frame *frame = window_frame(b->window, stack->words[stack->kernel_count + i]);
+
+		for (u32 k = 0; frame && k < frame->label_count && count < max_count; k++) {
+			const struct window_label *label = &frame->labels[k];
+			u32 added = profile_add_attribute_string(b->profile, label->key, label->value);
+
+			if (!has_key(b->profile, attributes, count, added))
+				attributes[count++] = added;
+		}
+	}
+	return count;
+}
+
+/* The number of a process's set of that kind. */
+static u32 set_of(const struct build *b, u32 process, u32 kind)
+{
+	return b->first_set[process] + (u32)__builtin_popcount(b->kinds[process] & ((1u << kind) - 1));
+}
+
+/* Which sets there are, what time they are of, and whether their samples have values. */
+static int plan_sets(struct build *b)
+{
+	const struct window *w = b->window;
+	u32 count = 0;
+
+	for (u32 i = 0; i < w->sample_keys.count; i++)
+		b->kinds[window_stack(w, window_sample(w, i)->stack)->process] |= 1u << window_sample(w, i)->kind;
+	for (u32 i = 0; i < w->process_count; i++) {
+		b->first_set[i] = count;
+		count += (u32)__builtin_popcount(b->kinds[i]);
+	}
+	b->sets = calloc(count + 1, sizeof(*b->sets));
+	if (!b->sets)
+		return -ENOMEM;
+	for (u32 i = 0; i < count; i++)
+		b->sets[i] = (struct build_set){ .first_ns = w->start_ns, .end_ns = w->end_ns };
+	for (u32 i = 0; i < w->time_count; i++) {
+		const struct window_sample *sample = window_sample(w, w->times[i].sample);
+		struct build_set *set = &b->sets[set_of(b, window_stack(w, sample->stack)->process, sample->kind)];
+
+		if (w->times[i].time_ns < set->first_ns)
+			set->first_ns = w->times[i].time_ns;
+		if (w->times[i].time_ns >= set->end_ns)
+			set->end_ns = w->times[i].time_ns + 1;
+		set->is_weighed |= w->times[i].value != 1;
+	}
+	return 0;
+}
+
+/* A stack that is not whole says why. */
+static int build_identity(struct build *b, u32 index)
+{
+	const struct window_sample *from = window_sample(b->window, index);
+	const struct window_stack *stack = window_stack(b->window, from->stack);
+	struct build_identity id = { .set = set_of(b, stack->process, from->kind) };
+	u32 count = 0;
+
+	if (!b->stacks[from->stack])
+		b->stacks[from->stack] = build_stack(b, stack);
+	id.stack = b->stacks[from->stack];
+	id.attributes[count++] = profile_add_attribute_int(b->profile, "thread.id", from->tid);
+	id.attributes[count++] = profile_add_attribute_string(b->profile, "thread.name", from->comm);
+	id.attributes[count++] = profile_add_attribute_int(b->profile, "cpu.logical_number", from->cpu);
+	if (stack->end != END_COMPLETE)
+		id.attributes[count++] = profile_add_attribute_string(b->profile, "wick.stack.end",
+								      end_names[stack->end]);
+	count = build_labels(b, stack, id.attributes, count, ATTRIBUTES_MAX);
+	b->identity[index] = interner_add(&b->identities, &id,
+					  offsetof(struct build_identity, attributes) + count * sizeof(u32), NULL);
+	return b->identity[index] == INTERNER_NONE ? -ENOMEM : 0;
+}
+
+static int build_identities(struct build *b)
+{
+	u32 count = b->window->sample_keys.count;
+	int r = 0;
+
+	b->stacks = calloc(b->window->stack_keys.count + 1, sizeof(*b->stacks));
+	b->identity = calloc(count + 1, sizeof(*b->identity));
+	if (!b->stacks || !b->identity)
+		return -ENOMEM;
+	for (u32 i = 0; i < count && r == 0; i++)
+		r = build_identity(b, i);
+	return r;
+}
+
+/* Counts, then places: the times of each identity end up side by side, in order. */
 static int build_times(struct build *b)
 {
 	const struct window *w = b->window;
-	u32 samples = w->sample_keys.count;
+	u32 identities = b->identities.count;
 
-	b->first_time = calloc(samples + 2, sizeof(*b->first_time));
+	b->first_time = calloc(identities + 2, sizeof(*b->first_time));
 	b->times = calloc(w->time_count + 1, sizeof(*b->times));
 	if (w->is_weighed)
 		b->values = calloc(w->time_count + 1, sizeof(*b->values));
 	if (!b->first_time || !b->times || (w->is_weighed && !b->values))
 		return -ENOMEM;
 	for (u32 i = 0; i < w->time_count; i++)
-		b->first_time[w->times[i].sample + 2]++;
-	for (u32 i = 2; i < samples + 2; i++)
+		b->first_time[b->identity[w->times[i].sample] + 2]++;
+	for (u32 i = 2; i < identities + 2; i++)
 		b->first_time[i] += b->first_time[i - 1];
 	for (u32 i = 0; i < w->time_count; i++) {
-		u32 to = b->first_time[w->times[i].sample + 1]++;
+		u32 to = b->first_time[b->identity[w->times[i].sample] + 1]++;
 
 		b->times[to] = (u64)((s64)w->times[i].time_ns + w->unix_offset_ns);
 		if (b->values)
@@ -206,63 +326,25 @@ static int build_times(struct build *b)
 	return 0;
 }
 
-/* The labels that frames of the stack hold, up to max_count attributes; how many. */
-static u32 build_labels(struct build *b, const struct window_stack *stack, u32 *ret_attributes, u32 max_count)
+static void build_sample(struct build *b, u32 number)
 {
-	u32 count = 0;
-
-	for (u32 i = 0; i < stack->user_count; i++) {
-		const struct window_frame *frame = window_frame(b->window, stack->words[stack->kernel_count + i]);
-
-		for (u32 k = 0; frame && k < frame->label_count && count < max_count; k++)
-			ret_attributes[count++] = profile_add_attribute_string(b->profile, frame->labels[k].key,
-									       frame->labels[k].value);
-	}
-	return count;
-}
-
-static bool all_are_1(const s64 *values, u32 count)
-{
-	while (count && values[count - 1] == 1)
-		count--;
-	return !count;
-}
-
-static void build_sample(struct build *b, u32 index)
-{
-	const struct window_sample *from = window_sample(b->window, index);
-	const struct window_stack *stack = window_stack(b->window, from->stack);
-	u32 first = b->first_time[index], count = b->first_time[index + 1] - first;
-	u32 attributes[4 + LABELS_MAX], attribute_count = 0;
-	u32 before = b->kinds[stack->process] & ((1u << from->kind) - 1);
-	struct profile_set *sets = b->sets[stack->process];
-	struct profile_sample *to = sets ? profile_add_sample(b->profile, sets + __builtin_popcount(before)) : NULL;
+	const struct interner_entry *entry = interner_get(&b->identities, number);
+	const struct build_identity *id = entry->at;
+	const struct build_set *set = &b->sets[id->set];
+	u32 first = b->first_time[number], count = b->first_time[number + 1] - first;
+	struct profile_sample *to = set->set ? profile_add_sample(b->profile, set->set) : NULL;
 
 	if (!to)
 		return;
-	attributes[attribute_count++] = profile_add_attribute_int(b->profile, "thread.id", from->tid);
-	attributes[attribute_count++] = profile_add_attribute_string(b->profile, "thread.name", from->comm);
-	attributes[attribute_count++] = profile_add_attribute_int(b->profile, "cpu.logical_number", from->cpu);
-	if (stack->end != END_COMPLETE)
-		attributes[attribute_count++] = b->end_attributes[stack->end];
-	attribute_count += build_labels(b, stack, attributes + attribute_count, LABELS_MAX);
-	to->stack = b->stacks[from->stack];
-	to->attributes = profile_copy_indices(b->profile, attributes, attribute_count);
+	to->stack = id->stack;
+	to->attributes = profile_copy_indices(b->profile, id->attributes, (entry->len -
+					      offsetof(struct build_identity, attributes)) / sizeof(u32));
 	to->time_count = count;
 	to->times_unix_ns = profile_copy(b->profile, b->times + first, count * sizeof(*b->times));
-	if (b->values && !all_are_1(b->values + first, count)) {
+	if (set->is_weighed) {
 		to->value_count = count;
 		to->values = profile_copy(b->profile, b->values + first, count * sizeof(*b->values));
 	}
-}
-
-/* A stack that is not whole says why. */
-static void build_end_attributes(struct build *b)
-{
-	for (u32 end = 0; end < END_COUNT; end++)
-		if (b->window->ends[end] && end != END_COMPLETE)
-			b->end_attributes[end] =
-				profile_add_attribute_string(b->profile, "wick.stack.end", end_names[end]);
 }
 
 static void build_want(const struct window *w, struct symbolizer *symbolizer)
@@ -290,22 +372,21 @@ static void build_want(const struct window *w, struct symbolizer *symbolizer)
 static int build_all(struct build *b)
 {
 	const struct window *w = b->window;
+	int r;
 
-	b->stacks = calloc(w->stack_keys.count + 1, sizeof(*b->stacks));
 	b->kinds = calloc(w->process_count + 1, sizeof(*b->kinds));
-	b->sets = calloc(w->process_count + 1, sizeof(*b->sets));
-	if (!b->stacks || !b->kinds || !b->sets || build_times(b) < 0)
-		return -ENOMEM;
-	for (u32 i = 0; i < w->sample_keys.count; i++)
-		b->kinds[window_stack(w, window_sample(w, i)->stack)->process] |= 1u << window_sample(w, i)->kind;
-	build_end_attributes(b);
-	for (u32 i = 0; i < w->stack_keys.count; i++)
-		b->stacks[i] = build_stack(b, window_stack(w, i));
-	for (u32 i = 0; i < w->process_count; i++)
-		b->sets[i] = build_process(b, &w->processes[i], b->kinds[i]);
-	for (u32 i = 0; i < w->sample_keys.count; i++)
+	b->first_set = calloc(w->process_count + 1, sizeof(*b->first_set));
+	r = b->kinds && b->first_set ? plan_sets(b) : -ENOMEM;
+	for (u32 i = 0; i < w->process_count && r == 0; i++)
+		if (b->kinds[i])
+			build_process(b, &w->processes[i], b->kinds[i], &b->sets[b->first_set[i]]);
+	if (r == 0)
+		r = build_identities(b);
+	if (r == 0)
+		r = build_times(b);
+	for (u32 i = 0; i < b->identities.count && r == 0; i++)
 		build_sample(b, i);
-	return profile_err(b->profile);
+	return r < 0 ? r : profile_err(b->profile);
 }
 
 int build_profile(const struct window *window, struct symbolizer *symbolizer, const struct build_options *options,
@@ -316,6 +397,8 @@ int build_profile(const struct window *window, struct symbolizer *symbolizer, co
 
 	if (!b.profile)
 		return -ENOMEM;
+	arena_init(&b.arena, SIZE_MAX / 2);
+	interner_init(&b.identities, &b.arena, WINDOW_SAMPLES_MAX);
 	build_want(window, symbolizer);
 	r = symbolizer_run(symbolizer);
 	if (r < 0)

@@ -140,3 +140,55 @@ TEST(build_makes_a_set_for_each_kind_of_a_process)
 		window_free(w);
 	}
 }
+
+/* A sample that waited for its process's files comes into a later window. */
+TEST(build_stretches_a_set_over_samples_that_came_late)
+{
+	struct window *w = one_sample(1000, 400, 2000, END_COMPLETE);
+	struct trace_record trace = { .value = 1, .time_ns = 2000, .comm = "x" };
+	const struct profile_set *set;
+	struct profile *p;
+
+	window_add(w, 0, &trace, NULL, NULL, 0, END_COMPLETE, NULL, NULL);
+	p = build(w, &options);
+	set = p->resources.at[0].scopes[0].sets;
+	EQ(set->time_unix_ns, 400);
+	EQ(set->duration_ns, 1601);
+	profile_free(p);
+	window_free(w);
+}
+
+/* All samples of a set state values, or none does; equal ones are one sample. */
+TEST(build_gives_the_samples_of_a_set_one_shape)
+{
+	struct window *w = one_sample_of(KIND_CPU, 5, 0, 1, 2, END_COMPLETE);
+	struct trace_record trace = { .value = 1, .tid = 7, .comm = "x" };
+	const struct profile_set *set;
+	struct profile *p;
+
+	window_add(w, 0, &trace, NULL, NULL, 0, END_COMPLETE, NULL, NULL);
+	p = build(w, &options);
+	set = p->resources.at[0].scopes[0].sets;
+	EQ(set->sample_count, 2);
+	EQ(set->samples[0].value_count, 1);
+	EQ(set->samples[1].value_count, 1);
+	profile_free(p);
+	window_free(w);
+}
+
+TEST(build_makes_nothing_that_no_sample_refers_to)
+{
+	struct window *w = one_sample(0, 1, 2, END_COMPLETE);
+	struct window_process idle = { .pid = 2, .comm = "y", .exe_path = "", .container_id = "", .command_line = "" };
+	struct profile *p;
+
+	window_process(w, 2, &idle);
+	p = build(w, &options);
+	EQ(p->resources.count, 1);
+	for (u32 i = 1; i < p->attributes.count; i++)
+		OK(p->attributes.at[i].value.kind != ANY_STRING ||
+		   (!str_is(p->attributes.at[i].value.string, "native") &&
+		    !str_is(p->attributes.at[i].value.string, "abort-marker")));
+	profile_free(p);
+	window_free(w);
+}

@@ -42,7 +42,6 @@ struct locations {
 	struct interner frames;		/* kernel addresses are told apart by their top bits */
 	u32 *location;			/* by number of the frame */
 	u32 location_cap;
-	u32 native, kernel, marker;	/* attributes: frame types */
 	struct module_mapping modules[MODULES_MAX];
 	u32 module_count;
 	struct segment_mapping segments[MAPPINGS_KEPT];
@@ -58,9 +57,6 @@ struct locations *locations_new(struct profile *profile, const struct window *wi
 	b->profile = profile;
 	b->window = window;
 	b->symbolizer = symbolizer;
-	b->native = profile_add_attribute_string(profile, "profile.frame.type", "native");
-	b->kernel = profile_add_attribute_string(profile, "profile.frame.type", "kernel");
-	b->marker = profile_add_attribute_string(profile, "profile.frame.type", "abort-marker");
 	arena_init(&b->arena, SIZE_MAX / 2);
 	interner_init(&b->frames, &b->arena, FRAMES_MAX);
 	return b;
@@ -86,12 +82,12 @@ static u32 add_function(struct profile *profile, const struct symbol_line *line)
 	});
 }
 
-static u32 add_location(struct locations *b, u32 mapping, u64 address, const struct symbol_name *name,
-			u32 frame_type)
+static u32 add_location(struct locations *b, u32 mapping, u64 address, const struct symbol_name *name, const char *type)
 {
 	static const struct symbol_line unknown = { .function = "[unknown]", .system_name = "", .file = "" };
 	struct profile_line lines[LINES_MAX];
 	u32 count = name ? name->line_count : 1;
+	u32 frame_type = profile_add_attribute_string(b->profile, "profile.frame.type", type);
 	/* The physical function comes last: it stays when the chain is too long. */
 	u32 skipped = count > LINES_MAX ? count - LINES_MAX : 0;
 
@@ -225,11 +221,11 @@ static u32 make_named(struct locations *b, const struct window_frame *frame)
 }
 
 /* The type of a frame in a file: that of the language, where its own tables have named it. */
-static u32 type_of(struct locations *b, const struct symbol_name *name)
+static const char *type_of(const struct symbol_name *name)
 {
 	const struct lang_ops *lang = name ? lang_list[name->lang % LANG_MAX] : NULL;
 
-	return lang ? profile_add_attribute_string(b->profile, "profile.frame.type", lang->look.type) : b->native;
+	return lang ? lang->look.type : "native";
 }
 
 static u32 make_user(struct locations *b, u64 frame)
@@ -244,9 +240,9 @@ static u32 make_user(struct locations *b, u64 frame)
 	if (frame >> FRAME_KIND_SHIFT == FRAME_EXE)
 		binary = window_binary(b->window, (u32)(frame >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK));
 	if (!binary)
-		return add_location(b, 0, frame & FRAME_VA_MASK, NULL, b->native);
+		return add_location(b, 0, frame & FRAME_VA_MASK, NULL, "native");
 	name = symbolizer_find(b->symbolizer, binary, ea);
-	return add_location(b, user_mapping(b, binary, ea), ea, name, type_of(b, name));
+	return add_location(b, user_mapping(b, binary, ea), ea, name, type_of(name));
 }
 
 static u32 kernel_mapping(struct locations *b, const char *module)
@@ -268,7 +264,7 @@ static u32 make_kernel(struct locations *b, u64 va)
 {
 	const struct symbol_name *name = symbolizer_find_kernel(b->symbolizer, va);
 
-	return add_location(b, kernel_mapping(b, name ? name->module : "vmlinux"), va, name, b->kernel);
+	return add_location(b, kernel_mapping(b, name ? name->module : "vmlinux"), va, name, "kernel");
 }
 
 /* Frame words have their kind in the top bits, a small number; kernel addresses have all of those set. */
@@ -308,5 +304,5 @@ u32 locations_mark(struct locations *b, const char *mark)
 	struct symbol_line line = { .function = mark, .system_name = "", .file = "" };
 	struct symbol_name name = { .line_count = 1, .lines = &line };
 
-	return add_location(b, 0, 0, &name, b->marker);
+	return add_location(b, 0, 0, &name, "abort-marker");
 }

@@ -183,14 +183,19 @@ static u32 add_location(struct profile *p, const struct frame *f)
 	return profile_add_location(p, &location);
 }
 
-static void add_node(struct profile *p, const struct calltree *tree, const u32 *locations, struct profile_set *set,
-		     u32 node)
+/* locations: by frame, made when a stack first needs it; a frame that no value is of does not become one. */
+static void add_node(struct profile *p, const struct calltree *tree, u32 *locations, struct profile_set *set, u32 node)
 {
 	u32 stack[DEPTH_MAX], depth = 0;
 	struct profile_sample *sample;
 
-	for (u32 n = node; n && depth < DEPTH_MAX; n = calltree_nodes(tree)[n].parent)
-		stack[depth++] = locations[calltree_nodes(tree)[n].frame];
+	for (u32 n = node; n && depth < DEPTH_MAX; n = calltree_nodes(tree)[n].parent) {
+		u32 frame = calltree_nodes(tree)[n].frame;
+
+		if (!locations[frame])
+			locations[frame] = add_location(p, &calltree_frames(tree)[frame]);
+		stack[depth++] = locations[frame];
+	}
 	sample = profile_add_sample(p, set);
 	if (!sample)
 		return;
@@ -226,8 +231,6 @@ int reshape_profile(const struct calltree *tree, const char *type, struct profil
 	if (!set || !locations)
 		return -ENOMEM;
 	describe_set(p, tree, type, set);
-	for (u32 i = 1; i < tree->frames.count; i++)
-		locations[i] = add_location(p, &calltree_frames(tree)[i]);
 	for (u32 i = 0; i < tree->nodes.count && !profile_err(p); i++)
 		if (calltree_nodes(tree)[i].self)
 			add_node(p, tree, locations, set, i);

@@ -79,7 +79,7 @@ static inline void end(struct buf *b, size_t mark)
 #define PUT_KEY(number, member, of, more) PUT_TEXT(number, member, of, more)
 #define PUT_BYTES(number, member, of, more) \
 	if (row->member.len) pb_put_bytes(b, number, row->member.at, row->member.len);
-#define PUT_ID(number, member, of, more) pb_put_bytes(b, number, row->member, of);
+#define PUT_ID(number, member, of, more) if (!otlp_is_no_link(row)) pb_put_bytes(b, number, row->member, of);
 #define PUT_OPTIONAL_ID(number, member, of, more) if (row->has_##member) pb_put_bytes(b, number, row->member, of);
 #define PUT_MESSAGE(number, row, of) { size_t mark = begin(b, number); put_##of(b, row); end(b, mark); }
 #define PUT_ANY(number, member, of, more) PUT_MESSAGE(number, &row->member, of)

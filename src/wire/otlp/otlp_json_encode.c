@@ -40,8 +40,9 @@ static inline void put_key(struct json_write *j, const char *text, size_t len)
 #define PUT_KEY(json, member, of, more) PUT_TEXT(json, member, of, more)
 #define PUT_BYTES(json, member, of, more) if (row->member.len) { KEY(json); \
 	json_write_base64(j, row->member.at, row->member.len); }
-#define PUT_ID(json, member, of, more) KEY(json); json_write_hex(j, row->member, of);
-#define PUT_OPTIONAL_ID(json, member, of, more) if (row->has_##member) { PUT_ID(json, member, of, more) }
+#define PUT_HEX(json, member, of) { KEY(json); json_write_hex(j, row->member, of); }
+#define PUT_ID(json, member, of, more) if (!otlp_is_no_link(row)) PUT_HEX(json, member, of)
+#define PUT_OPTIONAL_ID(json, member, of, more) if (row->has_##member) PUT_HEX(json, member, of)
 #define PUT_OBJECT(row, of) json_write_open(j, '{'); put_##of(j, row); json_write_close(j, '}');
 #define PUT_ANY(json, member, of, more) KEY(json); PUT_OBJECT(&row->member, of)
 #define PUT_SOME(json, member, of, more) if (row->member.kind != ANY_NONE) { PUT_ANY(json, member, of, more) }

@@ -53,8 +53,7 @@ TEST(otlp_json_writes_what_the_specification_says)
 		"[\"18446744073709551615\"]}],\"timeUnixNano\":\"5\","
 		"\"profileId\":\"ab000000000000000000000000000000\",\"originalPayload\":\"AP8=\"}]}]}],"
 		"\"dictionary\":{\"mappingTable\":[{}],\"locationTable\":[{},"
-		"{\"address\":\"16\"}],\"functionTable\":[{}],\"linkTable\":[{\"traceId\":"
-		"\"00000000000000000000000000000000\",\"spanId\":\"0000000000000000\"},{\"traceId\":"
+		"{\"address\":\"16\"}],\"functionTable\":[{}],\"linkTable\":[{},{\"traceId\":"
 		"\"01000000000000000000000000000000\",\"spanId\":\"0000000000000000\"}],\"stringTable\":[\"\","
 		"\"samples\"],\"attributeTable\":[{}],\"stackTable\":[{},{\"locationIndices\":[1]}]}}\n";
 	_cleanup_(profile_freep) struct profile *p = profile_new();

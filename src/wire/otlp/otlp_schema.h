@@ -21,7 +21,7 @@
  *	VALUES, TIMES	of a sample: packed varints; fixed64s, packed or not
  *	TEXT, BYTES	UTF-8; anything
  *	KEY		TEXT, for which a REFERENCE may stand
- *	ID		so many bytes, or none; OPTIONAL_ID: zeros are left out
+ *	ID		of a link: so many bytes, or none; OPTIONAL_ID: zeros are left out
  *	ITSELF		INDICES that are all of the struct
  *	TYPE		a message that is a type and its unit, left out if it says nothing
  *	ANY		a message that is a value; SOME: left out if it is none
@@ -33,6 +33,7 @@
 #define WIRE_OTLP_SCHEMA_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "profile/profile.h"
 
@@ -184,6 +185,12 @@
 static inline bool otlp_has_times(const struct profile_sample *s)
 {
 	return s->value_count != 1 || s->time_count == 1 || s->values[0] == s->time_count;
+}
+
+/* The first link, "none": an empty message, which is what checkers take for zero; ids of zeros are read as the same. */
+static inline bool otlp_is_no_link(const struct profile_link *link)
+{
+	return !memcmp(link, &(const struct profile_link){ 0 }, sizeof(*link));
 }
 
 static inline bool otlp_has_values(const struct profile_sample *s)

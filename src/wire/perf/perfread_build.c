@@ -278,7 +278,7 @@ static struct profile_set *build_set(struct build *b, const struct perfread_samp
 	build_types(b, set, key->event);
 	if (g->first_ns) {
 		set->time_unix_ns = g->first_ns + (u64)b->offset_ns;
-		set->duration_ns = g->last_ns - g->first_ns;
+		set->duration_ns = g->last_ns - g->first_ns + 1;	/* the last one is within */
 	}
 	return set;
 }
