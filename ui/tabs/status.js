@@ -37,23 +37,30 @@ function samplingCards(counters) {
     card("Whole stacks on this machine", whole + cut ? percent(whole / (whole + cut)) : "none yet",
       `${sent.toLocaleString()} samples, ${lost.toLocaleString()} lost`),
     ...unread.map(({ of, value: samples }) => card(of, `${percent(samples / sent)} of samples`,
-      "are of processes that run it; its own functions are not read, native ones are")),
-    element("details", { class: "card counters" }, element("summary", {}, "What was cut or lost, and why"), element("table", {},
-      ...counters.filter(counter => counter.kind).map(({ name, of, text, value: number }) => element("tr", {},
-        element("td", { class: "number" }, number.toLocaleString()), element("td", {}, of ? `${of}: ${name}` : name), element("td", {}, text)))))];
+      "are of processes that run it; its own functions are not read, native ones are"))];
 }
 
-function statusView(status, hosts) {
+function counterTable(counters, open) {
+  const rows = counters.filter(counter => counter.kind).map(({ name, of, text, value }) => element("tr", {},
+    element("td", { class: "number" }, value.toLocaleString()), element("td", {}, of ? `${of}: ${name}` : name), element("td", {}, text)));
+  return rows.length ? [element("details", { class: "card counters", open },
+    element("summary", {}, "What was cut or lost, and why"), element("table", {}, ...rows))] : [];
+}
+
+function statusView(status, hosts, open) {
   const [first, ...rest] = status.backend === "clickhouse" ? clickhouseCards(status) : localCards(status);
+  const counters = status.sampling ?? [];
   return element("div", { class: "status" }, card("wick", status.version), first,
-    card("Hosts", String(hosts.length), hosts.slice(0, 20).map(([name]) => name).join(", ")), ...samplingCards(status.sampling ?? []), ...rest);
+    card("Hosts", String(hosts.length), hosts.slice(0, 20).map(([name]) => name).join(", ")), ...samplingCards(counters), ...rest,
+    ...counterTable(counters, open));
 }
 
 let panel;
 
 async function load() {
   const [status, hosts] = await Promise.all([ask("status", ""), ask("values", chosen({ label: "host" }), "hosts")]);
-  panel.replaceChildren(statusView(status, hosts));
+  const open = panel.querySelector("details")?.open;  // new numbers must not close what somebody reads
+  panel.replaceChildren(statusView(status, hosts, open));
 }
 
 export default {
