@@ -18,6 +18,7 @@ SECONDS_MAX = 120
 FULL_SECONDS = 12
 VERSIONS = ["8", "11", "17", "21", "25"]
 EXACT = 0.99
+SHORT_LIVES = 0.95    # in the first there is also the time to load the program of the kernel half
 SHARE_POINTS = 3
 JUDGE_POINTS = 5
 JUDGE_VERSION = "4.5"
@@ -251,6 +252,25 @@ def check_signatures(tap, name, java):
     tap.check(f"{name}: signatures", wanted <= seen, ", ".join(sorted(wanted - seen)))
 
 
+def check_short_lives(tap, name, java):
+    """JVMs that live for a fraction of a second: their Java functions have names from the first on."""
+    program = os.path.join(java, "bin", "java")
+    command = ["sh", "-c", f'for i in 1 2 3 4 5 6; do "{program}" -cp "{JAR}" Victim chain 0 1 "{FOLDER}/libvictim.so" >/dev/null; done']
+    profile = Recording([], command, timeout=120).wait().profile()
+    seen, wrong = 0, collections.Counter()
+    for sample in profile.samples:
+        if "JavaCalls::call_helper" not in sample.user:
+            continue
+        seen += sample.count
+        inside = sample.user[sample.user.index("JavaCalls::call_helper") + 1:]
+        for frame in inside:
+            if frame == "Interpreter" or frame.startswith(("[unknown", "[frame", "StubRoutines (")):
+                wrong[frame] += sample.count
+                break
+    good = seen - sum(wrong.values())
+    tap.check(f"{name}: short lives have names, too", seen >= 50 and good / seen >= SHORT_LIVES, f"{good} of {seen} samples, {dict(wrong)}")
+
+
 def run_mode(tap, java, label, mode, options, seconds, threads=1, least=0):
     """With at least so many samples: on a busy machine the victim runs for longer."""
     name = f"{label} {mode}{' ' + os.path.basename(' '.join(options)) if options else ''}"
@@ -341,5 +361,6 @@ def run(tap, version, full):
     else:
         for collector in ("G1", "Parallel"):
             run_mode(tap, java, label, "garbage", [f"-XX:+Use{collector}GC"], seconds)
+    check_short_lives(tap, label, java)
     check_signatures(tap, label, java)
     check_judge(tap, f"{label} chain", java, "chain", seconds)

@@ -53,7 +53,8 @@ struct ingest {
 	u32 waiting_count;		/* of them, for files */
 	size_t waiting_bytes;
 	u64 files_done;			/* files read, as of the last look at who waits for some */
-	bool files_changed;		/* ... there are others since */
+	bool runtime_came;		/* ... a runtime that was starting can be read since */
+	bool files_changed;		/* something that somebody may wait for has come */
 	bool is_last;			/* nothing is sampled any more */
 	u32 changed[CHANGED_MAX];	/* pids whose installed mappings are out of date */
 	u32 changed_count;
@@ -343,9 +344,13 @@ static void ingest_scan(struct ingest *in, struct process *p, u32 tid)
  */
 static void ingest_install(struct ingest *in, struct process *p)
 {
+	bool was_starting;
+
 	if (p->maps_changed && p->maps->installed_count && !process_own_maps(in->processes, p))
 		return;
+	was_starting = runtimes_are_starting(p);
 	(void)installer_install(&in->installer, p, in->now_ns);	/* counted there */
+	in->runtime_came |= was_starting && !runtimes_are_starting(p);
 	if (runtimes_waits(p))
 		ingest_changed(in, p->pid);
 }
@@ -363,10 +368,13 @@ static void ingest_unwind(struct ingest *in, struct process *p, const struct tra
 	in->live_stacks += slice_unwind(&in->unwind, in->options.tables, record, &process);
 }
 
-/* Are the files behind a process's mappings known, with their rows? Those that are not are asked for. */
+/*
+ * Are the files behind a process's mappings known, with their rows, and have its runtimes started? Files that are not
+ * are asked for.
+ */
 static bool ingest_has_files(struct ingest *in, struct process *p)
 {
-	bool has = modules_find(in->modules, p->is_removed ? 0 : p->pid, p->maps);
+	bool has = modules_find(in->modules, p->is_removed ? 0 : p->pid, p->maps) && !runtimes_are_starting(p);
 
 	if (has) {
 		/* The tables that it got without them are to be replaced, whoever asks here. */
@@ -394,7 +402,8 @@ static bool ingest_is_ready(struct ingest *in, struct process *p, const struct p
 {
 	size_t bytes = pending->process ? 0 : record_bytes(pending->record);
 
-	if (p->is_published && !p->maps_changed && p->maps->installed_count && !p->lacks_files_ns)
+	if (p->is_published && !p->maps_changed && p->maps->installed_count && !p->lacks_files_ns &&
+	    !runtimes_are_starting(p))
 		return true;
 	if (ingest_has_files(in, p))
 		return true;
@@ -499,7 +508,10 @@ static void on_event(void *arg, const struct sideband_event *event)
 static bool ingest_should_install(struct ingest *in, struct process *p)
 {
 	/* What a runtime that has started up by now owns is to be marked in the tables. */
-	p->maps_changed |= runtimes_should_retry(p, in->now_ns);
+	if (runtimes_should_retry(p, in->now_ns)) {
+		p->maps_changed = true;
+		return true;
+	}
 	if (p->lacks_files_ns && (in->files_changed || !ingest_may_wait(in, p)))
 		(void)ingest_has_files(in, p);
 	return p->maps_changed && in->now_ns - p->installed_ns >= REINSTALL_NS &&
@@ -609,8 +621,9 @@ static void ingest_look_at_files(struct ingest *in)
 {
 	u64 done = background_reader_done_count(in->options.reader);
 
-	in->files_changed |= done != in->files_done;
+	in->files_changed |= done != in->files_done || in->runtime_came;
 	in->files_done = done;
+	in->runtime_came = false;
 }
 
 bool ingest_settle(struct ingest *in, u64 until_ns)

@@ -109,7 +109,8 @@ int installer_install(struct installer *in, struct process *process, u64 now_ns)
 
 	if (r < 0)
 		return r;
-	if (!runtimes_attach(in->runtimes, process, now_ns) && !runtimes_has_rows(process) && has_runtimes)
+	if (!runtimes_attach(in->runtimes, process, now_ns) && !runtimes_has_rows(process) &&
+	    (has_runtimes || runtimes_are_starting(process)))
 		return 0;
 	/* What the runtime owns is marked, too, unless others look at the same tables. */
 	process->maps_changed = is_alone;

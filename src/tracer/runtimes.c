@@ -20,9 +20,12 @@
 #include "tracer/source_maps.h"
 #include "tracer/tables.h"
 
-#define RETRY_FIRST_NS 50000000ull
-#define RETRIES_EVEN 20			/* a JVM needs up to a second to start: until then its stacks are cut */
-#define RETRIES_MAX 32			/* later ones each after twice the time: six minutes in all */
+/* A JVM needs 30 ms to a second to start, and may not live for much longer: at first it is asked often. */
+#define RETRY_FIRST_NS 10000000ull
+#define RETRIES_FIRST 20
+#define RETRY_NEXT_NS 50000000ull
+#define RETRIES_STARTING 40		/* until then, 1.2 s in all, it counts as starting */
+#define RETRIES_MAX 52			/* later ones each after twice the time: six minutes in all */
 
 /* A runtime of a process. */
 struct runtime {
@@ -128,7 +131,12 @@ static void set_retry(struct runtime_set *set, u64 now_ns)
 {
 	if (set->retries >= RETRIES_MAX)
 		return;
-	set->retry_ns = now_ns + (RETRY_FIRST_NS << (set->retries < RETRIES_EVEN ? 0 : set->retries - RETRIES_EVEN));
+	if (set->retries < RETRIES_FIRST)
+		set->retry_ns = now_ns + RETRY_FIRST_NS;
+	else if (set->retries < RETRIES_STARTING)
+		set->retry_ns = now_ns + RETRY_NEXT_NS;
+	else
+		set->retry_ns = now_ns + (RETRY_NEXT_NS << (set->retries - RETRIES_STARTING));
 }
 
 static void add_file(struct runtime *runtime, const struct lang_file *file, const struct lang_place *place)
@@ -315,6 +323,11 @@ bool runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
 bool runtimes_waits(const struct process *p)
 {
 	return p->runtimes && p->runtimes->retry_ns && !p->exited_ns;
+}
+
+bool runtimes_are_starting(const struct process *p)
+{
+	return runtimes_waits(p) && p->runtimes->retries < RETRIES_STARTING;
 }
 
 bool runtimes_should_retry(const struct process *p, u64 now_ns)
