@@ -245,6 +245,8 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 	a->build.kinds = tracer.kinds;
 	a->build.frequency_hz = tracer.frequency_hz;
 	a->build.without_marks = options->without_marks;
+	if (options->says_host)
+		host_identity_read("/", &a->build.host);
 	a->status.event = tracer_event_name(a->tracer);
 	return thread_start(&a->thread, "wick: tracer", agent_run, a);
 }

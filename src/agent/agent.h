@@ -31,6 +31,7 @@ struct agent_options {
 	 */
 	u32 draw_interval_ms, draw_percent;
 	bool without_marks;	/* see agent/build.h */
+	bool says_host;		/* resources have host.name and host.id: profiles leave this machine */
 	/* Optional: when a window is to end at the latest, CLOCK_MONOTONIC. The tracer's thread asks often. */
 	u64 (*wanted_ns)(void *arg);
 	void *wanted_arg;

@@ -157,6 +157,7 @@ static void build_sets(struct build *b, struct profile_scope *scope, u32 kinds, 
 static void build_process(struct build *b, const struct window_process *process, u32 kinds, struct build_set *sets)
 {
 	struct keyvalue attributes[8 + ENVIRONMENT_NAMES_MAX];
+	const struct host_identity *host = &b->options->host;
 	struct profile_resource *resource;
 	struct profile_scope *scope;
 	u32 count = 0;
@@ -170,6 +171,10 @@ static void build_process(struct build *b, const struct window_process *process,
 		attributes[count++] = string_attribute("container.id", process->container_id);
 	if (process->command_line[0])
 		attributes[count++] = string_attribute("process.command_line", process->command_line);
+	if (host->name[0])
+		attributes[count++] = string_attribute("host.name", host->name);
+	if (host->id[0])
+		attributes[count++] = string_attribute("host.id", host->id);
 	if (is_self(b->options, (pid_t)process->pid))
 		attributes[count++] = (struct keyvalue){ STR("wick.self"), { .kind = ANY_BOOL, .boolean = true } };
 	count += build_environment(b, process, attributes + count);

@@ -12,6 +12,7 @@
 
 #include "base/types.h"
 #include "kinds/choice.h"
+#include "proc/host_identity.h"
 
 struct profile;
 struct symbolizer;
@@ -23,6 +24,7 @@ struct build_options {
 	struct kind_choices kinds;
 	u32 frequency_hz;	/* of kinds that a clock samples */
 	pid_t self_pids[SELF_PIDS_MAX];	/* wick's own processes, whose samples are marked; 0: none */
+	struct host_identity host;	/* whose profiles these are; "": it is not said */
 	bool without_marks;	/* no frame such as [incomplete] at the root of stacks that are not whole */
 };
 

@@ -39,11 +39,10 @@ static const struct label {
 };
 #define COUNT(array) ((u32)(sizeof(array) / sizeof(*(array))))
 
-int samples_init(struct samples *samples, const struct profile *profile, const char *host, u64 now_ns, u64 age_max_ns)
+int samples_init(struct samples *samples, const struct profile *profile, u64 now_ns, u64 age_max_ns)
 {
 	*samples = (struct samples){
 		.profile = profile,
-		.host = host,
 		.now_ns = now_ns,
 		.age_max_ns = age_max_ns && age_max_ns < AGE_MAX_NS ? age_max_ns : AGE_MAX_NS,
 		.days = calloc(profile->stacks.count + 1ul, sizeof(u32)),
@@ -176,7 +175,7 @@ static void add_resource(const struct samples *samples, const struct profile_res
 		struct str text = any_text(value);
 
 		if (label->column == SAMPLES_HOST && !text.len)
-			text = (struct str){ samples->host, (u32)strlen(samples->host) };
+			text = STR(PROFILE_HOST_UNKNOWN);
 		if (label->column == SAMPLES_PID)
 			columns_number(columns, label->column, number_of(value, 0));
 		else

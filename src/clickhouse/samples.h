@@ -25,7 +25,6 @@ struct sent;
 
 struct samples {
 	const struct profile *profile;
-	const char *host;		/* of resources that have none */
 	u64 now_ns, age_max_ns;
 	struct stacks stacks;
 	u32 *days;			/* of each stack: the last one that it was written for, + 1 */
@@ -36,7 +35,7 @@ struct samples {
 };
 
 /* Times an hour later than now, or age_max_ns (0: 100 days, and no more) before it, become the hour of now. -ENOMEM. */
-int samples_init(struct samples *samples, const struct profile *profile, const char *host, u64 now_ns, u64 age_max_ns);
+int samples_init(struct samples *samples, const struct profile *profile, u64 now_ns, u64 age_max_ns);
 void samples_done(struct samples *samples);
 
 /*

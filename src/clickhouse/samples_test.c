@@ -62,7 +62,7 @@ static struct written write_all(const struct profile *p, struct sent *sent, u64 
 	int r;
 
 	buf_init(&w.bytes, 256u << 20);
-	EQ(samples_init(&samples, p, "gateway", now_ns, 0), 0);
+	EQ(samples_init(&samples, p, now_ns, 0), 0);
 	while ((r = samples_next_stacks(&samples, sent, stacks, keys)) > 0) {
 		for (int i = 0; i < r; i++)
 			sent_add(sent, keys[i]);
@@ -216,7 +216,7 @@ TEST(blocks_end_before_long_rows_are_too_many)
 
 	p->resources.at[0].attributes = &pair;
 	p->resources.at[0].attribute_count = 1;
-	EQ(samples_init(&samples, p, "", NOW, 0), 0);
+	EQ(samples_init(&samples, p, NOW, 0), 0);
 	while ((r = samples_next(&samples, columns)) > 0) {
 		total += (u32)r;
 		blocks++;
@@ -310,7 +310,7 @@ TEST(stacks_that_are_too_long_are_refused_at_once)
 	sample = profile_add_sample(p, profile_add_set(p, profile_add_scope(p, profile_add_resource(p, NULL, 0))));
 	sample->stack = profile_add_stack(p, locations, MANY);
 	EQ(profile_err(p), 0);
-	EQ(samples_init(&samples, p, "", NOW, 0), 0);
+	EQ(samples_init(&samples, p, NOW, 0), 0);
 	EQ(samples_next_stacks(&samples, sent, columns, keys), -E2BIG);
 	samples_done(&samples);
 	columns_free(columns);
@@ -340,7 +340,7 @@ TEST(rows_of_random_profiles_tell_that_memory_ran_out)
 		OK(r > 0 || r == -ENOMEM);
 		columns_free(columns);
 		columns = columns_new(CLICKHOUSE_SAMPLES, 1u << 20);
-		r = columns ? samples_init(&samples, p, "", NOW, 0) : -ENOMEM;
+		r = columns ? samples_init(&samples, p, NOW, 0) : -ENOMEM;
 		if (r == 0) {
 			r = samples_next(&samples, columns);
 			samples_done(&samples);

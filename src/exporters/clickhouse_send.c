@@ -43,7 +43,6 @@ struct sending {
 struct clickhouse_send {
 	struct clickhouse_send_options options;
 	struct clickhouse *server;
-	char host[256];
 	bool has_schema;
 	struct sent *sent;
 	struct columns *rows, *stacks;		/* of the block that is being made; both are empty between calls */
@@ -73,7 +72,7 @@ static int prepare(struct sending *sending)
 		return 0;
 	sending->keys = malloc(SAMPLES_ROWS_MAX * sizeof(*sending->keys));
 	return !sending->keys ? -ENOMEM :
-				samples_init(&sending->samples, sending->profile, self->host, clock_ns(CLOCK_REALTIME),
+				samples_init(&sending->samples, sending->profile, clock_ns(CLOCK_REALTIME),
 					     (u64)self->options.schema.ttl_ns);
 }
 
@@ -368,8 +367,6 @@ int clickhouse_send_new(const struct component_setup *setup, const struct clickh
 	if (!self)
 		return -ENOMEM;
 	self->options = *options;
-	if (gethostname(self->host, sizeof(self->host) - 1) < 0)
-		self->host[0] = '\0';
 	buf_init(&self->plain, BLOCK_BYTES_MAX);
 	self->sent = sent_new(SENT_STACKS);
 	self->rows = columns_new(tables_of(self, &count)[0], COLUMN_BYTES_MAX);

@@ -16,6 +16,7 @@
 
 #include "base/hex.h"
 #include "ottl/value.h"
+#include "proc/host_identity.h"
 #include "processors/detect.h"
 
 #define ADDRESSES_MAX 64
@@ -243,12 +244,10 @@ static void put_os(struct detection *d)
 
 static void put_host_id(struct detection *d)
 {
-	char id[256];
+	struct host_identity host;
 
-	read_value("/etc/machine-id", NULL, id);
-	if (!*id)
-		read_value("/var/lib/dbus/machine-id", NULL, id);
-	detection_put(d, "host.id", id);
+	host_identity_read("/", &host);
+	detection_put(d, "host.id", host.id);
 }
 
 static void put_cpu(struct detection *d)

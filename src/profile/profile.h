@@ -89,6 +89,9 @@ struct profile_function {
 	s64 start_line;
 };
 
+/* What a resource without host.name is filed under. */
+#define PROFILE_HOST_UNKNOWN "unknown"
+
 struct profile_link {
 	u8 trace_id[16], span_id[8];
 };

@@ -214,6 +214,7 @@ static struct agent_options agent_options_of(const struct profiling_config *o, s
 	to.jitter = o->reporter_jitter;
 	to.draw_interval_ms = (u32)(o->probabilistic_interval_ns / 1000000);
 	to.draw_percent = (u32)o->probabilistic_threshold;
+	to.says_host = true;
 	to.without_marks = !o->send_error_frames;
 	to.wanted_ns = wanted_ns;
 	to.wanted_arg = taps;

@@ -264,18 +264,19 @@ static int add_sample(struct ingest *in, u32 series, const struct profile_set *s
 	return r;
 }
 
-static struct str host_of(const struct profile_resource *resource, const struct store_ingest_options *options)
+/* It is not this machine's own, whoever sent it: a fleet that does not say would become one wrong host. */
+static struct str host_of(const struct profile_resource *resource)
 {
 	struct str host = any_text(keyvalue_find(resource->attributes, resource->attribute_count, "host.name"));
 
-	return host.len ? host : (struct str){ options->host, (u32)strlen(options->host) };
+	return host.len ? host : STR(PROFILE_HOST_UNKNOWN);
 }
 
 static u32 add_series(struct ingest *in, const struct profile_resource *resource, const struct profile_set *set)
 {
 	const struct profile *p = in->profile;
 	struct dict_series series = { 0 };
-	struct str host = host_of(resource, in->options);
+	struct str host = host_of(resource);
 
 	for (u32 i = 0; i < STORE_SERIES_LABEL_COUNT; i++) {
 		const char *attribute = store_label_attribute(i);
@@ -309,12 +310,12 @@ static int add_resource(struct ingest *in, const struct profile_resource *resour
 	return r;
 }
 
-u32 ingest_hosts(const struct profile *profile, const struct store_ingest_options *options, struct str *ret_hosts)
+u32 ingest_hosts(const struct profile *profile, struct str *ret_hosts)
 {
 	u32 count = 0;
 
 	for (u32 i = 0; i < profile->resources.count; i++) {
-		struct str host = host_of(&profile->resources.at[i], options);
+		struct str host = host_of(&profile->resources.at[i]);
 		u32 n = count;
 
 		while (n > 0 && !str_equal(ret_hosts[n - 1], host))
@@ -344,7 +345,7 @@ int ingest_rows(const struct profile *profile, struct str host, const struct sto
 	if (!in.nodes || !in.strings || !in.exes || !in.locations)
 		return -ENOMEM;
 	for (u32 i = 0; i < profile->resources.count && r == 0; i++)
-		if (str_equal(host_of(&profile->resources.at[i], options), host))
+		if (str_equal(host_of(&profile->resources.at[i]), host))
 			r = add_resource(&in, &profile->resources.at[i]);
 	if (r == 0)
 		r = dict->err;

@@ -17,7 +17,6 @@ struct str;
 #define INGEST_HOSTS_MAX 1024
 
 struct store_ingest_options {
-	const char *host;	/* where a resource does not say */
 	u64 now_ns;		/* CLOCK_REALTIME */
 	u64 age_max_ns;		/* times before that, or in the future, are taken for wrong */
 };
@@ -27,11 +26,8 @@ struct ingest_result {
 	u64 times_wrong;	/* replaced by the time of arrival */
 };
 
-/*
- * The hosts that a profile is of, at most INGEST_HOSTS_MAX; how many. The
- * strings are the profile's, or that of the options.
- */
-u32 ingest_hosts(const struct profile *profile, const struct store_ingest_options *options, struct str *ret_hosts);
+/* The hosts that a profile is of, at most INGEST_HOSTS_MAX; how many. The strings are the profile's, or static. */
+u32 ingest_hosts(const struct profile *profile, struct str *ret_hosts);
 
 /*
  * Adds the rows of one host; addresses without a name are noted in names. -ENOMEM, -E2BIG: the dictionary or the

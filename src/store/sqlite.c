@@ -395,14 +395,14 @@ static int add_host(struct sqlite_store *store, const struct profile *profile, s
 int store_add(struct store *base, const struct profile *profile, u64 now_ns)
 {
 	struct sqlite_store *store = sqlite_store(base);
-	struct store_ingest_options options = { store->base.host, now_ns, store->age_max_ns };
+	struct store_ingest_options options = { now_ns, store->age_max_ns };
 	_cleanup_(freep) struct str *hosts = reallocarray(NULL, INGEST_HOSTS_MAX, sizeof(*hosts));
 	u32 count;
 	int r = 0;
 
 	if (!hosts)
 		return -ENOMEM;
-	count = ingest_hosts(profile, &options, hosts);
+	count = ingest_hosts(profile, hosts);
 	pthread_mutex_lock(&store->write_lock);
 	for (u32 i = 0; i < count && r == 0; i++)
 		r = add_host(store, profile, hosts[i], &options);

@@ -5,6 +5,7 @@ OpenTelemetry Collector's exporters. What the page's API tells must be exactly w
 import collections
 import json
 import os
+import subprocess
 import tempfile
 import time
 import urllib.parse
@@ -87,6 +88,49 @@ def replay(names):
         check("replay over gRPC", page, parsed(names))
 
 
+class Agent:
+    """`wick FLAGS` on a machine of that name."""
+
+    def __init__(self, host, *flags):
+        self.command = ["unshare", "--uts", "sh", "-c", f'hostname {host} && exec "$0" "$@"', harness.WICK, *flags,
+                        "--set=service.telemetry.metrics.level=none"]     # two on one machine: there is one port for them
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, text=True)
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.said = self.process.communicate(timeout=30)[1]
+
+
+def values(page, label):
+    return {value for value, _ in page.ask("values", label=label, max=1000)}
+
+
+def fleet(name):
+    """Agents with the short flags: each is a host of its own. A sender that does not say who it is, is nobody."""
+    if os.geteuid():
+        TAP.skip("agents of a fleet", "needs root to load BPF programs")
+        return
+    with tempfile.TemporaryDirectory() as folder, Page(os.path.join(folder, "store")) as page:
+        to = f"127.0.0.1:{page.port}"
+        with Agent("agent-a", f"-collection-agent={to}", "-disable-tls", "-reporter-interval=1s", "-samples-per-second=97") as one, \
+             Agent("agent-b", "--enable-profiling-otlp", f"--profiling-otlp-endpoint={to}", "--profiling-otlp-insecure",
+                   "--profiling-interval=1") as two:
+            harness.wait_for(lambda: len(values(page, "host")) >= 2, 30, 0.5)
+        if not TAP.check("agents with short flags say who they are", values(page, "host") == {"agent-a", "agent-b"},
+                         values(page, "host")):
+            TAP.note(one.said + two.said)
+        client = harness.HttpClient(page.port)
+        TAP.check("a sender that does not say its host is taken", client.send(harness.payload(name)) == 200)
+        client.close()
+        harness.wait_for(lambda: len(values(page, "host")) >= 3, 30, 0.5)
+        TAP.check("... and filed under no host of ours", values(page, "host") == {"agent-a", "agent-b", "unknown"},
+                  values(page, "host"))
+
+
 def through_collector(binary, protocol, names):
     """client -> the Collector -> the page."""
     exporter = {"grpc": ("otlp_grpc", "127.0.0.1:{}"), "http": ("otlp_http", "http://127.0.0.1:{}")}[protocol]
@@ -105,6 +149,7 @@ def through_collector(binary, protocol, names):
 
 def main():
     replay(NAMES)
+    fleet(NAMES[0])
     binary = harness.otelcol()
     if binary:
         for protocol in ("grpc", "http"):
