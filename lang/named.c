@@ -71,14 +71,6 @@ void lang_names_label(struct lang_names *names, const char *key, const char *val
 	};
 }
 
-/* Serials are given once, whoever asks. */
-static u64 next_serial(void)
-{
-	static u64 last;
-
-	return ++last;
-}
-
 static struct window_frame name_frame(struct named *n, const struct lang_ops *ops, void *state,
 				      const struct lang_process *process, const u64 frame[2])
 {
@@ -92,12 +84,11 @@ static struct window_frame name_frame(struct named *n, const struct lang_ops *op
 		n->unnamed++;
 		answer.line_count = answer.label_count = 0;
 		if (frame[0] & FRAME_LABELS)
-			return (struct window_frame){ .serial = next_serial(), .type = ops->look.type };
+			return (struct window_frame){ .type = ops->look.type };
 		(void)snprintf(text, sizeof(text), "[%s frame without a name]", ops->look.type);
 		lang_names_line(&answer, text, "", 0);
 	}
 	return (struct window_frame){
-		.serial = next_serial(),
 		.type = ops->look.type,
 		.line_count = answer.line_count,
 		.label_count = answer.label_count,
@@ -106,8 +97,8 @@ static struct window_frame name_frame(struct named *n, const struct lang_ops *op
 	};
 }
 
-const struct window_frame *named_find(struct named *n, const struct lang_ops *ops, void *state,
-				      const struct lang_process *process, const u64 frame[2], u64 generation)
+struct window_frame *named_find(struct named *n, const struct lang_ops *ops, void *state,
+				const struct lang_process *process, const u64 frame[2], u64 generation)
 {
 	bool is_labels = frame[0] & FRAME_LABELS;
 	struct key key = { { frame[0], is_labels ? 0 : frame[1] }, generation };

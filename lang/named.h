@@ -43,7 +43,7 @@ void named_done(struct named *names);
  * The frame of these words, named by ops->resolve() when it is new; generation tells apart what the same words meant
  * at different times. Good until the next call. NULL for lack of memory.
  */
-const struct window_frame *named_find(struct named *names, const struct lang_ops *ops, void *state,
-				      const struct lang_process *process, const u64 frame[2], u64 generation);
+struct window_frame *named_find(struct named *names, const struct lang_ops *ops, void *state,
+				const struct lang_process *process, const u64 frame[2], u64 generation);
 
 #endif

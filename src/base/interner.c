@@ -27,18 +27,20 @@ void interner_done(struct interner *interner)
 }
 
 /* The slot that holds the key, or the empty one where it belongs. */
-static uint32_t *interner_slot(const struct interner *interner, const void *at, size_t len, uint32_t hash)
+static struct interner_slot *interner_slot(const struct interner *interner, const void *at, size_t len, uint32_t hash)
 {
 	uint32_t mask = interner->slot_count - 1;
 
 	for (uint32_t i = hash & mask;; i = (i + 1) & mask) {
-		uint32_t *slot = &interner->slots[i];
+		struct interner_slot *slot = &interner->slots[i];
 		const struct interner_entry *e;
 
-		if (!*slot)
+		if (!slot->number)
 			return slot;
-		e = &interner->entries[*slot - 1];
-		if (e->hash == hash && e->len == len && (!len || !memcmp(e->at, at, len)))
+		if (slot->hash != hash)
+			continue;
+		e = &interner->entries[slot->number - 1];
+		if (e->len == len && (!len || !memcmp(e->at, at, len)))
 			return slot;
 	}
 }
@@ -46,7 +48,7 @@ static uint32_t *interner_slot(const struct interner *interner, const void *at, 
 static bool interner_rehash(struct interner *interner)
 {
 	uint32_t slot_count = interner->slot_count ? interner->slot_count * 2 : 64;
-	uint32_t *slots = calloc(slot_count, sizeof(*slots));
+	struct interner_slot *slots = calloc(slot_count, sizeof(*slots));
 
 	if (!slots)
 		return false;
@@ -54,11 +56,11 @@ static bool interner_rehash(struct interner *interner)
 	interner->slots = slots;
 	interner->slot_count = slot_count;
 	for (uint32_t n = 0; n < interner->count; n++) {
-		uint32_t i = interner->entries[n].hash & (slot_count - 1);
+		uint32_t hash = interner->entries[n].hash, i = hash & (slot_count - 1);
 
-		while (slots[i])
+		while (slots[i].number)
 			i = (i + 1) & (slot_count - 1);
-		slots[i] = n + 1;
+		slots[i] = (struct interner_slot){ n + 1, hash };
 	}
 	return true;
 }
@@ -89,13 +91,13 @@ uint32_t interner_find(const struct interner *interner, const void *at, size_t l
 {
 	if (!interner->slot_count)
 		return INTERNER_NONE;
-	return *interner_slot(interner, at, len, interner_hash(interner, at, len)) - 1;
+	return interner_slot(interner, at, len, interner_hash(interner, at, len))->number - 1;
 }
 
 uint32_t interner_add(struct interner *interner, const void *at, size_t len, bool *ret_new)
 {
 	uint32_t hash = interner_hash(interner, at, len);
-	uint32_t number = interner->slot_count ? *interner_slot(interner, at, len, hash) - 1 : INTERNER_NONE;
+	uint32_t number = interner->slot_count ? interner_slot(interner, at, len, hash)->number - 1 : INTERNER_NONE;
 	void *copy;
 
 	if (ret_new)
@@ -109,6 +111,6 @@ uint32_t interner_add(struct interner *interner, const void *at, size_t len, boo
 		return INTERNER_NONE;
 	number = interner->count++;
 	interner->entries[number] = (struct interner_entry){ copy, (uint32_t)len, hash };
-	*interner_slot(interner, copy, len, hash) = number + 1;
+	*interner_slot(interner, copy, len, hash) = (struct interner_slot){ number + 1, hash };
 	return number;
 }

@@ -24,10 +24,16 @@ struct interner_entry {
 	uint32_t hash;
 };
 
+/* The hash is here, too: an entry is looked at only if it is most likely the one. */
+struct interner_slot {
+	uint32_t number;		/* of the entry + 1, or 0 */
+	uint32_t hash;
+};
+
 struct interner {
 	struct arena *arena;
 	struct interner_entry *entries;
-	uint32_t *slots;		/* entry + 1, or 0 */
+	struct interner_slot *slots;
 	uint32_t count, cap, slot_count, max_count;
 	uint64_t seed;
 };

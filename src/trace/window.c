@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/window.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,8 @@
 #include "proc/binary.h"
 
 _Static_assert(sizeof(struct window_stack) % 8 == 0, "words follow it without a gap");
+
+static _Atomic u64 last_serial;
 
 struct window *window_new(u64 start_ns)
 {
@@ -19,8 +22,8 @@ struct window *window_new(u64 start_ns)
 	interner_init(&w->process_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	interner_init(&w->stack_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	interner_init(&w->sample_keys, &w->arena, WINDOW_SAMPLES_MAX);
-	interner_init(&w->frame_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	interner_init(&w->texts, &w->arena, WINDOW_SAMPLES_MAX);
+	w->serial = atomic_fetch_add(&last_serial, 1) + 1;
 	w->start_ns = start_ns;
 	return w;
 }
@@ -34,7 +37,6 @@ void window_free(struct window *w)
 	interner_done(&w->process_keys);
 	interner_done(&w->stack_keys);
 	interner_done(&w->sample_keys);
-	interner_done(&w->frame_keys);
 	interner_done(&w->texts);
 	arena_done(&w->arena);
 	free(w->processes);
@@ -98,31 +100,36 @@ static const struct window_label *window_labels(struct window *w, const struct w
 	return labels;
 }
 
-u64 window_name_frame(struct window *w, const struct window_frame *frame)
+static bool window_copy_frame(struct window *w, struct window_frame *frame)
 {
-	bool is_new;
-	u32 index = interner_add(&w->frame_keys, &frame->serial, sizeof(frame->serial), &is_new);
 	struct window_frame *copy;
 
-	if (index == INTERNER_NONE ||
-	    array_reserve(&w->frames, &w->frame_cap, index + 1, sizeof(*w->frames)) < 0)
+	if (w->frame_count >= WINDOW_SAMPLES_MAX ||
+	    array_reserve(&w->frames, &w->frame_cap, w->frame_count + 1, sizeof(*w->frames)) < 0)
+		return false;
+	copy = &w->frames[w->frame_count];
+	*copy = *frame;
+	copy->lines = frame->line_count ? window_lines(w, frame) : NULL;
+	copy->labels = frame->label_count ? window_labels(w, frame) : NULL;
+	copy->line_count = copy->lines ? frame->line_count : 0;
+	copy->label_count = copy->labels ? frame->label_count : 0;
+	frame->window = w->serial;
+	frame->number = w->frame_count++;
+	return true;
+}
+
+u64 window_name_frame(struct window *w, struct window_frame *frame)
+{
+	if (frame->window != w->serial && !window_copy_frame(w, frame))
 		return 0;
-	copy = &w->frames[index];
-	if (is_new) {
-		*copy = *frame;
-		copy->lines = frame->line_count ? window_lines(w, frame) : NULL;
-		copy->labels = frame->label_count ? window_labels(w, frame) : NULL;
-		copy->line_count = copy->lines ? frame->line_count : 0;
-		copy->label_count = copy->labels ? frame->label_count : 0;
-	}
-	return (u64)FRAME_NAMED << FRAME_KIND_SHIFT | index;
+	return (u64)FRAME_NAMED << FRAME_KIND_SHIFT | frame->number;
 }
 
 const struct window_frame *window_frame(const struct window *w, u64 word)
 {
 	u64 index = word & FRAME_LOW_MASK;
 
-	return word >> FRAME_KIND_SHIFT == FRAME_NAMED && index < w->frame_keys.count ? &w->frames[index] : NULL;
+	return word >> FRAME_KIND_SHIFT == FRAME_NAMED && index < w->frame_count ? &w->frames[index] : NULL;
 }
 
 /* Binaries sit in an open-addressed table by id. */

@@ -45,7 +45,9 @@ struct window_label {
 
 /* A frame of a language's runtime, which was named when it was taken. One that has labels only does not show. */
 struct window_frame {
-	u64 serial;			/* never that of another frame */
+	/* The window's: in the one with that serial it has that number. Whoever names frames has each of them once. */
+	u64 window;
+	u32 number;
 	const char *type;		/* profile.frame.type; static */
 	u32 line_count, label_count;
 	const struct window_line *lines;	/* innermost first; all but the last are inlined */
@@ -93,11 +95,12 @@ struct window_symbol {
 
 struct window {
 	struct arena arena;
-	struct interner process_keys, stack_keys, sample_keys, frame_keys, texts;
+	u64 serial;			/* never that of another window; not 0 */
+	struct interner process_keys, stack_keys, sample_keys, texts;
 	struct window_process *processes;
 	u32 process_count, process_cap;
 	struct window_frame *frames;
-	u32 frame_cap;
+	u32 frame_count, frame_cap;
 	struct window_time *times;
 	u32 time_count, time_cap;
 	struct binary **binaries;	/* referenced by frames */
@@ -119,7 +122,7 @@ DEFINE_CLEANUP(struct window *, window_free)
 u32 window_process(struct window *window, u64 serial, const struct window_process *process);
 
 /* The word (FRAME_NAMED) of a frame that was named, of which the window takes a copy; 0 if it is full. */
-u64 window_name_frame(struct window *window, const struct window_frame *frame);
+u64 window_name_frame(struct window *window, struct window_frame *frame);
 
 /* The frame of such a word, or NULL. */
 const struct window_frame *window_frame(const struct window *window, u64 word);

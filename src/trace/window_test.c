@@ -134,3 +134,22 @@ TEST(window_counts_what_it_has_no_memory_for)
 		test_alloc_reset();
 	}
 }
+
+TEST(window_frames_have_one_number_in_each_window)
+{
+	struct window_line line = { "f", "a.py", 3 };
+	struct window_frame frame = { .type = "test", .line_count = 1, .lines = &line }, other = frame;
+	struct window *first = window_new(1), *second = window_new(2);
+	u64 word = window_name_frame(first, &frame);
+
+	EQ(window_name_frame(first, &frame), word);
+	OK(window_name_frame(first, &other) != word);
+	EQ(first->frame_count, 2);
+	STREQ(window_frame(first, word)->lines[0].function, "f");
+	OK(!window_frame(second, word));
+	word = window_name_frame(second, &other);
+	line.function = "changed";
+	STREQ(window_frame(second, word)->lines[0].function, "f");
+	window_free(first);
+	window_free(second);
+}

@@ -161,10 +161,10 @@ static bool record_is_whole(const struct trace_record *record, size_t bytes)
 }
 
 /* A frame of a runtime whose process or program is not known any more. */
-static const struct window_frame *nameless_frame(void)
+static struct window_frame *nameless_frame(void)
 {
 	static const struct window_line line = { "[frame without a name]", "", 0 };
-	static const struct window_frame frame = { .type = "unknown", .line_count = 1, .lines = &line };
+	static struct window_frame frame = { .type = "unknown", .line_count = 1, .lines = &line };
 
 	return &frame;
 }
@@ -186,7 +186,7 @@ static void ingest_changed(struct ingest *in, u32 pid)
 /* The word of a frame of a runtime, named by its language; 0 if it stands for labels that cannot be had any more. */
 static u64 ingest_name(struct ingest *in, struct process *p, const u64 frame[2])
 {
-	const struct window_frame *named = NULL;
+	struct window_frame *named = NULL;
 
 	/* A child whose program is still its parent's. */
 	if (p && !p->runtimes && p->maps && p->maps->slot && !p->exited_ns)

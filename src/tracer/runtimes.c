@@ -409,10 +409,10 @@ static void count_dropped(struct runtimes *rt, struct runtime_set *set)
 	set->dropped = dropped;
 }
 
-const struct window_frame *runtimes_name(struct runtimes *rt, struct process *p, const u64 frame[2])
+struct window_frame *runtimes_name(struct runtimes *rt, struct process *p, const u64 frame[2])
 {
 	struct runtime_set *set = p->runtimes ? set_of(rt, p) : NULL;
-	const struct window_frame *named;
+	struct window_frame *named;
 	struct runtime *r;
 	u64 asked, unnamed, evictions;
 

@@ -87,7 +87,7 @@ void runtimes_take_rows(const struct process *process);
 u32 runtimes_start(const struct process *process);
 
 /* Names a frame: both words of FRAME_RUNTIME, or FRAME_VA and 0. NULL if nobody can. Good until the next call. */
-const struct window_frame *runtimes_name(struct runtimes *runtimes, struct process *process, const u64 frame[2]);
+struct window_frame *runtimes_name(struct runtimes *runtimes, struct process *process, const u64 frame[2]);
 
 /* The slots of mappings that nobody uses any more. */
 void runtimes_drop_slots(struct runtimes *runtimes, struct maps *maps, u64 now_ns);
