@@ -144,7 +144,7 @@ static const char *get_with(int port, const char *path, const char *more)
 	ssize_t n;
 
 	EQ(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", path, more);
+	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n%s\r\n", path, more);
 	EQ(write(fd, request, strlen(request)), strlen(request));
 	while ((n = read(fd, answer + len, sizeof(answer) - 1 - len)) > 0)
 		len += (size_t)n;

@@ -38,6 +38,7 @@ int http_endpoint_open(struct http_endpoint *endpoint, struct service *service,
 {
 	const struct listen_options listen = {
 		.endpoint = options->endpoint,
+		.hosts = options->hosts,
 		.tls = options->has_tls ? &options->tls : NULL,
 		.request_timeout_ns = options->read_timeout_ns,
 		.head_timeout_ns = options->read_header_timeout_ns,

@@ -15,6 +15,7 @@ struct service;
 
 struct http_endpoint_options {
 	const char *endpoint;
+	struct config_texts hosts;		/* names of this machine that it may be asked by */
 	bool has_tls;
 	struct tls_server_options tls;
 	s64 read_timeout_ns, read_header_timeout_ns, write_timeout_ns, idle_timeout_ns;	/* 0: the server's own */
@@ -50,6 +51,8 @@ extern const char *const http_endpoint_transports[];
 	  .help = "tcp" }, \
 	{ "auth", CONFIG_SECTION, FIELD(type, member), .fields = http_endpoint_auth_fields, \
 	  .help = "who may ask" }, \
+	{ "allowed_hosts", CONFIG_TEXTS, FIELD(type, member.hosts), \
+	  .help = "names of this machine that it may be asked by" }, \
 	{ "cors", CONFIG_REFUSED, .help = "this page is not for scripts of other sites; remove it" }, \
 	{ "max_request_body_size", CONFIG_REFUSED, .help = "requests have no body here; remove it" }, \
 	{ "include_metadata", CONFIG_REFUSED, .help = "nothing is passed on from these requests; remove it" }, \

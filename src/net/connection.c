@@ -509,7 +509,8 @@ void connection_unstall(struct connection *connection)
 
 /* ---- Life ------------------------------------------------------------------------------------------ */
 
-int connection_new(struct endpoint *endpoint, int fd, const char *peer, SSL *ssl, struct connection **ret_connection)
+int connection_new(struct endpoint *endpoint, int fd, const struct caller *peer, SSL *ssl,
+		   struct connection **ret_connection)
 {
 	struct server *server = endpoint->server;
 	struct connection *connection = calloc(1, sizeof(*connection));
@@ -530,7 +531,7 @@ int connection_new(struct endpoint *endpoint, int fd, const char *peer, SSL *ssl
 	connection->ssl = ssl;
 	connection->handshaking = ssl != NULL;
 	endpoint_limits(endpoint, &connection->limits);
-	snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
+	connection->peer = *peer;
 	buf_init(&connection->first, PREFACE_BYTES + READ_BYTES);
 	buf_init(&connection->out, OUT_MAX);
 	connection->accepted_ns = connection->read_ns = connection->wrote_ns = loop_now(server->loop);

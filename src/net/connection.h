@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "net/core.h"
+#include "net/caller.h"
 
 struct endpoint;
 struct exchange;
@@ -66,7 +67,7 @@ struct connection {
 		struct http2 *http2;
 	};
 	struct connection_limits limits;
-	char peer[64];
+	struct caller peer;
 	struct buf first;			/* bytes that have not told yet */
 	struct buf out, tail;			/* to send: out, then tail */
 	size_t out_sent, tail_sent;
@@ -81,7 +82,8 @@ struct connection {
 	u32 want;				/* what TLS waits for, beyond the plain */
 };
 
-int connection_new(struct endpoint *endpoint, int fd, const char *peer, SSL *ssl, struct connection **ret_connection);
+int connection_new(struct endpoint *endpoint, int fd, const struct caller *peer, SSL *ssl,
+		   struct connection **ret_connection);
 void connection_free(struct connection *connection);
 
 /* Bytes, as if they had been read; for the fuzzers too. */

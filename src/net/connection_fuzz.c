@@ -65,7 +65,7 @@ static struct connection *make_connection(struct endpoint *endpoint)
 {
 	struct connection *connection;
 
-	if (connection_new(endpoint, -1, "fuzz", NULL, &connection) < 0)
+	if (connection_new(endpoint, -1, &(struct caller){ .text = "fuzz" }, NULL, &connection) < 0)
 		abort();
 	connection->limits = (struct connection_limits){ .idle_ns = 10 * SECOND_NS, .head_ns = 10 * SECOND_NS,
 							 .request_ns = 10 * SECOND_NS,

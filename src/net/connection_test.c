@@ -82,7 +82,7 @@ static int join(void)
 	int fds[2];
 
 	EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-	if (connection_new(endpoint, fds[0], "test", NULL, &connection) < 0) {
+	if (connection_new(endpoint, fds[0], &(struct caller){ .text = "test" }, NULL, &connection) < 0) {
 		close(fds[0]);
 		return fds[1];
 	}

@@ -64,6 +64,7 @@ struct endpoint;
 	X(NOT_FOUND, "wick_server_refused_total", "reason", "path", "Requests refused by the server itself") \
 	X(BAD_METHOD, "wick_server_refused_total", "reason", "method", NULL)				\
 	X(BAD_TYPE, "wick_server_refused_total", "reason", "content_type", NULL)			\
+	X(BAD_HOST, "wick_server_refused_total", "reason", "host", NULL)				\
 	X(BAD_REQUEST, "wick_server_refused_total", "reason", "malformed", NULL)			\
 	X(HEAD_TOO_LARGE, "wick_server_refused_total", "reason", "headers_too_large", NULL)		\
 	X(BODY_TOO_LARGE, "wick_server_refused_total", "reason", "body_too_large", NULL)		\
@@ -96,6 +97,7 @@ struct server {
 	struct metric *counts[SERVER_COUNT_COUNT];
 	struct metric *connection_gauge, *body_bytes_gauge, *exchange_gauge;
 	struct endpoint *endpoints;
+	char machine[256];		/* its name */
 	bool held;			/* a reload: endpoints without members stay */
 	char *read_buffer;		/* READ_BYTES: what was just read, of whichever connection */
 	u32 connection_count, connections_max, exchange_count;

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "net/connection.h"
+#include "net/hosts.h"
 #include "net/listener.h"
 #include "net/routes.h"
 
@@ -70,7 +71,7 @@ static struct exchange *exchange_alloc(struct connection *connection)
 	buf_init(&exchange->body, 0);
 	buf_init(&exchange->reply.fields, 2 * HEAD_BYTES_MAX);
 	buf_init(&exchange->reply.body, 0);
-	memcpy(exchange->peer, connection->peer, sizeof(exchange->peer));
+	exchange->peer = connection->peer;
 	metric_set(server->exchange_gauge, ++server->exchange_count);
 	attach(exchange, connection);
 	return exchange;
@@ -197,7 +198,14 @@ bool exchange_peer_left(const struct exchange *exchange)
 
 const char *exchange_peer(const struct exchange *exchange)
 {
-	return exchange->peer;
+	return exchange->peer.text;
+}
+
+bool exchange_peer_user(const struct exchange *exchange, uid_t *ret_uid)
+{
+	if (exchange->peer.has_uid)
+		*ret_uid = exchange->peer.uid;
+	return exchange->peer.has_uid;
 }
 
 static const char *header_name(const struct exchange *exchange, u32 i)
@@ -300,6 +308,38 @@ static int check_type(struct exchange *exchange, const struct route *route)
 	return 0;
 }
 
+/* Any member of the endpoint may bring names; "*" is all. */
+static bool is_allowed(const struct endpoint *endpoint, const char *name)
+{
+	char own[HOSTS_NAME_MAX];
+
+	if (hosts_is_own(name, endpoint->server->machine) ||
+	    (hosts_name(endpoint->name, own) && *own && !strcasecmp(name, own)))
+		return true;
+	for (const struct listener *listener = endpoint->listeners; listener; listener = listener->next)
+		for (u32 i = 0; i < listener->host_count; i++)
+			if (!strcmp(listener->hosts[i], "*") || !strcasecmp(listener->hosts[i], name))
+				return true;
+	return hosts_file_has("/etc/hosts", name);
+}
+
+/* From other machines people ask by names that nobody here knows; by loopback only those of this machine make sense. */
+static int check_host(struct exchange *exchange)
+{
+	const struct connection *connection = exchange->connection;
+	const char *host = exchange_header(exchange, "host");
+	char name[HOSTS_NAME_MAX];
+
+	if (!connection->peer.is_local || connection->endpoint->unix_socket || !host)
+		return 0;
+	if (exchange_header_count(exchange, "host") == 1 && hosts_name(host, name) &&
+	    is_allowed(connection->endpoint, name))
+		return 0;
+	exchange_refuse(exchange, COUNT_BAD_HOST, 403,
+			"this name is not known here; ask by address or localhost, or add the name to allowed_hosts");
+	return -ECANCELED;
+}
+
 static int refuse_large(struct exchange *exchange, size_t max)
 {
 	char text[128];
@@ -341,7 +381,9 @@ int exchange_route(struct exchange *exchange, s64 content_length)
 	r = find_route(exchange, &entry);
 	if (r < 0)
 		return r;
-	r = check_type(exchange, &entry->route);
+	r = check_host(exchange);
+	if (r == 0)
+		r = check_type(exchange, &entry->route);
 	if (r < 0)
 		return r;
 	if (server->exchange_count > EXCHANGES_MAX)

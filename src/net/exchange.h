@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "net/core.h"
+#include "net/caller.h"
 #include "net/server.h"
 
 struct connection;
@@ -22,8 +23,10 @@ struct route_entry;
 
 #define GRPC_PREFIX_BYTES 5
 
-enum grpc_code { GRPC_OK = 0, GRPC_DEADLINE_EXCEEDED = 4, GRPC_RESOURCE_EXHAUSTED = 8, GRPC_UNIMPLEMENTED = 12,
-		 GRPC_INTERNAL = 13, GRPC_UNAVAILABLE = 14 };
+enum grpc_code {
+	GRPC_OK = 0, GRPC_DEADLINE_EXCEEDED = 4, GRPC_PERMISSION_DENIED = 7, GRPC_RESOURCE_EXHAUSTED = 8,
+	GRPC_UNIMPLEMENTED = 12, GRPC_INTERNAL = 13, GRPC_UNAVAILABLE = 14,
+};
 
 struct header {
 	u32 name, value;		/* offsets in head, from 1 */
@@ -48,7 +51,7 @@ struct exchange {
 	struct header *headers;
 	u32 header_count, header_cap;
 	u32 method, path, query;	/* offsets in head, from 1; 0: did not come */
-	char peer[64];
+	struct caller peer;
 	bool http2, grpc;		/* grpc: by its content type */
 	u8 prefix[GRPC_PREFIX_BYTES];	/* of gRPC: what stands before the message */
 	u8 prefix_len;

@@ -158,8 +158,8 @@ static ssize_t give_body(nghttp2_session *session, int32_t id, uint8_t *to, size
 static struct stream *call(struct client *client, const char *path, const char *type, const char *body, size_t bytes,
 			   bool hold_back)
 {
-	nghttp2_nv headers[] = { NV(":path", path), NV(":method", "POST"), NV(":scheme", "http"), NV(":authority", "x"),
-				 NV("content-type", type), NV("te", "trailers") };
+	nghttp2_nv headers[] = { NV(":path", path), NV(":method", "POST"), NV(":scheme", "http"),
+				 NV(":authority", "localhost"), NV("content-type", type), NV("te", "trailers") };
 	s32 id = (s32)nghttp2_session_get_next_stream_id(client->session);
 	struct stream *stream = stream_of(client, id);
 	nghttp2_data_provider provider = { .source.ptr = stream, .read_callback = give_body };

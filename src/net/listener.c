@@ -34,7 +34,7 @@ void endpoint_limits(const struct endpoint *endpoint, struct connection_limits *
 		*ret_limits = listener->limits;
 }
 
-static void add_connection(struct endpoint *endpoint, int fd, const char *peer)
+static void add_connection(struct endpoint *endpoint, int fd, const struct caller *peer)
 {
 	const struct listener *listener = leading(endpoint);
 	struct server *server = endpoint->server;
@@ -95,15 +95,15 @@ static void accept_ready(struct loop_fd *fd, u32 events)
 		struct sockaddr_storage address = { 0 };
 		socklen_t bytes = sizeof(address);
 		int client = accept4(fd->fd, (void *)&address, &bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		char peer[64];
+		struct caller peer;
 
 		if (client < 0) {
 			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 				pause_accepting(endpoint);
 			return;
 		}
-		address_text(&address, bytes, peer, sizeof(peer));
-		add_connection(endpoint, client, peer);
+		caller_find(client, &address, bytes, &peer);
+		add_connection(endpoint, client, &peer);
 	}
 }
 
@@ -196,6 +196,9 @@ static void listener_free(struct listener *listener)
 	if (!listener)
 		return;
 	tls_free(listener->tls);
+	for (u32 i = 0; i < listener->host_count; i++)
+		free(listener->hosts[i]);
+	free(listener->hosts);
 	free(listener);
 }
 
@@ -349,6 +352,18 @@ static void set_limits(const struct listen_options *options, struct connection_l
 	};
 }
 
+static int copy_hosts(const struct config_texts *hosts, struct listener *listener)
+{
+	listener->hosts = calloc(hosts->count + 1, sizeof(*listener->hosts));
+	for (u32 i = 0; listener->hosts && i < hosts->count; i++) {
+		listener->hosts[i] = strdup(hosts->at[i]);
+		if (!listener->hosts[i])
+			return -ENOMEM;
+		listener->host_count++;
+	}
+	return listener->hosts ? 0 : -ENOMEM;
+}
+
 int server_listen(struct server *server, const struct listen_options *options, struct listener **ret_listener,
 		  struct buf *why)
 {
@@ -359,7 +374,9 @@ int server_listen(struct server *server, const struct listen_options *options, s
 	if (!listener)
 		return -ENOMEM;
 	set_limits(options, &listener->limits);
-	r = options->tls ? tls_new(options->tls, &listener->tls, why) : 0;
+	r = copy_hosts(&options->hosts, listener);
+	if (r == 0 && options->tls)
+		r = tls_new(options->tls, &listener->tls, why);
 	if (r == 0) {
 		loop_call(server->loop, join_endpoint, &join);
 		r = join.result == -ENOENT ? bind_endpoint(&join) : join.result;

@@ -31,6 +31,8 @@ struct listener {
 	struct endpoint *endpoint;
 	struct tls *tls;		/* NULL: none */
 	struct connection_limits limits;
+	char **hosts;			/* further names it may be asked by */
+	u32 host_count;
 };
 
 struct endpoint {

@@ -37,7 +37,7 @@ static const char *ask_encoded(struct listener *listener, const char *headers, c
 	char head[500];
 	int fd = dial(listener);
 
-	snprintf(head, sizeof(head), "POST / HTTP/1.1\r\nhost: x\r\n%scontent-length: %zu\r\n\r\n", headers, bytes);
+	snprintf(head, sizeof(head), "POST / HTTP/1.1\r\nhost: [::1]\r\n%scontent-length: %zu\r\n\r\n", headers, bytes);
 	say(fd, head);
 	say_bytes(fd, at, bytes);
 	EQ(shutdown(fd, SHUT_WR), 0);

@@ -153,6 +153,8 @@ static void fill_grpc(struct reply *reply, int code, const char *text, const str
 static int grpc_code_of(int status)
 {
 	switch (status) {
+	case 403:
+		return GRPC_PERMISSION_DENIED;
 	case 404:
 	case 405:
 		return GRPC_UNIMPLEMENTED;

@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -45,6 +46,7 @@ extern const struct config_field tls_server_fields[];
 struct listen_options {
 	const char *endpoint;			/* "localhost:4317" (127.0.0.1 and ::1), "[::]:80", a path */
 	bool unix_socket;
+	struct config_texts hosts;		/* further names it may be asked by over loopback; "*": all */
 	const struct tls_server_options *tls;	/* NULL: none */
 	s64 idle_timeout_ns;			/* of a connection without requests; 0: the default */
 	s64 request_timeout_ns;			/* to send a whole request; 0: the default */
@@ -122,6 +124,9 @@ const char *exchange_method(const struct exchange *exchange);
 const char *exchange_path(const struct exchange *exchange);		/* without the query */
 const char *exchange_query(const struct exchange *exchange);		/* "" if none */
 const char *exchange_peer(const struct exchange *exchange);		/* "127.0.0.1:40312" */
+
+/* The user whose socket is at the other end, if it is one of this machine and could be found out. */
+bool exchange_peer_user(const struct exchange *exchange, uid_t *ret_uid);
 
 /* By a name in lower case: NULL if there is none; how often it came. */
 const char *exchange_header(const struct exchange *exchange, const char *name);

@@ -64,17 +64,17 @@ TEST(server_answers_http1)
 	listener = listen_any();
 	add_route(listener, "POST", "/tell", tell, NULL);
 	add_route(listener, NULL, "/below/", tell, NULL);
-	CONTAINS(ask(listener, "POST /tell?a=b HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc"),
+	CONTAINS(ask(listener, "POST /tell?a=b HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\nabc"),
 		 "\r\n\r\nPOST /tell a=b abc");
-	CONTAINS(ask(listener, "POST /tell HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+	CONTAINS(ask(listener, "POST /tell HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
 		      "2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"),
 		 "POST /tell  abc");
-	CONTAINS(ask(listener, "PUT /below/x HTTP/1.1\r\nhost: x\r\n\r\n"), "PUT /below/x  ");
-	CONTAINS(ask(listener, "GET /tell HTTP/1.1\r\nhost: x\r\n\r\n"), "HTTP/1.1 405 ");
-	CONTAINS(ask(listener, "GET /tell HTTP/1.1\r\nhost: x\r\n\r\n"), "allow: POST\r\n");
-	CONTAINS(ask(listener, "GET / HTTP/1.1\r\nhost: x\r\n\r\n"), "HTTP/1.1 404 ");
+	CONTAINS(ask(listener, "PUT /below/x HTTP/1.1\r\nhost: localhost\r\n\r\n"), "PUT /below/x  ");
+	CONTAINS(ask(listener, "GET /tell HTTP/1.1\r\nhost: localhost\r\n\r\n"), "HTTP/1.1 405 ");
+	CONTAINS(ask(listener, "GET /tell HTTP/1.1\r\nhost: localhost\r\n\r\n"), "allow: POST\r\n");
+	CONTAINS(ask(listener, "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"), "HTTP/1.1 404 ");
 	CONTAINS(ask(listener, "GET / HTTP/1.1\r\n\r\n"), "HTTP/1.1 400 ");
-	CONTAINS(ask(listener, "POST /tell HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n"), "HTTP/1.1 413 ");
+	CONTAINS(ask(listener, "POST /tell HTTP/1.1\r\nhost: [::1]\r\ncontent-length: 1001\r\n\r\n"), "HTTP/1.1 413 ");
 	listener_leave(listener, NULL, monotonic_ns());
 	end();
 }
@@ -89,8 +89,10 @@ TEST(server_answers_requests_of_one_connection_in_order)
 	listener = listen_any();
 	add_route(listener, "POST", "/tell", tell, NULL);
 	fd = dial(listener);
-	say(fd, "POST /tell?1 HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\naPOST /tell?2 HTTP/1.1\r\nhost: x\r\n\r\n"
-		"GET /none HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nxxPOST /tell?3 HTTP/1.1\r\nhost: x\r\n\r\n");
+	say(fd, "POST /tell?1 HTTP/1.1\r\nhost: [::1]\r\ncontent-length: 1\r\n\r\na"
+		"POST /tell?2 HTTP/1.1\r\nhost: [::1]\r\n\r\n"
+		"GET /none HTTP/1.1\r\nhost: [::1]\r\ncontent-length: 2\r\n\r\nxx"
+		"POST /tell?3 HTTP/1.1\r\nhost: [::1]\r\n\r\n");
 	answer = hear(fd, "/tell 3");
 	OK(strstr(answer, "/tell 1 a") < strstr(answer, "/tell 2"));
 	OK(strstr(answer, "/tell 2") < strstr(answer, "404 Not Found"));
@@ -101,8 +103,8 @@ TEST(server_answers_requests_of_one_connection_in_order)
 
 TEST(server_answers_many_requests_that_come_at_once)
 {
-	static const char request[] = "GET /none HTTP/1.1\r\nhost: x\r\n\r\n";
-	static const char last[] = "POST /tell?end HTTP/1.1\r\nhost: x\r\n\r\n";
+	static const char request[] = "GET /none HTTP/1.1\r\nhost: localhost\r\n\r\n";
+	static const char last[] = "POST /tell?end HTTP/1.1\r\nhost: localhost\r\n\r\n";
 	struct listener *listener;
 	struct buf text;
 	int fd;
@@ -139,7 +141,7 @@ TEST(server_tells_who_works_that_the_client_has_gone)
 	for (whole = 0; whole < 2; whole++) {		/* one that only sends no more, one that has gone */
 		kept.exchange = NULL;
 		fd = dial(listener);
-		say(fd, "GET /keep HTTP/1.1\r\nhost: x\r\n\r\n");
+		say(fd, "GET /keep HTTP/1.1\r\nhost: localhost\r\n\r\n");
 		exchange = wait_kept(&kept);
 		OK(!exchange_peer_left(exchange));
 		if (whole)
@@ -168,7 +170,7 @@ TEST(server_answers_in_the_place_of_who_left)
 	listener = listen_any();
 	add_route(listener, "GET", "/keep", keep, &kept);
 	fd = dial(listener);
-	say(fd, "GET /keep HTTP/1.1\r\nhost: x\r\n\r\n");
+	say(fd, "GET /keep HTTP/1.1\r\nhost: localhost\r\n\r\n");
 	wait_kept(&kept);
 	listener_leave(listener, &kept, monotonic_ns());
 	CONTAINS(hear(fd, NULL), "HTTP/1.1 503 ");
@@ -186,12 +188,12 @@ TEST(server_tells_senders_to_try_again_when_their_receiver_left)
 	listener = listen_any();
 	add_route(listener, "GET", "/stays", tell_arg, stays);
 	add_route(listener, "GET", "/goes", tell_arg, goes);
-	CONTAINS(ask(listener, "GET /goes HTTP/1.1\r\nhost: x\r\n\r\n"), "200 OK");
+	CONTAINS(ask(listener, "GET /goes HTTP/1.1\r\nhost: localhost\r\n\r\n"), "200 OK");
 	listener_leave(listener, goes, monotonic_ns());
-	CONTAINS(ask(listener, "GET /goes HTTP/1.1\r\nhost: x\r\n\r\n"), "HTTP/1.1 503 ");
-	CONTAINS(ask(listener, "GET /stays HTTP/1.1\r\nhost: x\r\n\r\n"), "200 OK");
+	CONTAINS(ask(listener, "GET /goes HTTP/1.1\r\nhost: localhost\r\n\r\n"), "HTTP/1.1 503 ");
+	CONTAINS(ask(listener, "GET /stays HTTP/1.1\r\nhost: localhost\r\n\r\n"), "200 OK");
 	add_route(listener, "GET", "/new", tell_arg, goes);
-	CONTAINS(ask(listener, "GET /goes HTTP/1.1\r\nhost: x\r\n\r\n"), "HTTP/1.1 404 ");
+	CONTAINS(ask(listener, "GET /goes HTTP/1.1\r\nhost: localhost\r\n\r\n"), "HTTP/1.1 404 ");
 	listener_leave(listener, goes, monotonic_ns());
 	listener_leave(listener, stays, monotonic_ns());
 	end();
@@ -214,20 +216,20 @@ TEST(server_keeps_connections_while_it_is_held)
 	add_route(listener, "GET", "/", tell_arg, first);
 	EQ(listener_route(listener, &(struct route){ .method = "GET", .path = "/", .handle = tell_arg }), -EEXIST);
 	fd = dial(listener);
-	say(fd, "GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+	say(fd, "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
 	CONTAINS(hear(fd, "first"), "200 OK");
 
 	early = dial(listener);
 	server_hold(server, true);
 	listener_leave(listener, first, monotonic_ns() + 10000000000ull);
-	say(fd, "GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+	say(fd, "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
 	CONTAINS(hear(fd, "later"), "HTTP/1.1 503 ");
 	listener = listen_on(&options);
 	add_route(listener, "GET", "/", tell_arg, second);
 	server_hold(server, false);
-	say(fd, "GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+	say(fd, "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
 	CONTAINS(hear(fd, "second"), "200 OK");
-	say(early, "GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+	say(early, "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
 	CONTAINS(hear(early, "second"), "200 OK");
 
 	server_hold(server, true);

@@ -107,6 +107,7 @@ static int start_grpc(struct otlp *o, struct buf *why)
 	const struct listen_options listen = {
 		.endpoint = options->endpoint,
 		.unix_socket = options->transport == 1,
+		.hosts = options->allowed_hosts,
 		.tls = options->has_tls ? &options->tls : NULL,
 		.idle_timeout_ns = options->keepalive.server_parameters.max_connection_idle_ns,
 		.streams_max = (u32)options->max_concurrent_streams,
@@ -132,6 +133,7 @@ static int start_http(struct otlp *o, struct buf *why)
 	const struct listen_options listen = {
 		.endpoint = options->endpoint,
 		.unix_socket = options->transport == 1,
+		.hosts = options->allowed_hosts,
 		.tls = options->has_tls ? &options->tls : NULL,
 		.idle_timeout_ns = options->idle_timeout_ns,
 		.request_timeout_ns = options->read_timeout_ns,

@@ -75,6 +75,9 @@ static const struct config_field grpc_fields[] = {
 	{ "read_buffer_size", CONFIG_LATER, .help = "buffers have the size that is needed" },
 	{ "write_buffer_size", CONFIG_LATER, .help = "buffers have the size that is needed" },
 	{ "middlewares", CONFIG_REFUSED, .help = "there are no middlewares here; remove it" },
+	{ "allowed_hosts", CONFIG_TEXTS, GRPC(allowed_hosts),
+	  .help = "names of this machine that senders on it may use besides localhost, such as those that a proxy here "
+		  "passes on; \"*\": all" },
 	{ 0 },
 };
 
@@ -119,6 +122,9 @@ static const struct config_field http_fields[] = {
 	{ "metrics_url_path", CONFIG_LATER, .help = "only profiles are received, at /v1development/profiles" },
 	{ "logs_url_path", CONFIG_LATER, .help = "only profiles are received, at /v1development/profiles" },
 	{ "middlewares", CONFIG_REFUSED, .help = "there are no middlewares here; remove it" },
+	{ "allowed_hosts", CONFIG_TEXTS, HTTP(allowed_hosts),
+	  .help = "names of this machine that senders on it may use besides localhost, such as those that a proxy here "
+		  "passes on; \"*\": all" },
 	{ 0 },
 };
 

@@ -18,6 +18,7 @@ struct otlp_grpc_options {
 	bool has_tls, has_auth;
 	struct tls_server_options tls;
 	struct otlp_auth_options auth;
+	struct config_texts allowed_hosts;
 	s64 max_recv_msg_size_mib;	/* 0: 4 */
 	s64 max_concurrent_streams;
 	bool include_metadata;
@@ -40,6 +41,7 @@ struct otlp_http_options {
 	struct tls_server_options tls;
 	struct otlp_auth_options auth;
 	struct cors_options cors;
+	struct config_texts allowed_hosts;
 	s64 max_request_body_size;	/* 0: 20 MiB */
 	bool include_metadata;
 	struct config_pairs response_headers;

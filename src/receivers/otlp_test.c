@@ -97,8 +97,8 @@ static char *ask(const struct fixture *f, const char *method, const char *path, 
 	snprintf(to.sun_path, sizeof(to.sun_path), "%s", f->path);
 	EQ(connect(fd, (void *)&to, sizeof(to)), 0);
 	buf_init(&b, 1 << 20);
-	buf_addf(&b, "%s %s HTTP/1.1\r\nhost: x\r\nconnection: close\r\n%scontent-length: %zu\r\n\r\n", method, path,
-		 headers, len);
+	buf_addf(&b, "%s %s HTTP/1.1\r\nhost: [::1]\r\nconnection: close\r\n%scontent-length: %zu\r\n\r\n", method,
+		 path, headers, len);
 	if (len)
 		buf_add(&b, body, len);
 	EQ(send(fd, b.data, b.len, MSG_NOSIGNAL), (ssize_t)b.len);

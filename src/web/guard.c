@@ -1,44 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/guard.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "net/hosts.h"
 #include "net/server.h"
-
-/* The name of "name:port", "[::1]:port", without brackets; false if it is too long to be one. */
-static bool host_part(const char *host, char name[256])
-{
-	size_t len;
-
-	if (*host == '[') {
-		host++;
-		len = strcspn(host, "]");
-	} else {
-		len = strcspn(host, ":");
-	}
-	if (len >= 256)
-		return false;
-	memcpy(name, host, len);
-	name[len] = '\0';
-	return true;
-}
-
-static bool is_address(const char *name)
-{
-	unsigned char scratch[sizeof(struct in6_addr)];
-
-	return inet_pton(AF_INET, name, scratch) == 1 || inet_pton(AF_INET6, name, scratch) == 1;
-}
 
 bool guard_host_allowed(const struct guard *guard, const char *host)
 {
-	char name[256];
+	char name[HOSTS_NAME_MAX];
 
-	if (!host || !host_part(host, name))
+	if (!host || !hosts_name(host, name))
 		return false;
-	if (is_address(name) || !strcasecmp(name, "localhost") || !strcasecmp(name, guard->host_name))
+	if (hosts_is_own(name, guard->host_name))
 		return true;
 	for (u32 i = 0; i < guard->hosts.count; i++)
 		if (!strcasecmp(name, guard->hosts.at[i]))

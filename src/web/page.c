@@ -32,7 +32,6 @@
 struct options {
 	struct http_endpoint_options http;
 	const char *token, *files;
-	struct config_texts allowed_hosts;
 	struct page_store_options store;
 };
 
@@ -59,8 +58,6 @@ static const struct config_field fields[] = {
 	HTTP_ENDPOINT_FIELDS(struct options, http),
 	{ "token", CONFIG_SECRET, FIELD(struct options, token),
 	  .help = "what a browser must show; open /?token=TOKEN once" },
-	{ "allowed_hosts", CONFIG_TEXTS, FIELD(struct options, allowed_hosts),
-	  .help = "names of this machine that it may be asked by" },
 	{ "files", CONFIG_TEXT, FIELD(struct options, files),
 	  .help = "directory with the page's files, for those who work on them; empty: those in the program" },
 	{ "store", CONFIG_TEXT, FIELD(struct options, store.directory),
@@ -413,7 +410,7 @@ static int page_create(const struct component_setup *setup, const void *options,
 	page->service = setup->service;
 	page->files_fd = -1;
 	page->guard.token = page->options->token;
-	page->guard.hosts = page->options->allowed_hosts;
+	page->guard.hosts = page->options->http.hosts;
 	(void)gethostname(page->guard.host_name, sizeof(page->guard.host_name) - 1);
 	*ret_self = page;
 	return 0;
