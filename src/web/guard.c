@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/guard.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
+#include "base/hex.h"
 #include "net/hosts.h"
 #include "net/server.h"
 
@@ -71,6 +76,34 @@ static bool has_token(const struct guard *guard, const struct exchange *exchange
 	return cookie_has_token(guard, exchange_header(exchange, "cookie"));
 }
 
+int guard_use_operator(struct guard *guard, const char *sudo_uid, char ret_token[GUARD_TOKEN_BYTES])
+{
+	u8 random[(GUARD_TOKEN_BYTES - 1) / 2];
+	char *end = NULL;
+	unsigned long user = sudo_uid ? strtoul(sudo_uid, &end, 10) : 0;
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return -EAGAIN;
+	hex_write(random, sizeof(random), ret_token);
+	ret_token[GUARD_TOKEN_BYTES - 1] = '\0';
+	guard->token = ret_token;
+	guard->lets_operator = true;
+	guard->operators[0] = 0;
+	guard->operators[1] = geteuid();
+	/* Only who is root can have been made so by sudo. */
+	guard->operators[2] = geteuid() == 0 && end && end != sudo_uid && !*end && user < UINT32_MAX ? (uid_t)user : 0;
+	return 0;
+}
+
+static bool is_operator(const struct guard *guard, const struct exchange *exchange)
+{
+	uid_t user;
+
+	if (!guard->lets_operator || !exchange_peer_user(exchange, &user))
+		return false;
+	return user == guard->operators[0] || user == guard->operators[1] || user == guard->operators[2];
+}
+
 const char *guard_refuses(const struct guard *guard, const struct exchange *exchange, int *ret_status)
 {
 	const char *host = exchange_header(exchange, "host"), *site = exchange_header(exchange, "sec-fetch-site");
@@ -85,7 +118,10 @@ const char *guard_refuses(const struct guard *guard, const struct exchange *exch
 	    (site && !strcasecmp(site, "cross-site") && strcmp(exchange_path(exchange), "/")))
 		return "requests of other sites are refused";
 	*ret_status = 401;
-	if (*guard->token && !has_token(guard, exchange))
-		return "a token is needed: open /?token=TOKEN once, or send Authorization: Bearer TOKEN";
+	if (*guard->token && !has_token(guard, exchange) && !is_operator(guard, exchange))
+		return guard->lets_operator ?
+			"only root and who started wick may ask without a token; the operator can set one (token of "
+			"the page extension): open /?token=TOKEN once, or send Authorization: Bearer TOKEN" :
+			"a token is needed: open /?token=TOKEN once, or send Authorization: Bearer TOKEN";
 	return NULL;
 }

@@ -7,11 +7,14 @@
  *  - A request that a script of another site makes (Origin, Sec-Fetch-Site) is refused.
  *  - Where a token is set, it must come along: Authorization: Bearer, or a cookie, which
  *    opening /?token=TOKEN once leaves in the browser.
+ *  - Where none is set there is one that only the operator gets to know, and who is known to be him needs none: root,
+ *    and who started wick, by sudo too, by a socket of this machine.
  */
 #ifndef WEB_GUARD_H
 #define WEB_GUARD_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "config/fields.h"
 
@@ -19,11 +22,20 @@ struct exchange;
 
 struct guard {
 	const char *token;		/* "": none */
+	bool lets_operator;		/* pass without it */
+	uid_t operators[3];
 	struct config_texts hosts;	/* further names */
 	char host_name[256];		/* this machine's */
 };
 
 #define GUARD_COOKIE "wick_token"
+
+/*
+ * Nobody has said who may ask: the operator, and who has the token, which is made and written to ret_token. sudo_uid is
+ * what sudo left in the environment, or NULL. -errno.
+ */
+#define GUARD_TOKEN_BYTES 33
+int guard_use_operator(struct guard *guard, const char *sudo_uid, char ret_token[GUARD_TOKEN_BYTES]);
 
 /* NULL if it may pass; else the status goes to ret_status, and the sentence is returned. */
 const char *guard_refuses(const struct guard *guard, const struct exchange *exchange, int *ret_status);

@@ -2,6 +2,7 @@
 #include "web/guard.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "net/exchange.h"
 #include "test.h"
@@ -161,6 +162,34 @@ TEST(guard_reads_cookies_as_long_as_tokens_can_be)
 		(void)snprintf(cookie, sizeof(cookie), GUARD_COOKIE "=%s; a=b", token);
 		EQ(status_of(&guard, &request), len < 512 ? 0 : 401);
 	}
+}
+
+TEST(guard_lets_the_operator_pass_without_a_token)
+{
+	static struct exchange exchange;
+	char token[GUARD_TOKEN_BYTES], bearer[64];
+	struct guard guard = { .host_name = "box" };
+	uid_t own = geteuid(), users[] = { 0, own, 4000, 4001 };
+	int status;
+
+	EQ(guard_use_operator(&guard, "4000", token), 0);
+	EQ(strlen(token), GUARD_TOKEN_BYTES - 1);
+	EQ(status_of(&guard, &(struct request){ .host = "box" }), 401);
+	(void)snprintf(bearer, sizeof(bearer), "Bearer %s", token);
+	EQ(status_of(&guard, &(struct request){ .host = "box", .authorization = bearer }), 0);
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
+		bool may = !users[i] || users[i] == own || (users[i] == 4000 && !own);
+
+		memset(&exchange, 0, sizeof(exchange));
+		exchange.peer = (struct caller){ .has_uid = true, .uid = users[i] };
+		buf_init(&exchange.head, 1 << 16);
+		add(&exchange, "host", "box");
+		EQ(!guard_refuses(&guard, &exchange, &status), may);
+		buf_done(&exchange.head);
+		free(exchange.headers);
+	}
+	EQ(guard_use_operator(&guard, "12x", token), 0);
+	EQ(guard.operators[2], 0);
 }
 
 TEST(guard_without_a_token_is_no_guess)

@@ -41,6 +41,7 @@ struct page {
 	struct service *service;
 	struct http_endpoint endpoint;
 	struct guard guard;
+	char made_token[GUARD_TOKEN_BYTES];	/* where none is set */
 	int files_fd;			/* -1: those that are linked in */
 	struct events *events;
 	struct page_store store;
@@ -399,6 +400,13 @@ static void check(const void *arg, struct config_place place, const char *path, 
 	page_store_check(&((const struct options *)arg)->store, place, path, errors);
 }
 
+/* By a token, by an authenticator, or by certificates of clients. */
+static bool says_who_may_ask(const struct options *options)
+{
+	return *options->token || *options->http.authenticator ||
+	       (options->http.has_tls && *options->http.tls.client_ca_file);
+}
+
 static int page_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
 {
 	struct page *page = calloc(1, sizeof(*page));
@@ -412,6 +420,12 @@ static int page_create(const struct component_setup *setup, const void *options,
 	page->guard.token = page->options->token;
 	page->guard.hosts = page->options->http.hosts;
 	(void)gethostname(page->guard.host_name, sizeof(page->guard.host_name) - 1);
+	if (!says_who_may_ask(page->options) &&
+	    guard_use_operator(&page->guard, getenv("SUDO_UID"), page->made_token) < 0) {
+		buf_addf(why, "the system has no random numbers for a token");
+		free(page);
+		return -EAGAIN;
+	}
 	*ret_self = page;
 	return 0;
 }
@@ -497,10 +511,10 @@ static int page_start(void *self, struct buf *why)
 	}
 	log_info(page->id, "the page is at http%s://%s", options->http.has_tls ? "s" : "",
 		 listener_address(page->endpoint.listener));
-	if (!is_loopback(options->http.endpoint) && !*options->token)
-		log_warn(page->id,
-			 "anyone who reaches %s can see what this machine does: set token, or listen on localhost",
-			 options->http.endpoint);
+	if (page->guard.lets_operator && !is_loopback(options->http.endpoint))
+		log_warn(page->id, "no token is set; from other machines the page is opened by that of this run: "
+			 "http%s://%s/?token=%s", options->http.has_tls ? "s" : "", options->http.endpoint,
+			 page->made_token);
 	return 0;
 }
 

@@ -4,6 +4,7 @@ library only, loopback only. An attack is a test: it fails where the attacker wi
 import gzip
 import http.client
 import os
+import socket
 import sys
 import threading
 import time
@@ -44,6 +45,16 @@ def get(port, path, headers=None, timeout=SECONDS):
         return 0, b""
     finally:
         connection.close()
+
+
+def own_address():
+    """One of this machine that is not loopback, or None."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+            return probe.getsockname()[0]
+        except OSError:
+            return None
 
 
 class Healthy:

@@ -7,7 +7,7 @@ import os
 import socket
 import tempfile
 
-from attack import PAYLOAD, TAP, Wick, free_port, get, post
+from attack import PAYLOAD, TAP, Wick, free_port, get, own_address, post
 from harness import METHOD, grpc
 
 
@@ -36,16 +36,6 @@ def names_here():
     with open("/etc/hosts", encoding="utf-8") as file:
         known = [line.split("#")[0].split()[1:] for line in file if line.split("#")[0].split()]
     return ["localhost", "127.0.0.1", "[::1]", socket.gethostname(), "collector.example"] + sum(known, [])[:4]
-
-
-def own_address():
-    """One of this machine that is not loopback, or None."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-            return probe.getsockname()[0]
-        except OSError:
-            return None
 
 
 def by_loopback(folder):
