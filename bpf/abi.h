@@ -77,12 +77,16 @@ _Static_assert(sizeof(struct unwind_rule) == 16, "wire size of a rule");
  * User space writes maptab, pages, chunks and rules through shared memory,
  * then publishes them by one update of procs; it reuses what it took back
  * only after a second, when no program can still be reading it.
+ *
+ * A page of a file is in chunks while stacks need it. One that is absent ends
+ * the walk with END_NO_ROWS: the sample travels as a slice, and user space
+ * puts each page that this stack needs into place, by one store of its entry.
  */
 #define PAGE_ROWS_SHIFT 16
 #define CHUNK_ROWS      131072	/* putting a chunk into place waits for all CPUs, 20 ms on busy ones: not too small */
 #define CHUNKS_MAX      128
 #define PAGE_ROWS_MAX   16384
-#define PAGES_MAX       65536
+#define PAGES_MAX       131072	/* 8 GiB of text */
 #define MAPTAB_MAX      32768
 #define PROC_MAPS_MAX   4096	/* executable mappings of one process */
 #define PROC_MAPS_STEPS 13	/* a binary search of that many ends in so many steps */
@@ -97,13 +101,18 @@ struct rows_chunk {
 	u16 rule[CHUNK_ROWS];
 };
 
-/* The rows of 64 KiB of text. */
+/* The rows of 64 KiB of text. Read and written as one word, but for `used`, which the kernel half sets. */
 struct page_entry {
 	u32 first;
-	u16 count;	/* 0: no row */
-	u16 chunk;
+	u16 count;	/* 0: no row, or absent */
+	u8 chunk;
+	u8 used;	/* since user space last looked */
 };
-_Static_assert(sizeof(struct page_entry) == 8, "array values are rounded up to 8 bytes");
+_Static_assert(sizeof(struct page_entry) == sizeof(u64), "one word");
+_Static_assert(CHUNKS_MAX < 255, "a byte holds their numbers");
+
+#define PAGE_PLACE_MASK (~0ULL >> 8)	/* of the word: all but `used` */
+#define PAGE_ABSENT 255	/* a chunk, where count is 0: there are rows, but not in the kernel's memory */
 
 /* An executable mapping. */
 struct map_entry {
@@ -269,7 +278,8 @@ enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_RUNTIME, FRAME_NAMED };
 	X(TRUNCATED, "stack_truncated", "cut: deeper than the limit; the leaf part is kept")           \
 	X(SLICE_SHORT, "stack_slice_short", "cut: the copied part of the stack ends there")            \
 	X(GONE, "process_gone", "cut: the process ended before its mappings could be read")             \
-	X(RUNTIME, "stack_runtime", "cut: the structures of a language's runtime made no sense")
+	X(RUNTIME, "stack_runtime", "cut: the structures of a language's runtime made no sense")       \
+	X(NO_ROWS, "stack_no_rows", "cut: rows were not in the kernel, nor could the stack be copied")
 
 enum stack_end {
 #define X(ID, name, text) END_##ID,
@@ -292,7 +302,8 @@ enum stack_end {
 	X(PROCS_FULL, "processes_table_full", "forked processes that did not fit the kernel table") \
 	X(NO_WALKER, "walks_without_runtime", "walks that a language's program could not take over") \
 	X(WALK_LOST, "samples_lost_walk", "samples lost: the walk could not be handed back")      \
-	X(TARGETS_FULL, "targets_table_full", "child processes that could not be followed")
+	X(TARGETS_FULL, "targets_table_full", "child processes that could not be followed")       \
+	X(ROWS_MISSES, "rows_misses", "samples whose stack was copied for rows that were not in the kernel")
 
 enum counter {
 #define X(ID, name, text) COUNTER_##ID,

@@ -44,23 +44,31 @@ static inline int native_find_map(struct unwind *u, u64 va)
 	return 0;
 }
 
-/* The rule at u->ea of u->map, or NULL. */
+/* The rule at u->ea of u->map, or NULL; u->rows_absent if it is only not here. */
 static inline const struct unwind_rule *native_find_rule(struct unwind *u)
 {
-	const struct page_entry *page;
+	struct page_entry *page;
 	const struct rows_chunk *chunk;
 	u16 low = (u16)u->ea;
 
 	if (u->map.page_base == MAP_NO_ROWS)
 		return 0;
 	page = table_page(u->map.page_base + (u32)(u->ea >> PAGE_ROWS_SHIFT));
-	if (!page || !page->count)
+	if (!page)
 		return 0;
-	chunk = table_chunk(page->chunk);
+	/* At once: user space may be replacing it. */
+	u->page_word = *(const volatile u64 *)page;
+	if (!u->page.count) {
+		u->rows_absent |= u->page.chunk == PAGE_ABSENT;
+		return 0;
+	}
+	if (!u->page.used)
+		page->used = 1;
+	chunk = table_chunk(u->page.chunk);
 	if (!chunk)
 		return 0;
-	u->lo = page->first;
-	u->hi = (u64)page->first + page->count;
+	u->lo = u->page.first;
+	u->hi = (u64)u->page.first + u->page.count;
 	LOOP_NO_UNROLL
 	for (u64 i = 0; i < PAGE_STEPS; i++) {
 		if (u->lo >= u->hi)
@@ -73,6 +81,11 @@ static inline const struct unwind_rule *native_find_rule(struct unwind *u)
 	}
 	/* The first row of a page has low == 0, so there is always one at or below. */
 	u->rule = chunk->rule[(u->lo - 1) & (CHUNK_ROWS - 1)];
+	/* Where the entry is another by now, so may be the rows. */
+	if (((*(const volatile u64 *)page ^ u->page_word) & PAGE_PLACE_MASK)) {
+		u->rows_absent = 1;
+		return 0;
+	}
 	return table_rule(u->rule);
 }
 
@@ -386,6 +399,10 @@ static inline int native_look_up(struct unwind *u, u64 va, struct place *place, 
 		if (step != STEP_NATIVE)
 			return step;
 		made_up = native_is_made_up(u, rule);
+	}
+	if (u->rows_absent) {
+		(void)unwind_end(u, END_NO_ROWS);
+		return STEP_END;
 	}
 	if (unwind_push(u, native_frame(u, rule, found)))
 		return STEP_END;

@@ -188,6 +188,7 @@ static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *
 	u->bx_va = 0;
 	u->map.start_va = 0;
 	u->map.end_va = 0;
+	u->rows_absent = 0;
 	u->user_va_mask = switches.user_va_mask;
 	walk_begin(u);
 	bpf_get_current_comm(u->trace.comm, sizeof(u->trace.comm));
@@ -224,13 +225,15 @@ static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_
 
 /*
  * After the walk: an address in a mapping that user space has not told us of
- * yet needs the copy after all. So does a page that cannot be read here: user
- * space can. (To processors of Armv8.0, which do not set the access flag
+ * yet needs the copy after all, and so does code whose rows are not here. So
+ * does a page that cannot be read here: user space can. (To processors of Armv8.0, which do not set the access flag
  * themselves, a child's pages are such until it touches them.)
  */
 static __always_inline void sample_end(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
-	if (u->trace.end == END_NO_MAPPING || u->trace.end == END_UNREADABLE) {
+	if (u->trace.end == END_NO_ROWS)
+		count(COUNTER_ROWS_MISSES);
+	if (u->trace.end == END_NO_MAPPING || u->trace.end == END_UNREADABLE || u->trace.end == END_NO_ROWS) {
 		u->is_return = 0;
 		if (!user_registers(u, ctx, task))
 			take_slice(u, task);

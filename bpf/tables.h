@@ -134,7 +134,7 @@ static __always_inline const struct map_entry *table_map(u32 index)
 	return bpf_map_lookup_elem(&maptab, &index);
 }
 
-static __always_inline const struct page_entry *table_page(u32 index)
+static __always_inline struct page_entry *table_page(u32 index)
 {
 	return bpf_map_lookup_elem(&pages, &index);
 }

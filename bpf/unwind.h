@@ -9,7 +9,7 @@
  * supplies first:
  *
  *	const struct map_entry *table_map(u32 index);
- *	const struct page_entry *table_page(u32 index);
+ *	struct page_entry *table_page(u32 index);			user space's is never absent
  *	const struct rows_chunk *table_chunk(u32 index);
  *	const struct unwind_rule *table_rule(u32 index);
  *	struct place *table_place(struct unwind *u, u64 va);		where what is known of va is kept, or NULL
@@ -79,7 +79,12 @@ struct unwind {
 	u64 ea;
 	u32 map_first, map_count;
 	u64 maps_serial;
+	union {
+		u64 page_word;
+		struct page_entry page;	/* as it was when it was looked at */
+	};
 	u32 rule;
+	u32 rows_absent;	/* the walk has met code whose rows are not here */
 	struct unwind_rule here;	/* of the current frame, whether it was kept or looked up */
 	u8 is_leaf;		/* all registers are known */
 	u8 is_return;		/* pc is a return address */

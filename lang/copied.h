@@ -24,7 +24,7 @@ static inline const struct map_entry *table_map(u32 index)
 	return NULL;
 }
 
-static inline const struct page_entry *table_page(u32 index)
+static inline struct page_entry *table_page(u32 index)
 {
 	return NULL;
 }

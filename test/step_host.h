@@ -22,7 +22,7 @@ static const struct map_entry *table_map(u32 index)
 	return NULL;
 }
 
-static const struct page_entry *table_page(u32 index)
+static struct page_entry *table_page(u32 index)
 {
 	return NULL;
 }

@@ -31,7 +31,7 @@ static const struct map_entry *table_map(u32 index)
 	return index < 1 ? &maps[index] : NULL;
 }
 
-static const struct page_entry *table_page(u32 index)
+static struct page_entry *table_page(u32 index)
 {
 	return index == 0 ? &the_page : NULL;
 }

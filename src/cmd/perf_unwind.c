@@ -11,6 +11,7 @@
 #include "cmd/perf_names.h"
 #include "exe/reader.h"
 #include "exe/rows.h"
+#include "exe/rows_file.h"
 #include "naming/binary_finder.h"
 #include "proc/binary.h"
 #include "tracer/slice.h"
@@ -34,7 +35,7 @@ struct perf_unwind {
 	struct unwind_file {
 		bool tried;
 		struct binary *binary;		/* the finder's, or NULL */
-		struct tables_rows rows;
+		struct row_pages_range rows;
 	} *files;				/* by number in the system */
 	u32 file_cap;
 	const struct perfread_ranges *ranges;	/* what the maps were made of, and when */
@@ -81,10 +82,14 @@ void perf_unwind_free(struct perf_unwind *u)
 static void load_rows(struct perf_unwind *u, struct unwind_file *file)
 {
 	const struct exe_info *info = &file->binary->info;
-	_cleanup_(freep) struct rows *rows = NULL;
+	struct rows *rows = NULL;
+	struct rows_file *source;
 	u64 start = ~0ull, end = 0;
 
 	if (reader_rows(u->reader, file->binary->fd, -1, &rows) < 0)
+		return;
+	source = rows_file_of(rows);
+	if (!source)
 		return;
 	for (u32 i = 0; i < info->segment_count; i++) {
 		start = info->segment[i].ea < start ? info->segment[i].ea : start;
@@ -92,7 +97,7 @@ static void load_rows(struct perf_unwind *u, struct unwind_file *file)
 			end = info->segment[i].ea + info->segment[i].bytes;
 	}
 	/* Past its limits it is walked by frame pointers, as what has no rows. */
-	(void)tables_add_rows(u->tables, rows, start, end, &file->rows);
+	(void)tables_add_rows(u->tables, source, start, end, &file->rows);
 }
 
 static struct unwind_file *load_file(struct perf_unwind *u, const struct perfread_system *system, u32 number)

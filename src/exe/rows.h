@@ -3,7 +3,7 @@
  * The unwind rows of one ELF file: for each address of its text, the rule
  * that leads to the caller. Compiled from .eh_frame or .debug_frame by
  * rows_compile() (in the reader process), kept on disk by exe/rows_cache.h,
- * copied into BPF maps by the tracer.
+ * copied into BPF maps by the tracer, page by page.
  *
  * Rows are grouped by 64 KiB pages of ELF virtual addresses, as the kernel
  * half reads them. The first row of a page always has low == 0: it repeats
@@ -23,6 +23,7 @@
 #ifndef EXE_ROWS_H
 #define EXE_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "abi.h"
@@ -72,6 +73,15 @@ static inline const u16 *rows_rule(const struct rows *rows)
 
 /* 0 if the block of that many bytes is a struct rows that keeps the invariants, else -EBADMSG. */
 int rows_check(const struct rows *rows, size_t bytes);
+
+/* The same part by part, for whoever has but parts of it. */
+bool rows_head_ok(const struct rows *rows, size_t bytes);
+bool rows_rule_ok(const struct unwind_rule *rule);
+bool rows_pages_ok(const struct rows *rows, const struct rows_page *pages);
+bool rows_ok(const u16 *low, const u16 *rule, u32 count, u32 rule_count);	/* of one page */
+
+/* The page with that number, or NULL. */
+const struct rows_page *rows_pages_find(const struct rows_page *pages, u32 count, u64 number);
 
 /* The rule at an ELF address, or NULL where the file has no row. */
 const struct unwind_rule *rows_find(const struct rows *rows, u64 ea);

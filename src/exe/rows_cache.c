@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
@@ -19,11 +21,13 @@
 #include "exe/lang_file.h"
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
+#include "exe/rows_file.h"
 
 #define CACHE_MAGIC "wickrc1\n"
 #define FILES_MAX 65536		/* looked at when room is made */
 #define FILE_BYTES_MAX (256u << 20)
 #define SUFFIX ".rows"
+#define READ_BYTES (64u << 10)
 
 struct rows_cache {
 	int dir_fd;
@@ -212,29 +216,52 @@ static int read_header(const struct rows_cache *cache, int fd, const u8 *id, siz
 	return 0;
 }
 
-static int read_rows(int fd, const struct cache_header *header, struct rows **ret_rows)
+/* Not read as a whole: files of some programs have tens of megabytes of them. */
+static int check_rows(int fd, const struct cache_header *header)
 {
-	struct rows *rows = malloc(header->rows_bytes ? header->rows_bytes : 1);
-	int r;
+	_cleanup_(freep) u8 *part = malloc(READ_BYTES);
+	XXH3_state_t *state = XXH3_createState();
+	u32 left = header->rows_bytes;
+	int r = part && state ? 0 : -ENOMEM;
 
-	if (!rows)
-		return -ENOMEM;
-	r = io_read_exactly(fd, rows, header->rows_bytes);
-	if (r == 0 && XXH3_64bits(rows, header->rows_bytes) != header->checksum)
-		r = -EBADMSG;
 	if (r == 0)
-		r = rows_check(rows, header->rows_bytes);
-	if (r < 0)
-		free(rows);
-	else
-		*ret_rows = rows;
+		(void)XXH3_64bits_reset(state);
+	while (r == 0 && left) {
+		u32 bytes = left < READ_BYTES ? left : READ_BYTES;
+
+		r = io_read_exactly(fd, part, bytes);
+		if (r == 0)
+			(void)XXH3_64bits_update(state, part, bytes);
+		left -= bytes;
+	}
+	if (r == 0 && XXH3_64bits_digest(state) != header->checksum)
+		r = -EBADMSG;
+	XXH3_freeState(state);
 	return r;
 }
 
-int rows_cache_get(struct rows_cache *cache, const u8 *id, size_t id_bytes, struct rows **ret_rows)
+static int read_file(const struct rows_cache *cache, int *fd, const u8 *id, size_t id_bytes,
+		     struct rows_file **ret_file)
 {
-	_cleanup_(closep) int fd = -1;
 	struct cache_header header;
+	/* Whatever else sits there, such as a symbolic link, is not ours. */
+	int r = *fd < 0 ? -EBADMSG : read_header(cache, *fd, id, id_bytes, &header);
+
+	if (r == 0)
+		r = check_rows(*fd, &header);
+	if (r == 0)
+		r = rows_file_new(*fd, sizeof(header), ret_file);
+	if (r < 0)
+		return r;
+	(void)futimens(*fd, NULL);	/* its last use; without it, it only goes sooner */
+	*fd = -1;
+	return rows_file_head(*ret_file)->bytes == header.rows_bytes ? 0 : -EBADMSG;
+}
+
+int rows_cache_get(struct rows_cache *cache, const u8 *id, size_t id_bytes, struct rows_file **ret_file)
+{
+	_cleanup_(rows_file_freep) struct rows_file *file = NULL;
+	_cleanup_(closep) int fd = -1;
 	struct cache_name name;
 	int r;
 
@@ -246,13 +273,10 @@ int rows_cache_get(struct rows_cache *cache, const u8 *id, size_t id_bytes, stru
 		cache->stats.misses++;
 		return -ENOENT;
 	}
-	/* Whatever else sits there, such as a symbolic link, is not ours. */
-	r = fd < 0 ? -EBADMSG : read_header(cache, fd, id, id_bytes, &header);
-	if (r == 0)
-		r = read_rows(fd, &header, ret_rows);
+	r = read_file(cache, &fd, id, id_bytes, &file);
 	if (r == 0) {
 		cache->stats.hits++;
-		(void)futimens(fd, NULL);	/* its last use; without it, it only goes sooner */
+		*ret_file = TAKE(file);
 		return 0;
 	}
 	cache->stats.corrupt += r == -EBADMSG;
@@ -319,4 +343,23 @@ int rows_cache_put(struct rows_cache *cache, const u8 *id, size_t id_bytes, cons
 	if (cache->used_bytes > cache->max_bytes)
 		make_room(cache);
 	return 0;
+}
+
+int rows_cache_aside(struct rows_cache *cache, const struct rows *rows, struct rows_file **ret_file)
+{
+	_cleanup_(closep) int fd = -1;
+	int r;
+
+	if (cache)
+		fd = openat(cache->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fd = memfd_create("rows", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = io_write_all(fd, rows, rows->bytes);
+	if (r == 0)
+		r = rows_file_new(fd, 0, ret_file);
+	if (r == 0)
+		fd = -1;
+	return r;
 }

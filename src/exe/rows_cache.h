@@ -5,8 +5,9 @@
  *
  *  - One file for each id in a directory of our own: 0700, owned by us, not a
  *    symbolic link; otherwise it is refused.
- *  - A file is checked (checksum, id, rows_check()) before it is believed. One
- *    that fails is removed and counted; the caller compiles anew.
+ *  - A file is checked (checksum, id) before it is believed, its rows as they
+ *    are read (exe/rows_file.h). One that fails is removed and counted; the
+ *    caller compiles anew.
  *  - Never much more than max_bytes: past it, what was used least lately goes.
  *  - Any number of wicks may share the directory: files appear by rename and
  *    are never changed.
@@ -26,6 +27,7 @@
 
 struct rows;
 struct rows_cache;
+struct rows_file;
 
 struct rows_cache_stats {
 	u64 hits, misses;
@@ -45,11 +47,17 @@ int rows_cache_open(const char *path, u64 max_bytes, u32 langs, struct rows_cach
 void rows_cache_free(struct rows_cache *cache);
 DEFINE_CLEANUP(struct rows_cache *, rows_cache_free)
 
-/* Rows by an id of 1 to ROWS_CACHE_ID_MAX bytes, the caller's to free(). -ENOENT if there are none to be had. */
-int rows_cache_get(struct rows_cache *cache, const u8 *id, size_t id_bytes, struct rows **ret_rows);
+/*
+ * Rows by an id of 1 to ROWS_CACHE_ID_MAX bytes, left on disk: they are there as long as the result is open, whatever
+ * becomes of the cache. -ENOENT if there are none to be had.
+ */
+int rows_cache_get(struct rows_cache *cache, const u8 *id, size_t id_bytes, struct rows_file **ret_file);
 
 /* Keeps rows under an id. -E2BIG if they alone are past the limit. */
 int rows_cache_put(struct rows_cache *cache, const u8 *id, size_t id_bytes, const struct rows *rows);
+
+/* Rows that nobody else will ask for: in a file without a name, or in memory where there is no cache. */
+int rows_cache_aside(struct rows_cache *cache, const struct rows *rows, struct rows_file **ret_file);
 
 struct rows_cache_stats rows_cache_stats(const struct rows_cache *cache);
 

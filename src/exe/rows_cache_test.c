@@ -7,6 +7,7 @@
 
 #include "exe/rows.h"
 #include "exe/rows_build.h"
+#include "exe/rows_file.h"
 #include "test.h"
 
 #define MAX_BYTES (1u << 20)
@@ -68,17 +69,37 @@ static struct rows_cache *open_cache(u64 max_bytes)
 	return cache;
 }
 
+static void same(const struct rows_file *file, const struct rows *want)
+{
+	u16 low[2048], rule[2048];
+
+	OK(!memcmp(rows_file_head(file), want, sizeof(*want)));
+	for (u32 i = 0; i < want->page_count; i++) {
+		const struct rows_page *page = &rows_pages(want)[i];
+
+		OK(!memcmp(rows_file_find(file, page->number), page, sizeof(*page)));
+		EQ(rows_file_page(file, page, low, rule), 0);
+		OK(!memcmp(low, rows_low(want) + page->first, page->count * sizeof(*low)));
+		OK(!memcmp(rule, rows_rule(want) + page->first, page->count * sizeof(*rule)));
+	}
+	for (u32 i = 0; i < want->rule_count; i++) {
+		struct unwind_rule found;
+
+		EQ(rows_file_rule(file, i, &found), 0);
+		OK(!memcmp(&found, &rows_rules(want)[i], sizeof(found)));
+	}
+}
+
 /* 0 if the id's rows come back as they were put, else the error. */
 static int get(struct rows_cache *cache, const u8 id[20], u32 count)
 {
-	struct rows *rows, *want = make_rows(count);
-	int r = rows_cache_get(cache, id, 20, &rows);
+	struct rows *want = make_rows(count);
+	struct rows_file *file = NULL;
+	int r = rows_cache_get(cache, id, 20, &file);
 
-	if (r == 0) {
-		EQ(rows->bytes, want->bytes);
-		OK(!memcmp(rows, want, want->bytes));
-		free(rows);
-	}
+	if (r == 0)
+		same(file, want);
+	rows_file_free(file);
 	free(want);
 	return r;
 }
@@ -291,6 +312,25 @@ TEST(rows_cache_makes_its_directory)
 	EQ(st.st_mode & 0777, 0700);
 	rows_cache_free(cache);
 	remove_dir();
+}
+
+TEST(rows_cache_sets_rows_aside_without_a_name)
+{
+	struct rows *rows = make_rows(100);
+	struct rows_file *file;
+	struct rows_cache *cache;
+
+	make_dir();
+	cache = open_cache(MAX_BYTES);
+	EQ(rows_cache_aside(cache, rows, &file), 0);
+	same(file, rows);
+	rows_file_free(file);
+	EQ(rmdir(dir), 0);	/* nothing is in it */
+	rows_cache_free(cache);
+	EQ(rows_cache_aside(NULL, rows, &file), 0);
+	same(file, rows);
+	rows_file_free(file);
+	free(rows);
 }
 
 TEST(rows_cache_may_be_missing)

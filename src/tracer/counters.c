@@ -24,6 +24,7 @@ static enum counter_kind kernel_kind(enum counter counter)
 	case COUNTER_FILTERED:
 	case COUNTER_OUTSIDE:
 	case COUNTER_SENT:
+	case COUNTER_ROWS_MISSES:
 		return COUNT_NEUTRAL;
 	case COUNTER_KERNEL_CUT:
 	case COUNTER_NO_WALKER:

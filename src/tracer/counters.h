@@ -45,8 +45,13 @@ struct counter_value {
 	X(FILES_UNREADABLE, "files_unreadable", LOSS, "mapped files that could not be opened")                         \
 	X(FILES_NOT_ELF, "files_not_elf", LOSS, "mapped files that are not ELF")                                       \
 	X(FILES_FULL, "files_lost_table_full", LOSS, "mapped files past the limit")                                    \
-	X(ROWS_BYTES, "rows_bytes", NEUTRAL, "BPF memory used by unwind rows")                                         \
-	X(ROWS_FULL, "rows_lost_memory_full", LOSS, "files whose unwind rows did not fit the memory for them")         \
+	X(ROWS_BYTES, "rows_bytes", NEUTRAL, "BPF memory taken for unwind rows")                                       \
+	X(ROWS_USED, "rows_used_bytes", NEUTRAL, "... of it, in use")                                                  \
+	X(ROWS_INSTALLED, "rows_pages_installed", NEUTRAL, "times that rows of 64 KiB of code were put there")  \
+	X(ROWS_EVICTED, "rows_pages_evicted", NEUTRAL, "... that they made room for others")                           \
+	X(ROWS_BORROWED, "rows_pages_borrowed", NEUTRAL, "... that they found no room, and served one stack")  \
+	X(ROWS_UNREADABLE, "rows_pages_unreadable", LOSS, "... that they could not be read from the cache on disk")    \
+	X(ROWS_FULL, "rows_lost_table_full", LOSS, "files whose code did not fit the table of pages")                  \
 	X(ROWS_NONE, "rows_missing", SHORT, "files without unwind information")                                        \
 	X(ROWS_FAILED, "rows_failed", LOSS, "files whose unwind information could not be read")                        \
 	X(ROWS_CUT, "rows_dropped", LOSS, "unwind rows left out: malformed, or past a limit")                          \

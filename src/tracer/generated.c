@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "exe/rows_file.h"
 #include "proc/maps.h"
 #include "proc/processes.h"
 #include "tracer/runtimes.h"
@@ -36,14 +37,18 @@ static const struct maps_rows *find(const struct maps_rows *list, u32 count, u64
 	return lo < count && list[lo].start_va == start_va ? &list[lo] : NULL;
 }
 
-static int add_rows(struct generated *g, const struct mapping *m, u64 base_va, struct tables_rows *ret_rows)
+static int add_rows(struct generated *g, const struct mapping *m, u64 base_va, struct row_pages_range *ret_rows)
 {
-	_cleanup_(freep) struct rows *rows = NULL;
+	struct rows *rows = NULL;
+	struct rows_file *file;
 	int r = runtimes_rows(g->process, m->start_va, m->end_va, base_va, &rows);
 
 	if (r < 0)
 		return r;
-	return tables_add_rows(g->tables, rows, m->start_va - base_va, m->end_va - base_va, ret_rows);
+	file = rows_file_of(rows);
+	if (!file)
+		return -ENOMEM;
+	return tables_add_rows(g->tables, file, m->start_va - base_va, m->end_va - base_va, ret_rows);
 }
 
 void generated_entry(struct generated *g, const struct mapping *m, struct map_entry *entry)
@@ -51,7 +56,7 @@ void generated_entry(struct generated *g, const struct mapping *m, struct map_en
 	u64 base_va = m->start_va >> PAGE_ROWS_SHIFT << PAGE_ROWS_SHIFT, length = m->end_va - m->start_va;
 	u64 order = g->list ? runtimes_rows_order(g->process, m->start_va, m->end_va) : 0;
 	const struct maps_rows *old = find(g->maps->rows, g->maps->rows_count, m->start_va);
-	struct tables_rows rows;
+	struct row_pages_range rows;
 
 	if (!order)
 		return;
@@ -60,7 +65,7 @@ void generated_entry(struct generated *g, const struct mapping *m, struct map_en
 		return;
 	}
 	if (old && old->end_va == m->end_va && old->order == order)
-		rows = (struct tables_rows){ old->first, old->count, old->first_number };
+		rows = (struct row_pages_range){ old->first, old->count, old->first_number };
 	else if (add_rows(g, m, base_va, &rows) < 0)
 		return;
 	g->list[g->count++] = (struct maps_rows){ .start_va = m->start_va, .end_va = m->end_va, .order = order,
@@ -79,7 +84,7 @@ static void drop_but(struct tables *tables, const struct maps_rows *list, u32 co
 		const struct maps_rows *same = find(kept, kept_count, list[i].start_va);
 
 		if (!same || same->first != list[i].first)
-			tables_drop_rows(tables, &(struct tables_rows){ list[i].first, list[i].count, 0 }, now_ns);
+			tables_drop_rows(tables, &(struct row_pages_range){ list[i].first, list[i].count, 0 }, now_ns);
 	}
 }
 

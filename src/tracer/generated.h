@@ -18,9 +18,12 @@ struct maps_rows;
 struct process;
 struct tables;
 
-/* A mapping takes an entry of the tables for each 64 KiB, whatever part of it is code. What is larger has no rows. */
-#define GENERATED_MAPPING_BYTES_MAX (64ull << 20)
-#define GENERATED_PROCESS_BYTES_MAX (256ull << 20)
+/*
+ * A mapping takes an entry of the tables for each 64 KiB, whatever part of it is code. What is larger has no rows:
+ * qemu, which reserves the most, takes no more than that.
+ */
+#define GENERATED_MAPPING_BYTES_MAX (2ull << 30)
+#define GENERATED_PROCESS_BYTES_MAX (2ull << 30)
 
 /* Of one time that mappings are installed. */
 struct generated {

@@ -73,7 +73,7 @@ static void machine_done(struct machine *m)
 {
 	generated_drop(m->tables, m->process.maps, LATER_NS);
 	tables_collect(m->tables, 2 * LATER_NS);
-	EQ(tables_stats(m->tables).rows_bytes, 0);
+	EQ(tables_stats(m->tables).rows.used_bytes, 0);
 	runtimes_forget(m->runtimes, &m->process);
 	runtimes_free(m->runtimes);
 	source_maps_free(m->source_maps);
@@ -108,13 +108,13 @@ TEST(generated_code_has_rows_while_it_is_installed)
 	OK(base != MAP_NO_ROWS);
 	OK(!runtimes_has_rows(&m.process));
 	EQ(m.process.maps->rows_count, 1);
-	bytes = tables_stats(m.tables).rows_bytes;
+	bytes = tables_stats(m.tables).rows.used_bytes;
 	OK(bytes);
 	/* The same again, also where it comes to nothing, are those that are there. */
 	EQ(install(&m, m.code_end_va, 0, 0), base);
 	EQ(install(&m, m.code_end_va, -ENOSPC, 0), base);
 	tables_collect(m.tables, LATER_NS);
-	EQ(tables_stats(m.tables).rows_bytes, bytes);
+	EQ(tables_stats(m.tables).rows.used_bytes, bytes);
 	machine_done(&m);
 }
 

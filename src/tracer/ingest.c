@@ -30,7 +30,7 @@
 #define REINSTALL_NS 100000000ull	/* a process that maps code all the time is brought up to date this often */
 #define LEARNING_NS 2000000000ull
 #define RESCAN_NS 1000000000ull
-#define COLLECT_NS 500000000ull
+#define COLLECT_NS 100000000ull
 
 /* A record that waits, copied. */
 struct pending {
@@ -731,14 +731,19 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_FILES_UNREADABLE] = m.unreadable;
 	ret_values[TRACER_FILES_NOT_ELF] = m.not_elf;
 	ret_values[TRACER_FILES_FULL] = m.full;
-	ret_values[TRACER_ROWS_BYTES] = t.rows_bytes;
-	ret_values[TRACER_ROWS_FULL] = t.rows_full;
+	ret_values[TRACER_ROWS_BYTES] = t.rows.bytes;
+	ret_values[TRACER_ROWS_USED] = t.rows.used_bytes;
+	ret_values[TRACER_ROWS_INSTALLED] = t.rows.installed;
+	ret_values[TRACER_ROWS_EVICTED] = t.rows.evicted;
+	ret_values[TRACER_ROWS_BORROWED] = t.rows.borrowed;
+	ret_values[TRACER_ROWS_UNREADABLE] = t.rows.unreadable;
+	ret_values[TRACER_ROWS_FULL] = t.rows.files_full + m.rows_full;
 	ret_values[TRACER_ROWS_NONE] = m.rows_none;
 	ret_values[TRACER_ROWS_FAILED] = m.rows_failed;
 	ret_values[TRACER_ROWS_CUT] = m.rows_cut;
 	ret_values[TRACER_ROWS_CACHED] = m.rows_cached;
 	ret_values[TRACER_ROWS_LEFT_OUT] = in->installer.rows_left_out;
-	ret_values[TRACER_RULES_FULL] = t.rules_full;
+	ret_values[TRACER_RULES_FULL] = t.rows.rules_full;
 	ret_values[TRACER_MAPS_FULL] = t.maps_full;
 	ret_values[TRACER_PROCS_FULL] = t.procs_full;
 	ret_values[TRACER_RUNTIMES] = rt.attached;

@@ -323,7 +323,7 @@ TEST(ingest_unwinds_a_slice_once_the_files_of_its_process_are_read)
 	binary = window_binary(w, word >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK);
 	STREQ(binary->path, m.path);
 	OK(binary->fd >= 0);
-	OK(counter(&m, TRACER_ROWS_BYTES) > 0);
+	OK(counter(&m, TRACER_ROWS_USED) > 0);
 	machine_done(&m);
 }
 

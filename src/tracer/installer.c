@@ -23,7 +23,7 @@ static struct map_entry installer_entry(const struct installer *in, struct gener
 					const struct mapping *m)
 {
 	struct map_entry entry = plain_entry(m);
-	const struct tables_rows *rows;
+	const struct row_pages_range *rows;
 
 	if (mapping_is_generated(m)) {
 		entry.lang = runtimes_owner(generated->process, m->start_va, m->end_va) & 0xff;

@@ -13,19 +13,22 @@
 #include "exe/lang_file.h"
 #include "exe/rows.h"
 #include "exe/rows_cache.h"
+#include "exe/rows_file.h"
 #include "lang/lang.h"
 #include "proc/binaries.h"
 #include "proc/binary.h"
 #include "proc/maps.h"
 
 #define CACHE_BYTES_MAX (256ull << 20)
+#define ASIDE_BYTES_MAX (64ull << 20)	/* rows of files without a build id, or that the cache did not take */
 
 enum module_state { MODULE_NEW, MODULE_LOADING, MODULE_LOADED };
 
 /* By the binary's id. */
 struct module {
 	enum module_state state;
-	struct tables_rows rows;
+	struct row_pages_range rows;
+	u32 aside_bytes;		/* of rows that are not in the cache */
 	struct lang_file *file;		/* or NULL */
 };
 
@@ -37,6 +40,7 @@ struct modules {
 	struct rows_cache *cache;	/* with the lock; or NULL */
 	struct module *at;
 	u32 cap;
+	u64 aside_bytes;		/* of rows that are not in the cache */
 	u64 now_ns;
 	struct modules_stats stats;
 };
@@ -46,7 +50,8 @@ struct load_job {
 	struct modules *modules;
 	struct binary *binary;		/* a reference */
 	struct lang_file *file;
-	struct rows *rows;
+	struct rows_file *rows;
+	u32 aside_bytes;		/* of them, if they are not in the cache */
 	bool is_cached;
 };
 
@@ -105,9 +110,23 @@ static size_t cache_id(const struct exe_info *info, u8 ret_id[ROWS_CACHE_ID_MAX]
 	return info->build_id_bytes ? ROWS_CACHE_ID_MAX : 0;
 }
 
+/* Rows that were just compiled, where they can be read again. */
+static int keep_rows(struct load_job *load, const struct rows *rows, const u8 *id, size_t id_bytes)
+{
+	struct modules *m = load->modules;
+
+	LOCKED(&m->cache_lock);
+	if (id_bytes && rows_cache_put(m->cache, id, id_bytes, rows) == 0 &&	/* else counted there */
+	    rows_cache_get(m->cache, id, id_bytes, &load->rows) == 0)
+		return 0;
+	load->aside_bytes = rows->bytes;
+	return rows_cache_aside(m->cache, rows, &load->rows);
+}
+
 static int load_rows(struct load_job *load, struct reader *reader)
 {
 	struct modules *m = load->modules;
+	_cleanup_(freep) struct rows *rows = NULL;
 	u8 id[ROWS_CACHE_ID_MAX];
 	size_t id_bytes = cache_id(&load->binary->info, id);
 	int r = -ENOENT;
@@ -119,12 +138,8 @@ static int load_rows(struct load_job *load, struct reader *reader)
 	load->is_cached = r == 0;
 	if (r == 0)
 		return 0;
-	r = reader_rows(reader, load->binary->fd, -1, &load->rows);
-	if (r == 0 && id_bytes) {
-		LOCKED(&m->cache_lock);
-		(void)rows_cache_put(m->cache, id, id_bytes, load->rows);	/* counted there */
-	}
-	return r;
+	r = reader_rows(reader, load->binary->fd, -1, &rows);
+	return r < 0 ? r : keep_rows(load, rows, id, id_bytes);
 }
 
 /* In another thread: of the modules only the cache is touched, of the binary what never changes. */
@@ -132,7 +147,8 @@ static int load(struct read_job *job, struct reader *reader)
 {
 	struct load_job *l = (struct load_job *)job;
 
-	free(TAKE(l->rows));	/* of a run that was ended for others' sake */
+	rows_file_free(TAKE(l->rows));	/* of a run that was ended for others' sake */
+	l->aside_bytes = 0;
 	if (!l->file)
 		(void)reader_lang(reader, l->binary->fd, &l->file);	/* most hold none */
 	return load_rows(l, reader);
@@ -163,24 +179,36 @@ int modules_set_file(struct modules *m, u32 id, struct lang_file *file)
 	return 0;
 }
 
+static void modules_add_rows(struct modules *m, struct module *module, struct load_job *l)
+{
+	u64 start_ea, end_ea;
+
+	m->stats.rows_cut += rows_file_head(l->rows)->dropped_count;
+	if (m->aside_bytes + l->aside_bytes > ASIDE_BYTES_MAX) {
+		m->stats.rows_full++;
+		rows_file_free(l->rows);
+		return;
+	}
+	binary_text(l->binary, &start_ea, &end_ea);
+	if (tables_add_rows(m->tables, l->rows, start_ea, end_ea, &module->rows) < 0)	/* counted there */
+		return;
+	module->aside_bytes = l->aside_bytes;
+	m->aside_bytes += l->aside_bytes;
+}
+
 static void loaded(struct read_job *job, int r)
 {
 	struct load_job *l = (struct load_job *)job;
 	struct modules *m = l->modules;
 	struct module *module = &m->at[l->binary->id];
-	u64 start_ea, end_ea;
 
 	module->state = MODULE_LOADED;
 	(void)modules_set_file(m, l->binary->id, l->file);	/* it has a place */
 	m->stats.rows_cached += l->is_cached;
 	m->stats.rows_none += r == -ENODATA;
 	m->stats.rows_failed += r < 0 && r != -ENODATA;
-	if (r == 0) {
-		m->stats.rows_cut += l->rows->dropped_count;
-		binary_text(l->binary, &start_ea, &end_ea);
-		(void)tables_add_rows(m->tables, l->rows, start_ea, end_ea, &module->rows);	/* counted there */
-		free(l->rows);
-	}
+	if (r == 0)
+		modules_add_rows(m, module, l);
 	binary_unref(l->binary);
 	free(l);
 }
@@ -220,7 +248,7 @@ bool modules_find(struct modules *m, u32 pid, struct maps *maps)
 	return is_complete;
 }
 
-const struct tables_rows *modules_rows(const struct modules *m, const struct binary *binary)
+const struct row_pages_range *modules_rows(const struct modules *m, const struct binary *binary)
 {
 	return binary->id < m->cap ? &m->at[binary->id].rows : NULL;
 }
@@ -243,7 +271,9 @@ static void modules_forget(void *arg, struct binary *binary)
 	if (!module)
 		return;
 	tables_drop_rows(m->tables, &module->rows, m->now_ns);
-	module->rows = (struct tables_rows){ 0 };
+	module->rows = (struct row_pages_range){ 0 };
+	m->aside_bytes -= module->aside_bytes;
+	module->aside_bytes = 0;
 	free(TAKE(module->file));
 }
 

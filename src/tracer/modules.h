@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of the binaries that processes run: where their unwind rows
- * are in the kernel's tables, and what language's runtime a file holds. Rows
- * come from the cache on disk, else from the reader; nobody waits for them
+ * What is known of the binaries that processes run: their entries in the
+ * kernel's table of pages, and what language's runtime a file holds. Rows stay
+ * in the cache on disk, which gets them from the reader; nobody waits for them
  * (exe/background_reader.h). Shared by all processes that map the file.
  *
  * The tracer's thread owns it.
@@ -25,7 +25,7 @@ struct peek;
 
 struct modules_stats {
 	u64 files, unreadable, not_elf, full;
-	u64 rows_none, rows_failed, rows_cut, rows_cached;
+	u64 rows_none, rows_failed, rows_cut, rows_cached, rows_full;
 };
 
 /* cache_path NULL: rows are kept nowhere. */
@@ -42,7 +42,7 @@ DEFINE_CLEANUP(struct modules *, modules_free)
 bool modules_find(struct modules *modules, u32 pid, struct maps *maps);
 
 /* A binary's place in the tables; none while its rows are not there. */
-const struct tables_rows *modules_rows(const struct modules *modules, const struct binary *binary);
+const struct row_pages_range *modules_rows(const struct modules *modules, const struct binary *binary);
 
 /* The runtime that its file holds, or NULL. */
 const struct lang_file *modules_file(const struct modules *modules, const struct binary *binary);

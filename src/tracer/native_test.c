@@ -25,7 +25,7 @@ static const struct map_entry *table_map(u32 index)
 	return index < 4 ? &maps[index] : NULL;
 }
 
-static const struct page_entry *table_page(u32 index)
+static struct page_entry *table_page(u32 index)
 {
 	return index == 0 ? &the_page : NULL;
 }
@@ -121,6 +121,29 @@ static u64 frame_ea(u32 i)
 static struct unwind_rule frame_of(s32 bytes)
 {
 	return (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = REG_SP, .cfa_off = bytes + 8, .ra_off = -8 };
+}
+
+TEST(native_ends_at_code_whose_rows_are_not_here)
+{
+	setup();
+	rules[1] = frame_of(0);
+	maps[1] = (struct map_entry){ CODE_VA + 0x20000, CODE_VA + 0x30000, CODE_VA + 0x20000, 0, 8, 0 };
+	the_page = (struct page_entry){ .chunk = PAGE_ABSENT };
+	walk();
+	EQ(u.trace.end, END_NO_ROWS);
+	/* Where there are none at all it is a guess. */
+	setup();
+	the_page = (struct page_entry){ 0 };
+	walk();
+	EQ(u.trace.end, END_NO_RULE);
+}
+
+TEST(native_tells_that_rows_were_used)
+{
+	setup();
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	EQ(the_page.used, 1);
 }
 
 TEST(native_walks_to_the_end_rule)

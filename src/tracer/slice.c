@@ -14,7 +14,7 @@
 
 /* What bpf/native.h is given to work on, in place of maps and another process's memory. */
 static __thread struct {
-	const struct tables *tables;
+	struct tables *tables;
 	const u8 *memory;	/* copied from the stack pointer on */
 	u64 start_va, bytes;
 	u32 holes;		/* steps of it that are missing */
@@ -37,9 +37,9 @@ static inline const struct map_entry *table_map(u32 index)
 	return tables_map(slice.tables, index);
 }
 
-static inline const struct page_entry *table_page(u32 index)
+static inline struct page_entry *table_page(u32 index)
 {
-	return tables_page(slice.tables, index);
+	return tables_need_page(slice.tables, index);
 }
 
 static inline const struct rows_chunk *table_chunk(u32 index)
@@ -214,7 +214,7 @@ static void unwind(struct unwind *u, const struct trace_record *record)
 		u->trace.end = END_SLICE_SHORT;
 }
 
-bool slice_unwind(struct unwind *u, const struct tables *tables, const struct trace_record *record,
+bool slice_unwind(struct unwind *u, struct tables *tables, const struct trace_record *record,
 		  const struct slice_process *process)
 {
 	struct live *live = &slice.live;

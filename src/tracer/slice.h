@@ -2,7 +2,9 @@
 /*
  * Unwinds a copied slice of a stack with the same code and tables as the
  * kernel half: for the first samples of a process, taken before its tables
- * were there, and for stacks with pages that the kernel half cannot read.
+ * were there, for stacks through code whose rows are not in the kernel's
+ * memory (they are put there), and for stacks with pages that the kernel half
+ * cannot read.
  *
  * What lies beyond the copy is read from the process itself, if it is still
  * the same there: the outer frames of a stack hardly ever change within the
@@ -37,7 +39,7 @@ struct slice_process {
  * u->words, u->trace.user_count words of them; u->trace.end says how the stack
  * ended. True if a part of it was read from the process.
  */
-bool slice_unwind(struct unwind *u, const struct tables *tables, const struct trace_record *record,
+bool slice_unwind(struct unwind *u, struct tables *tables, const struct trace_record *record,
 		  const struct slice_process *process);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "exe/rows.h"
 #include "test.h"
+#include "tracer/rows_test.h"
 #include "tracer/tables.h"
 #include "unwind.h"
 
@@ -48,10 +49,10 @@ static u8 end_of(u16 holes, u32 slice_bytes, bool may_read)
 	struct map_entry map = { .start_va = CODE_VA, .end_va = CODE_VA + 0x1000, .bias = CODE_VA, .binary = 7 };
 	_cleanup_(tables_freep) struct tables *tables = NULL;
 	struct slice_process process = { .map_count = 1, .user_va_mask = ~0ull, .may_read = may_read };
-	struct tables_rows rows;
+	struct row_pages_range rows;
 
 	EQ(tables_new(NULL, sizeof(struct rows_chunk), &tables), 0);
-	EQ(tables_add_rows(tables, &file.head, 0, 0x1000, &rows), 0);
+	EQ(tables_add_rows(tables, copied_rows(&file.head), 0, 0x1000, &rows), 0);
 	map.page_base = tables_page_base(&rows);
 	EQ(tables_add_maps(tables, &map, 1, &process.map_first), 0);
 	sample.head = (struct trace_record){ .end = END_SLICE, .tid = (u32)getpid(),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unwind tables in BPF maps (bpf/abi.h draws them): rows of files,
- * mappings of processes. Written through shared memory, published by one
- * update of the map of processes.
+ * The unwind tables in BPF maps (bpf/abi.h draws them): rows of files (kept by
+ * tracer/row_pages.h), mappings of processes. Written through shared memory,
+ * published by one update of the map of processes.
  *
  * What is dropped may still be in use by a program on another CPU: it is
  * given back by tables_collect() a second later.
@@ -16,24 +16,17 @@
 
 #include "abi.h"
 #include "base/cleanup.h"
+#include "tracer/row_pages.h"
 
 struct tracer_bpf;
-struct rows;
+struct rows_file;
 struct tables;
 
 struct tables_stats {
-	u64 rows_bytes;		/* memory for rows in use */
-	u64 rows_full;		/* files whose rows did not fit */
-	u64 rules_full;		/* rules that did not fit; their rows say RULE_NONE */
+	struct row_pages_stats rows;
 	u64 maps_full;		/* processes whose mappings did not fit */
 	u64 procs_full;		/* processes that did not fit the map */
 	u64 slots_full;		/* runtimes that found no slot */
-};
-
-/* Where the rows of a file are. Zeroed: none. */
-struct tables_rows {
-	u32 first, count;	/* entries of pages */
-	u32 first_number;	/* page number of the first */
 };
 
 /* skel NULL: in memory of our own, for stacks that no kernel half unwinds; then nothing is published. */
@@ -42,15 +35,15 @@ void tables_free(struct tables *tables);
 DEFINE_CLEANUP(struct tables *, tables_free)
 
 /*
- * Copies the rows of a file whose code lies in ELF addresses [start_ea, end_ea). -ENOSPC when the memory
- * for rows is full, -E2BIG when the file spans too many pages.
+ * Takes the rows of a file whose code lies in ELF addresses [start_ea, end_ea). -ENOSPC when the table of pages is
+ * full, -E2BIG when the file spans too many.
  */
-int tables_add_rows(struct tables *tables, const struct rows *rows, u64 start_ea, u64 end_ea,
-		    struct tables_rows *ret_rows);
-void tables_drop_rows(struct tables *tables, const struct tables_rows *rows, u64 now_ns);
+int tables_add_rows(struct tables *tables, struct rows_file *file, u64 start_ea, u64 end_ea,
+		    struct row_pages_range *ret_rows);
+void tables_drop_rows(struct tables *tables, const struct row_pages_range *rows, u64 now_ns);
 
 /* What a mapping says of the file's rows. */
-u32 tables_page_base(const struct tables_rows *rows);
+u32 tables_page_base(const struct row_pages_range *rows);
 
 /* Sorted by address, at most PROC_MAPS_MAX. */
 int tables_add_maps(struct tables *tables, const struct map_entry *maps, u32 count, u32 *ret_first);
@@ -72,7 +65,8 @@ void tables_unpublish(struct tables *tables, u32 pid, const struct proc_id *id);
 
 void tables_collect(struct tables *tables, u64 now_ns);
 
-/* The tables as the kernel half sees them, for the unwinder in user space. */
+/* The tables as the kernel half sees them, for the unwinder in user space; a page it needs is put into place. */
+struct page_entry *tables_need_page(struct tables *tables, u32 index);
 const struct map_entry *tables_map(const struct tables *tables, u32 index);
 const struct page_entry *tables_page(const struct tables *tables, u32 index);
 const struct rows_chunk *tables_chunk(const struct tables *tables, u32 index);

@@ -2,8 +2,8 @@
 /* Tables of our own memory; those of maps are filled by test/record.sh and all others that record. */
 #include "tracer/tables.h"
 
-#include "exe/rows.h"
 #include "test.h"
+#include "tracer/rows_test.h"
 
 /* Rows of one page, at ELF addresses from 0x20000 on: one rule, then another from 0x20100 on. */
 static struct {
@@ -23,13 +23,13 @@ TEST(tables_need_no_kernel_half)
 {
 	const struct map_entry map = { .start_va = 0x1000, .end_va = 0x2000, .bias = 7 };
 	const struct page_entry *page;
-	struct tables_rows rows, again;
+	struct row_pages_range rows, again;
 	struct tables *tables;
 	u32 first, second;
 
 	EQ(tables_new(NULL, sizeof(struct rows_chunk), &tables), 0);
-	EQ(tables_add_rows(tables, &file.head, 0x20000, 0x21000, &rows), 0);
-	page = tables_page(tables, tables_page_base(&rows) + (0x20123 >> PAGE_ROWS_SHIFT));
+	EQ(tables_add_rows(tables, copied_rows(&file.head), 0x20000, 0x21000, &rows), 0);
+	page = tables_need_page(tables, tables_page_base(&rows) + (0x20123 >> PAGE_ROWS_SHIFT));
 	EQ(page->count, 2);
 	EQ(tables_chunk(tables, page->chunk)->low[page->first + 1], 0x100);
 	EQ(tables_rule(tables, tables_chunk(tables, page->chunk)->rule[page->first])->cfa_off, 16);
@@ -44,7 +44,7 @@ TEST(tables_need_no_kernel_half)
 	tables_collect(tables, 10000000000ull);
 	EQ(tables_add_maps(tables, &map, 1, &second), 0);
 	EQ(second, first);
-	EQ(tables_add_rows(tables, &file.head, 0x20000, 0x21000, &again), 0);
+	EQ(tables_add_rows(tables, copied_rows(&file.head), 0x20000, 0x21000, &again), 0);
 	EQ(again.first, rows.first);
 	tables_free(tables);
 }
