@@ -312,6 +312,12 @@ enum counter {
 	COUNTER_COUNT
 };
 
+/* What is known of the frame that a slice begins with: as in struct unwind. */
+#define SLICE_IS_LEAF   1
+#define SLICE_IS_RETURN 2
+#define SLICE_IS_GUESS  4
+#define SLICE_SP_LOST   8
+
 #define TRACE_USER_MODE 1	/* the tick interrupted user code */
 #define TRACE_SYSCALL   2	/* ... the kernel, in a system call */
 
@@ -323,8 +329,9 @@ struct slice_regs {
 
 /*
  * One sample. Behind it: kernel_count words of kernel addresses, then
- * user_count words of frames; or, if end is END_SLICE, a struct slice_regs and
- * slice_bytes of memory from the stack pointer on. All leaf first.
+ * user_count words of frames; if end is END_SLICE, then a struct slice_regs of
+ * the next frame and slice_bytes of memory from its stack pointer on. All leaf
+ * first.
  */
 struct trace_record {
 	u64 time_ns;		/* CLOCK_MONOTONIC */
@@ -338,7 +345,7 @@ struct trace_record {
 	u32 slice_bytes;
 	u8 end;			/* enum stack_end */
 	u8 flags;
-	u8 is_return;		/* the slice's pc is a return address */
+	u8 slice_state;		/* SLICE_... */
 	u8 kind;		/* its number in kinds/list.h */
 	u16 slice_holes;	/* bit n: the slice's step n could not be read */
 	u16 cpu;

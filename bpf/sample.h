@@ -69,26 +69,23 @@ static __always_inline void emit(struct unwind *u)
 
 /*
  * A copy of the stack from its pointer on: as much as is there, step by step, up to the limit or the stack's top. A
- * buffer on it may have pages that are not there yet.
+ * buffer on it may have pages that are not there yet. It goes on from the frames that there are.
  */
 static __always_inline void take_slice(struct unwind *u, struct task_struct *task)
 {
-	u64 top = BPF_CORE_READ(task, mm, start_stack), sp = u->regs.reg[REG_SP], at = u->trace.kernel_count;
+	u64 top = BPF_CORE_READ(task, mm, start_stack), sp = u->regs.reg[REG_SP];
+	u64 at = (u64)u->trace.kernel_count + u->trace.user_count, to = at * 8 + sizeof(struct slice_regs);
 	u64 got = 0, whole = 0, holes = 0, missing = 0, step = SLICE_STEP_BYTES - (sp & (SLICE_STEP_BYTES - 1));
 	u64 steps = SLICE_BYTES_MAX / SLICE_STEP_BYTES, waiting;
 	void *ring = ring_of_cpu(u);
-	struct slice_regs *regs;
-	char *to;
 
 	u->trace.end = END_SLICE;
-	u->trace.user_count = 0;
 	u->trace.slice_bytes = 0;
-	u->trace.is_return = u->is_return;
-	if (at > KERNEL_FRAMES_MAX)
+	u->trace.slice_state = (u->is_leaf ? SLICE_IS_LEAF : 0) | (u->is_return ? SLICE_IS_RETURN : 0) |
+			       (u->is_guess ? SLICE_IS_GUESS : 0) | (u->sp_lost ? SLICE_SP_LOST : 0);
+	if (at > KERNEL_FRAMES_MAX + USER_WORDS_MAX)
 		return;
-	regs = (void *)&u->words[at];
-	*regs = u->regs;
-	to = (void *)(regs + 1);
+	*(struct slice_regs *)&u->words[at] = u->regs;
 	/* Rather short slices than no room for other samples, and first those of a process that sent one already. */
 	waiting = ring ? bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) : 0;
 	if (waiting > switches.ring_bytes / 2)
@@ -102,17 +99,19 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 			break;
 		if (sp <= top && sp + got > top)
 			break;
-		if (got > SLICE_BYTES_MAX - SLICE_STEP_BYTES || step > SLICE_STEP_BYTES)
+		/* Where it goes is one number, checked right before: the verifier adds up the largest there can be. */
+		asm volatile("" : "+r"(to));
+		if (to > sizeof(u->words) - SLICE_STEP_BYTES || step > SLICE_STEP_BYTES)
 			break;
-		if (!bpf_probe_read_user(to + got, step, (void *)(sp + got))) {
-			got += step;
-			whole = got;
+		if (!bpf_probe_read_user((char *)u->words + to, step, (void *)(sp + got))) {
+			whole = got + step;
 		} else {
 			if (++missing > SLICE_HOLES_MAX)
 				break;
 			holes |= 1ull << i;
-			got += step;
 		}
+		got += step;
+		to += step;
 		step = SLICE_STEP_BYTES;
 	}
 	u->trace.slice_bytes = whole;
@@ -176,7 +175,7 @@ static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *
 	u->trace.slice_holes = 0;
 	u->trace.end = END_NO_REGISTERS;
 	u->trace.flags = 0;
-	u->trace.is_return = 0;
+	u->trace.slice_state = 0;
 	u->trace.kind = (u8)switches.kind;
 	u->trace.value = 1;
 	u->is_leaf = 1;
@@ -223,20 +222,47 @@ static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_
 	return 1;
 }
 
+/* A copy of the whole stack, from the interrupted frame on. */
+static __always_inline void slice_from_leaf(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
+{
+	u->is_leaf = 1;
+	u->is_return = 0;
+	u->is_guess = 0;
+	u->sp_lost = 0;
+	u->trace.user_count = 0;
+	if (!user_registers(u, ctx, task))
+		take_slice(u, task);
+}
+
+/* ... from the frame on that the walk has come to. Where registers were saved lies below. */
+static __always_inline int slice_from_here(struct unwind *u, struct task_struct *task)
+{
+	if (native_fp(u))
+		return -1;
+#if REG_RA != 30
+	if (u->bx_va && read_user(u, &u->regs.reg[REG_BX], sizeof(u64), u->bx_va))
+		return -1;
+#endif
+	take_slice(u, task);
+	return 0;
+}
+
 /*
  * After the walk: an address in a mapping that user space has not told us of
- * yet needs the copy after all, and so does code whose rows are not here. So
- * does a page that cannot be read here: user space can. (To processors of Armv8.0, which do not set the access flag
- * themselves, a child's pages are such until it touches them.)
+ * yet needs the copy after all. So does a page that cannot be read here: user
+ * space can. (To processors of Armv8.0, which do not set the access flag
+ * themselves, a child's pages are such until it touches them.) Code whose rows
+ * are not here needs one from there on: however deep the stack, with each
+ * sample more of its rows come.
  */
 static __always_inline void sample_end(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
-	if (u->trace.end == END_NO_ROWS)
+	if (u->trace.end == END_NO_ROWS) {
 		count(COUNTER_ROWS_MISSES);
-	if (u->trace.end == END_NO_MAPPING || u->trace.end == END_UNREADABLE || u->trace.end == END_NO_ROWS) {
-		u->is_return = 0;
-		if (!user_registers(u, ctx, task))
-			take_slice(u, task);
+		if (slice_from_here(u, task))
+			slice_from_leaf(u, ctx, task);
+	} else if (u->trace.end == END_NO_MAPPING || u->trace.end == END_UNREADABLE) {
+		slice_from_leaf(u, ctx, task);
 	}
 	emit(u);
 	u->busy = 0;

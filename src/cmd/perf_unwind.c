@@ -225,7 +225,8 @@ u32 perf_unwind_stack(void *arg, const struct perfread_about *about, const struc
 		      const struct perfread_sample *sample, u64 ret_va[PERFREAD_UNWOUND_MAX])
 {
 	struct perf_unwind *u = arg;
-	struct trace_record record = { .pid = sample->pid, .slice_bytes = (u32)cursor_left(&sample->stack) };
+	struct trace_record record = { .pid = sample->pid, .slice_state = SLICE_IS_LEAF,
+				       .slice_bytes = (u32)cursor_left(&sample->stack) };
 	struct slice_process process = { .user_va_mask = USER_VA_MASK };
 	struct slice_regs regs;
 	u32 count;

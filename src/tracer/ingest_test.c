@@ -132,6 +132,7 @@ static void slice(struct machine *m, u32 pid, u64 time_ns, u64 exec_id, u32 stac
 	*record = header(time_ns, exec_id);
 	record->pid = record->tid = pid;
 	record->end = END_SLICE;
+	record->slice_state = SLICE_IS_LEAF;
 	record->slice_bytes = stack_bytes;
 	regs->pc = (u64)(uintptr_t)slice;
 	regs->reg[REG_SP] = 0x7000000000;

@@ -189,22 +189,35 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
 
 #include "native.h"
 
-static void unwind(struct unwind *u, const struct trace_record *record)
+/* The frames that the kernel half has found, and the state of the one that it has come to. */
+static void begin(struct unwind *u, const struct trace_record *record)
 {
-	const u64 *words = (const void *)(record + 1);
-	u32 steps = 0;
+	const u64 *words = (const u64 *)(record + 1) + record->kernel_count;
+	const u64 *regs = words + record->user_count;
 
 	memset(u, 0, offsetof(struct unwind, words));
-	memcpy(&u->regs, words + record->kernel_count, sizeof(u->regs));
-	slice.memory = (const u8 *)(words + record->kernel_count) + sizeof(u->regs);
+	memcpy(u->words, words, record->user_count * sizeof(*words));
+	u->trace.user_count = record->user_count;
+	u->frame_count = record->user_count;
+	memcpy(&u->regs, regs, sizeof(u->regs));
+	slice.memory = (const u8 *)regs + sizeof(u->regs);
 	slice.start_va = u->regs.reg[REG_SP];
 	slice.bytes = record->slice_bytes;
 	slice.holes = record->slice_holes;
 	u->map_first = slice.process.map_first;
 	u->map_count = slice.process.map_count;
 	u->user_va_mask = slice.process.user_va_mask;
-	u->is_leaf = 1;
-	u->is_return = record->is_return;
+	u->is_leaf = !!(record->slice_state & SLICE_IS_LEAF);
+	u->is_return = !!(record->slice_state & SLICE_IS_RETURN);
+	u->is_guess = !!(record->slice_state & SLICE_IS_GUESS);
+	u->sp_lost = !!(record->slice_state & SLICE_SP_LOST);
+}
+
+static void unwind(struct unwind *u, const struct trace_record *record)
+{
+	u32 steps = 0;
+
+	begin(u, record);
 	while (!native_step(u))
 		if (++steps == STEPS_MAX) {
 			(void)unwind_end(u, END_TRUNCATED);

@@ -43,8 +43,8 @@ static _Alignas(4096) u8 memory[8192];
 
 static struct unwind u;
 
-/* How the stack ends when these steps of the copy are missing, and it is so long. */
-static u8 end_of(u16 holes, u32 slice_bytes, bool may_read)
+/* How the stack of a record ends. */
+static u8 end_of_record(const struct trace_record *record, bool may_read)
 {
 	struct map_entry map = { .start_va = CODE_VA, .end_va = CODE_VA + 0x1000, .bias = CODE_VA, .binary = 7 };
 	_cleanup_(tables_freep) struct tables *tables = NULL;
@@ -55,15 +55,21 @@ static u8 end_of(u16 holes, u32 slice_bytes, bool may_read)
 	EQ(tables_add_rows(tables, copied_rows(&file.head), 0, 0x1000, &rows), 0);
 	map.page_base = tables_page_base(&rows);
 	EQ(tables_add_maps(tables, &map, 1, &process.map_first), 0);
-	sample.head = (struct trace_record){ .end = END_SLICE, .tid = (u32)getpid(),
+	EQ(slice_unwind(&u, tables, record, &process), may_read && u.trace.end == END_COMPLETE);
+	return u.trace.end;
+}
+
+/* ... when these steps of the copy are missing, and it is so long. */
+static u8 end_of(u16 holes, u32 slice_bytes, bool may_read)
+{
+	sample.head = (struct trace_record){ .end = END_SLICE, .tid = (u32)getpid(), .slice_state = SLICE_IS_LEAF,
 					     .slice_bytes = slice_bytes, .slice_holes = holes };
 	sample.regs.pc = CODE_VA + 0x10;
 	sample.regs.reg[REG_SP] = STACK_VA;
 	sample.stack[1] = CODE_VA + 0x110;
 	sample.stack[2 + BUFFER_BYTES / 8] = CODE_VA + 0x210;
 	memcpy(memory + 16, sample.stack, sizeof(sample.stack));
-	EQ(slice_unwind(&u, tables, &sample.head, &process), may_read && u.trace.end == END_COMPLETE);
-	return u.trace.end;
+	return end_of_record(&sample.head, may_read);
 }
 
 static u8 end_with(u16 holes)
@@ -95,4 +101,28 @@ TEST(slice_goes_on_in_the_process_if_its_end_is_the_same)
 	/* It was cut where nothing had been copied: what is there now may be of another call. */
 	EQ(end_of(1 << 1, SLICE_STEP_BYTES, true), END_SLICE_SHORT);
 	EQ(u.trace.user_count, 2);
+}
+
+/* The kernel half has found a frame, and gone to its caller, for which it had no rows. */
+TEST(slice_goes_on_from_the_frames_that_there_are)
+{
+	static struct {
+		struct trace_record head;
+		u64 frame;
+		struct slice_regs regs;
+		u64 stack[STACK_WORDS];
+	} rest;
+
+	EQ(end_with(0), END_COMPLETE);
+	rest.head = sample.head;
+	rest.head.user_count = 1;
+	rest.head.slice_state = SLICE_IS_RETURN;
+	rest.frame = u.words[0];
+	rest.regs.pc = CODE_VA + 0x110;
+	rest.regs.reg[REG_SP] = STACK_VA + 16;
+	memcpy(rest.stack, sample.stack + 2, sizeof(sample.stack) - 16);
+	EQ(end_of_record(&rest.head, false), END_COMPLETE);
+	EQ(u.trace.user_count, 3);
+	EQ(u.words[0], rest.frame);
+	EQ(u.words[1] & FRAME_EA_MASK, 0x10f);
 }
