@@ -25,7 +25,8 @@ static int find_coding(const char *name, enum compression *ret_kind)
 {
 	static const struct { const char *name; enum compression kind; } known[] = {
 		{ "gzip", COMPRESSION_GZIP }, { "x-gzip", COMPRESSION_GZIP }, { "zstd", COMPRESSION_ZSTD },
-		{ "zlib", COMPRESSION_ZLIB }, { "deflate", COMPRESSION_ZLIB },
+		{ "zlib", COMPRESSION_ZLIB }, { "deflate", COMPRESSION_ZLIB }, { "snappy", COMPRESSION_SNAPPY },
+		{ "x-snappy-framed", COMPRESSION_SNAPPY }, { "lz4", COMPRESSION_LZ4 },
 		{ "identity", COMPRESSION_NONE }, { "", COMPRESSION_NONE },
 	};
 

@@ -106,7 +106,8 @@ static const struct config_field http_fields[] = {
 	  .help = "no effect: nothing here looks at the headers of requests" },
 	{ "response_headers", CONFIG_PAIRS, HTTP(response_headers), .help = "headers to put into each answer" },
 	{ "compression_algorithms", CONFIG_TEXTS, HTTP(compression_algorithms),
-	  .help = "encodings to accept: \"\" for none, gzip, zstd, zlib, deflate; all unless given" },
+	  .help = "encodings to accept: \"\" for none, gzip, zstd, zlib, deflate, snappy, x-snappy-framed, lz4; all "
+		  "unless given" },
 	{ "read_timeout", CONFIG_DURATION, HTTP(read_timeout_ns), .max = DURATION_MAX,
 	  .help = "how long a request may take to arrive" },
 	{ "read_header_timeout", CONFIG_DURATION, HTTP(read_header_timeout_ns), .max = DURATION_MAX,
@@ -176,21 +177,16 @@ size_t otlp_http_body_max(const struct otlp_http_options *options)
 	return bytes < BATCH_BYTES_MAX ? (size_t)bytes : BATCH_BYTES_MAX;
 }
 
-/* What the Collector knows besides is accepted in the list, but not in requests. */
 static void check_algorithms(const struct config_texts *names, struct config_place place, const char *path,
 			     struct config_errors *errors)
 {
-	static const char *const known[] = { "", "gzip", "zstd", "zlib", "deflate", NULL };
-	static const char *const unknown[] = { "snappy", "x-snappy-framed", "lz4", NULL };
+	static const char *const known[] = { "", "gzip", "zstd", "zlib", "deflate", "snappy", "x-snappy-framed", "lz4",
+					     NULL };
 
-	for (u32 i = 0; i < names->count; i++) {
-		if (is_one_of(unknown, names->at[i]))
-			config_warning(errors, place, path, "compression_algorithms: %s is not known here, requests in "
-				       "it are refused", names->at[i]);
-		else if (!is_one_of(known, names->at[i]))
+	for (u32 i = 0; i < names->count; i++)
+		if (!is_one_of(known, names->at[i]))
 			config_error(errors, place, path, "compression_algorithms has no %.40s; it has gzip, zstd, "
-				     "zlib, deflate and \"\"", names->at[i]);
-	}
+				     "zlib, deflate, snappy, x-snappy-framed, lz4 and \"\"", names->at[i]);
 }
 
 static void check_endpoint(const char *endpoint, int transport, const char *protocol, struct config_place place,

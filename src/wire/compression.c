@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "base/cleanup.h"
+#include "wire/lz.h"
 
 #define STEP_MIN ((size_t)64 << 10)
 #define GZIP_LEVEL 4
@@ -177,6 +178,9 @@ int compression_pack_level(enum compression kind, int level, const void *at, siz
 		return gzip(level_within(level, GZIP_LEVEL, GZIP_LEVEL_MAX), ZLIB_WINDOW, at, bytes, out);
 	case COMPRESSION_ZSTD:
 		return zstd_compress(level_within(level, ZSTD_LEVEL, ZSTD_LEVEL_MAX), at, bytes, out);
+	case COMPRESSION_SNAPPY:
+	case COMPRESSION_LZ4:
+		return -EOPNOTSUPP;
 	case COMPRESSION_NONE:
 		break;
 	}
@@ -198,6 +202,10 @@ int compression_unpack(enum compression kind, const void *at, size_t bytes, stru
 		return gunzip(at, bytes, ZLIB_WINDOW, out);
 	case COMPRESSION_ZSTD:
 		return zstd_decompress(at, bytes, out);
+	case COMPRESSION_SNAPPY:
+		return lz_unpack_snappy(at, bytes, out);
+	case COMPRESSION_LZ4:
+		return lz_unpack_lz4(at, bytes, out);
 	case COMPRESSION_NONE:
 		break;
 	}

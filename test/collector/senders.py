@@ -16,6 +16,9 @@ import canonical
 import store_faults
 
 TAP = harness.TAP
+# All that the Collector can send.
+COMPRESSIONS = {"grpc": ("none", "gzip", "snappy", "zstd"),
+                "http": ("none", "gzip", "zlib", "deflate", "snappy", "x-snappy-framed", "zstd", "lz4")}
 NAMES = [name for name in harness.payload_names() if name.startswith("ebpf-profiler")]
 
 
@@ -131,20 +134,21 @@ def fleet(name):
                   values(page, "host"))
 
 
-def through_collector(binary, protocol, names):
+def through_collector(binary, protocol, names, compression="gzip"):
     """client -> the Collector -> the page."""
     exporter = {"grpc": ("otlp_grpc", "127.0.0.1:{}"), "http": ("otlp_http", "http://127.0.0.1:{}")}[protocol]
     with tempfile.TemporaryDirectory() as folder, Page(os.path.join(folder, "store")) as page:
         port = harness.free_port()
         config = {"receivers": {"otlp": {"protocols": {"grpc": {"endpoint": f"127.0.0.1:{port}"}}}},
-                  "exporters": {exporter[0]: {"endpoint": exporter[1].format(page.port), "tls": {"insecure": True}}},
+                  "exporters": {exporter[0]: {"endpoint": exporter[1].format(page.port), "tls": {"insecure": True},
+                                            "compression": compression}},
                   "service": {"pipelines": {"profiles": {"receivers": ["otlp"], "exporters": [exporter[0]]}}}}
         with harness.Otelcol(binary, config, (port,)):
             client = harness.GrpcClient(port)
             statuses = {client.send(harness.payload(name)) for name in names}
             client.close()
-            TAP.check(f"the Collector takes them to send on over {protocol}", statuses == {"OK"}, statuses)
-            check(f"the Collector over {protocol}", page, parsed(names))
+            TAP.check(f"the Collector takes them to send on over {protocol}, {compression}", statuses == {"OK"}, statuses)
+            check(f"the Collector over {protocol}, {compression}", page, parsed(names))
 
 
 def main():
@@ -152,8 +156,9 @@ def main():
     fleet(NAMES[0])
     binary = harness.otelcol()
     if binary:
-        for protocol in ("grpc", "http"):
-            through_collector(binary, protocol, NAMES)
+        for protocol, compressions in COMPRESSIONS.items():
+            for compression in compressions:
+                through_collector(binary, protocol, NAMES, compression)
     TAP.end()
 
 
