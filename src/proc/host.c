@@ -16,10 +16,20 @@
 /* Of one file: /proc/stat has a number for each interrupt there can be. */
 #define FILE_MAX (256u << 10)
 
-/* What has to be remembered of a process to know what it used since. */
+/*
+ * A machine may have ten thousand processes that sleep. Where there are many, one that has used nothing since it was
+ * last read is read less and less often, and who there is at all is asked less often.
+ */
+#define MANY 512
+#define IDLE_MAX 4			/* read every 16th time at least */
+#define LISTED_AT_ONCE 1024		/* of so many more, the list is read every further time */
+
+/* What is remembered of a process, to know what it used since. */
 struct seen {
-	pid_t pid;
-	u64 start_ticks, cpu_ns;
+	struct host_process process;
+	u64 read_ns;
+	u8 idle;			/* how often it had used nothing, up to IDLE_MAX */
+	u8 wait;			/* times until it is read again */
 };
 
 struct seen_list {
@@ -33,6 +43,8 @@ struct host_state {
 	u64 tick_ns, page_bytes;
 	struct seen_list before, now;	/* by pid */
 	u64 before_ns;			/* when that was; 0: never */
+	u32 list_wait;			/* times until the list of processes is read again */
+	u32 process_count, left_out;	/* as of the last time that it was */
 	char file[FILE_MAX];
 };
 
@@ -79,23 +91,28 @@ static int compare_pid(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return x->process.pid < y->process.pid ? -1 : x->process.pid > y->process.pid;
 }
 
-static void since_before(const struct host_state *state, u64 now_ns, struct host_process *process)
+static const struct seen *find_before(const struct host_state *state, pid_t pid)
 {
-	struct seen key = { .pid = process->pid };
-	const struct seen *before = NULL;
-	u64 used = process->cpu_ns;
+	struct seen key = { .process = { .pid = pid } };
 
-	if (!state->before_ns || now_ns <= state->before_ns)
+	if (!state->before.count)
+		return NULL;
+	return bsearch(&key, state->before.at, state->before.count, sizeof(key), compare_pid);
+}
+
+static void since_before(const struct host_state *state, const struct seen *before, struct seen *now)
+{
+	u64 from_ns = before ? before->read_ns : state->before_ns, used = now->process.cpu_ns;
+
+	if (!from_ns || now->read_ns <= from_ns)
 		return;
-	if (state->before.count)
-		before = bsearch(&key, state->before.at, state->before.count, sizeof(key), compare_pid);
 	/* Of one that is new since then, all of its time is. */
-	if (before && before->start_ticks == process->start_ticks)
-		used = used > before->cpu_ns ? used - before->cpu_ns : 0;
-	process->cpus = (double)used / (double)(now_ns - state->before_ns);
+	if (before && before->process.start_ticks == now->process.start_ticks)
+		used = used > before->process.cpu_ns ? used - before->process.cpu_ns : 0;
+	now->process.cpus = (double)used / (double)(now->read_ns - from_ns);
 }
 
 static void put_top(struct host_process *top, u32 *count, const struct host_process *process,
@@ -123,44 +140,96 @@ static bool more_rss(const struct host_process *a, const struct host_process *b)
 	return a->rss_bytes > b->rss_bytes;
 }
 
-/* One that ended meanwhile is no error. */
-static int sample_process(struct host_state *state, const char *pid, u64 now_ns, struct host_sample *sample)
+/* When it is read again: the longer it was idle, the later; not all of them at once. */
+static void be_patient(const struct host_state *state, const struct seen *before, struct seen *now)
 {
-	struct host_process process;
+	if (!before || now->process.cpus > 0 || state->before.count < MANY)
+		return;
+	now->idle = before->idle < IDLE_MAX ? before->idle + 1 : IDLE_MAX;
+	now->wait = (u8)((1u << now->idle) - 1);
+	if (!before->idle)
+		now->wait = (u8)((u32)now->process.pid % (1u << IDLE_MAX));
+}
+
+/* False if it has ended meanwhile. */
+static bool read_process(struct host_state *state, pid_t pid, const struct seen *before, struct seen *now)
+{
 	char name[32];
 	size_t len;
 
-	(void)snprintf(name, sizeof(name), "%.20s/stat", pid);
+	(void)snprintf(name, sizeof(name), "%d/stat", pid);
 	if (read_file(state, name, &len) < 0 ||
-	    host_parse_process(state->file, len, state->tick_ns, state->page_bytes, &process) < 0)
+	    host_parse_process(state->file, len, state->tick_ns, state->page_bytes, &now->process) < 0)
+		return false;
+	since_before(state, before, now);
+	be_patient(state, before, now);
+	return true;
+}
+
+static int sample_process(struct host_state *state, pid_t pid, const struct seen *before, u64 now_ns,
+			  struct host_sample *sample)
+{
+	struct seen now = { .read_ns = now_ns };
+
+	if (before && before->wait) {
+		now = *before;
+		now.wait--;
+	} else if (!read_process(state, pid, before, &now)) {
 		return 0;
+	} else {
+		sample->processes_read++;
+	}
 	if (array_reserve(&state->now.at, &state->now.cap, state->now.count + 1, sizeof(*state->now.at)) < 0)
 		return -ENOMEM;
-	state->now.at[state->now.count++] = (struct seen){ process.pid, process.start_ticks, process.cpu_ns };
-	since_before(state, now_ns, &process);
-	if (process.cpus > 0)
-		put_top(sample->by_cpu, &sample->by_cpu_count, &process, more_cpu);
-	if (process.rss_bytes)
-		put_top(sample->by_rss, &sample->by_rss_count, &process, more_rss);
+	state->now.at[state->now.count++] = now;
+	if (now.process.cpus > 0)
+		put_top(sample->by_cpu, &sample->by_cpu_count, &now.process, more_cpu);
+	if (now.process.rss_bytes)
+		put_top(sample->by_rss, &sample->by_rss_count, &now.process, more_rss);
 	return 0;
 }
 
-static int sample_processes(struct host_state *state, DIR *directory, u64 now_ns, struct host_sample *sample)
+static int sample_listed(struct host_state *state, DIR *directory, u64 now_ns, struct host_sample *sample)
 {
 	const struct dirent *entry;
-	struct seen_list before;
 	int r = 0;
 
-	state->now.count = 0;
 	while (r == 0 && (entry = readdir(directory))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
 			continue;
 		sample->process_count++;
 		if (state->now.count == HOST_PROCESSES_MAX)
 			sample->processes_left_out++;
 		else
-			r = sample_process(state, entry->d_name, now_ns, sample);
+			r = sample_process(state, pid, find_before(state, pid), now_ns, sample);
 	}
+	state->list_wait = state->now.count / LISTED_AT_ONCE;
+	state->process_count = sample->process_count;
+	state->left_out = sample->processes_left_out;
+	return r;
+}
+
+static int sample_known(struct host_state *state, u64 now_ns, struct host_sample *sample)
+{
+	int r = 0;
+
+	for (u32 i = 0; r == 0 && i < state->before.count; i++)
+		r = sample_process(state, state->before.at[i].process.pid, &state->before.at[i], now_ns, sample);
+	state->list_wait--;
+	sample->process_count = state->process_count;
+	sample->processes_left_out = state->left_out;
+	return r;
+}
+
+static int sample_processes(struct host_state *state, DIR *directory, u64 now_ns, struct host_sample *sample)
+{
+	struct seen_list before;
+	int r;
+
+	state->now.count = 0;
+	r = state->list_wait ? sample_known(state, now_ns, sample) : sample_listed(state, directory, now_ns, sample);
 	if (state->now.count)
 		qsort(state->now.at, state->now.count, sizeof(*state->now.at), compare_pid);
 	before = state->before;

@@ -74,6 +74,7 @@ struct host_sample {
 	u64 memory_total_bytes, memory_available_bytes;
 	u64 memory_bytes[HOST_MEMORY_STATE_COUNT];
 	u32 process_count, processes_left_out;
+	u32 processes_read;		/* of the others it is known that they sleep */
 	u32 by_cpu_count, by_rss_count;
 	struct host_process by_cpu[HOST_TOP], by_rss[HOST_TOP];	/* the largest first */
 };

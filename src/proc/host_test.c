@@ -114,14 +114,17 @@ static void put_process(u32 pid, u32 start, u32 ticks, u32 pages)
 	put(name, text);
 }
 
-static void make_root(void)
+static u32 root_count;
+
+static void make_root(u32 count)
 {
+	root_count = count;
 	snprintf(root, sizeof(root), "/tmp/wick-host-XXXXXX");
 	OK(mkdtemp(root));
 	put("stat", "cpu  1 2 3 4 5 6 7 8\ncpu0 1\n");
 	put("loadavg", "1.00 2.00 3.00 1/1 1\n");
 	put("meminfo", "MemTotal: 10 kB\n");
-	for (u32 pid = 1; pid <= 30; pid++)
+	for (u32 pid = 1; pid <= root_count; pid++)
 		put_process(pid, 5, 100, pid * 7 % 31);
 }
 
@@ -129,7 +132,7 @@ static void remove_root(void)
 {
 	char path[128];
 
-	for (u32 pid = 1; pid <= 30; pid++) {
+	for (u32 pid = 1; pid <= root_count; pid++) {
 		snprintf(path, sizeof(path), "%s/%u/stat", root, pid);
 		unlink(path);
 		snprintf(path, sizeof(path), "%s/%u", root, pid);
@@ -147,7 +150,7 @@ TEST(host_samples_tell_what_was_used_since_the_last)
 	_cleanup_(host_freep) struct host_state *state = NULL;
 	struct host_sample s;
 
-	make_root();
+	make_root(30);
 	state = host_new(root);
 	EQ(host_sample(state, &s), 0);
 	EQ(s.process_count, 30);
@@ -168,6 +171,31 @@ TEST(host_samples_tell_what_was_used_since_the_last)
 	OK(s.by_cpu[0].cpus > 3.9 * s.by_cpu[2].cpus && s.by_cpu[0].cpus < 4.1 * s.by_cpu[2].cpus);
 	EQ(host_sample(state, &s), 0);
 	EQ(s.by_cpu_count, 0);
+	remove_root();
+}
+
+TEST(host_reads_processes_that_sleep_less_often_where_there_are_many)
+{
+	_cleanup_(host_freep) struct host_state *state = NULL;
+	u32 most = 0, found = 0;
+	struct host_sample s;
+
+	make_root(2000);
+	state = host_new(root);
+	for (u32 i = 0; i < 40; i++) {
+		EQ(host_sample(state, &s), 0);
+		EQ(s.process_count, 2000);
+		EQ(s.by_rss_count, HOST_TOP);
+		most = i >= 20 && s.processes_read > most ? s.processes_read : most;
+	}
+	OK(most > 0 && most < 400);
+	/* One that wakes up is found soon, and from then on at once. */
+	for (u32 i = 1; i <= 32; i++) {
+		put_process(77, 5, 100 + i, 1);
+		EQ(host_sample(state, &s), 0);
+		found += s.by_cpu_count == 1 && s.by_cpu[0].pid == 77;
+	}
+	OK(found >= 16 && found < 32);
 	remove_root();
 }
 
