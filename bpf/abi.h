@@ -43,6 +43,7 @@ enum rule_kind {
 	RULE_END,	/* the outermost frame: the stack is complete */
 	RULE_FRAME,	/* code that keeps frame pointers: CFA = fp + 16 */
 	RULE_SWITCH,	/* the same, of code that went over to another stack, which may lie anywhere */
+	RULE_SWEPT,	/* RULE_CFA, but found by disassembly: believed only if it leads behind a call */
 };
 
 enum rule_ra {
@@ -267,14 +268,15 @@ enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_RUNTIME, FRAME_NAMED };
 	X(KERNEL_THREAD, "kernel_thread", "kernel threads: no user stack")                             \
 	X(EXEC, "in_exec", "inside execve: the old user stack is gone, the new one not yet there")     \
 	X(EXIT, "in_exit", "exiting: no user memory any more")                                         \
-	X(COMPAT, "process_32bit", "32-bit programs: user stack not unwound")                          \
+	X(COMPAT, "process_32bit", "cut: 32-bit programs, whose stacks are not unwound")               \
 	X(SLICE, "stack_slice", "first samples of a process: a copy of its stack was taken instead")   \
-	X(NO_REGISTERS, "no_registers", "user registers could not be read")                            \
+	X(NO_REGISTERS, "no_registers", "cut: user registers could not be read")                       \
 	X(UNREADABLE, "stack_unreadable", "cut: a page of the stack was not in memory")                \
 	X(NO_MAPPING, "stack_no_mapping", "cut: an address outside every known mapping")               \
 	X(NO_RULE, "stack_no_rule", "cut: code without unwind information or frame pointer")           \
 	X(NO_REGISTER, "stack_no_register", "cut: the rule needs a register that is not known here")   \
 	X(NO_PROGRESS, "stack_no_progress", "cut: the stack pointer did not move up")                  \
+	X(NO_ROOT, "stack_no_root", "cut: no first function of a thread, or frames before it may be missing") \
 	X(TRUNCATED, "stack_truncated", "cut: deeper than the limit; the leaf part is kept")           \
 	X(SLICE_SHORT, "stack_slice_short", "cut: the copied part of the stack ends there")            \
 	X(GONE, "process_gone", "cut: the process ended before its mappings could be read")             \
@@ -317,6 +319,7 @@ enum counter {
 #define SLICE_IS_RETURN 2
 #define SLICE_IS_GUESS  4
 #define SLICE_SP_LOST   8
+#define SLICE_IS_UNSURE 16
 
 #define TRACE_USER_MODE 1	/* the tick interrupted user code */
 #define TRACE_SYSCALL   2	/* ... the kernel, in a system call */

@@ -103,15 +103,73 @@ static inline int native_fp(struct unwind *u)
 	return 0;
 }
 
-/* Goes to the caller: its stack pointer is u->cfa. */
+#define BEHIND_CALL_NO      0
+#define BEHIND_CALL_YES     1
+#define BEHIND_CALL_UNKNOWN 2	/* the code cannot be read */
+
+#if REG_RA == 30
+/* bl, blr, blraa and the like */
+static inline int native_behind_call(struct unwind *u, u64 return_va)
+{
+	u32 insn;
+
+	if (read_code(u, &insn, sizeof(insn), return_va - sizeof(insn)))
+		return BEHIND_CALL_UNKNOWN;
+	return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfffffc1f) == 0xd63f0000 ||
+	       (insn & 0xfefff800) == 0xd63f0800;
+}
+#else
+/*
+ * Whether the eight bytes end with the call by register or memory that has so many: FF /2, whose second byte tells how
+ * many there are, with the third where it is 0x14.
+ */
+static inline int native_is_call_by(u64 code, u32 bytes)
+{
+	u8 modrm = (u8)(code >> 8 * (9 - bytes)), sib = (u8)(code >> 8 * (10 - bytes) % 64);
+
+	if ((u8)(code >> 8 * (8 - bytes)) != 0xff || (modrm & 0x38) != 0x10)
+		return 0;
+	switch (bytes) {
+	case 2:
+		return modrm >= 0xc0 || (modrm < 0x40 && modrm != 0x14 && modrm != 0x15);
+	case 3:
+		return (modrm >> 6 == 1 && modrm != 0x54) || (modrm == 0x14 && (sib & 7) != 5);
+	case 4:
+		return modrm == 0x54;
+	case 6:
+		return (modrm >> 6 == 2 && modrm != 0x94) || modrm == 0x15;
+	default:
+		return modrm == 0x94 || (modrm == 0x14 && (sib & 7) == 5);
+	}
+}
+
+/* Does a call instruction end right before the address? Words that only look like return addresses hardly ever do. */
+static inline int native_behind_call(struct unwind *u, u64 return_va)
+{
+	u64 code;
+
+	if (read_code(u, &code, sizeof(code), return_va - sizeof(code)))
+		return BEHIND_CALL_UNKNOWN;
+	return (u8)(code >> 24) == 0xe8 || native_is_call_by(code, 2) || native_is_call_by(code, 3) ||
+	       native_is_call_by(code, 4) || native_is_call_by(code, 6) || native_is_call_by(code, 7);
+}
+#endif
+
+/*
+ * Goes to the caller: its stack pointer is u->cfa. Without one the stack is not whole, since the first functions of
+ * threads are known, and have RULE_END: what led here was wrong.
+ */
 static inline int native_return(struct unwind *u, u64 return_va)
 {
 	if (!return_va)
-		return unwind_end(u, END_COMPLETE);
+		return unwind_end(u, END_NO_ROOT);
 	/* Only a leaf that has pushed nothing leaves the stack pointer where it is. */
 	if (u->cfa < u->regs.reg[REG_SP] || (u->cfa == u->regs.reg[REG_SP] && !u->is_leaf))
 		return unwind_end(u, END_NO_PROGRESS);
-	u->regs.pc = strip_pac(u, return_va);
+	return_va = strip_pac(u, return_va);
+	if (!may_return(u, return_va))
+		return unwind_end(u, END_SLICE_SHORT);
+	u->regs.pc = return_va;
 	u->regs.reg[REG_SP] = u->cfa;
 	u->is_leaf = 0;
 	u->is_return = 1;
@@ -130,7 +188,7 @@ static inline int native_frame_pointer(struct unwind *u)
 	if (native_fp(u))
 		return -1;
 	if (!u->regs.reg[REG_FP])
-		return unwind_end(u, END_COMPLETE);
+		return unwind_end(u, END_NO_ROOT);
 	if (read_user(u, saved, sizeof(saved), u->regs.reg[REG_FP]))
 		return unwind_end(u, END_UNREADABLE);
 	u->cfa = u->regs.reg[REG_FP] + sizeof(saved);
@@ -149,19 +207,25 @@ static inline int native_switch(struct unwind *u)
 	return native_frame_pointer(u);
 }
 
-/* Code without a rule: hand-written or generated. A caller is believed only if it lies in code. */
+/* A guessed caller is believed only if it lies in code, behind a call. */
+static inline int native_may_return_to(struct unwind *u, u64 return_va)
+{
+	return !native_find_map(u, return_va) && native_behind_call(u, return_va) == BEHIND_CALL_YES;
+}
+
+/* Code without a rule: hand-written or generated. */
 static inline int native_guess(struct unwind *u)
 {
 	u64 sp = u->regs.reg[REG_SP], fp, word;
 
 	u->is_guess = 1;
 #if REG_RA == 30
-	if (u->is_leaf && !native_find_map(u, strip_pac(u, u->regs.reg[REG_RA]))) {
+	if (u->is_leaf && native_may_return_to(u, strip_pac(u, u->regs.reg[REG_RA]))) {
 		u->cfa = sp;
 		return native_return(u, u->regs.reg[REG_RA]);
 	}
 #else
-	if (u->is_leaf && !read_user(u, &word, sizeof(word), sp) && !native_find_map(u, word)) {
+	if (u->is_leaf && !read_user(u, &word, sizeof(word), sp) && native_may_return_to(u, word)) {
 		u->cfa = sp + sizeof(word);
 		return native_return(u, word);
 	}
@@ -169,14 +233,11 @@ static inline int native_guess(struct unwind *u)
 	if (native_fp(u))
 		return -1;
 	fp = u->regs.reg[REG_FP];
-	/* Records are a convention of arm64, where the first function of a thread has none above. */
-	if (REG_RA == 30 && !fp && !u->is_leaf)
-		return unwind_end(u, END_COMPLETE);
 	if (fp < sp || fp - sp > GUESS_FRAME_MAX || fp & 7)
 		return unwind_end(u, END_NO_RULE);
 	if (read_user(u, &word, sizeof(word), fp + sizeof(word)))
 		return unwind_end(u, END_UNREADABLE);
-	if (word && native_find_map(u, strip_pac(u, word)))
+	if (!native_may_return_to(u, strip_pac(u, word)))
 		return unwind_end(u, END_NO_RULE);
 	return native_frame_pointer(u);
 }
@@ -315,14 +376,27 @@ static inline int native_is_made_up(struct unwind *u, const struct unwind_rule *
 	return 0;
 }
 
+/* Is the caller that a rule from disassembly leads to nobody's? What cannot be read proves nothing. */
+static inline int native_is_refuted(struct unwind *u, const struct unwind_rule *rule)
+{
+	u64 return_va;
+
+	return rule->kind == RULE_SWEPT && !u->sp_lost && !native_cfa(u, rule) &&
+	       !read_user(u, &return_va, sizeof(return_va), u->cfa + (s64)rule->ra_off) &&
+	       native_behind_call(u, return_va) == BEHIND_CALL_NO;
+}
+
 /* Goes from the current frame to its caller by its rule, or by the frame pointer. */
 static inline int native_caller(struct unwind *u, const struct unwind_rule *rule)
 {
+	/* Guesses find return addresses; a frame pointer that was found so is not for all that rules do with one. */
+	if (u->is_guess && rule && rule->kind == RULE_DEREF)
+		u->is_unsure = 1;
 	u->is_guess = 0;
-	if (!rule || rule->kind == RULE_NONE)
+	if (!rule || rule->kind == RULE_NONE || native_is_refuted(u, rule))
 		return native_guess(u);
 	if (rule->kind == RULE_END)
-		return unwind_end(u, END_COMPLETE);
+		return unwind_end(u, u->is_unsure ? END_NO_ROOT : END_COMPLETE);
 	if (rule->kind == RULE_SIGNAL)
 		return u->sp_lost ? unwind_end(u, END_NO_REGISTER) : native_signal(u, rule->cfa_off);
 	if (rule->kind == RULE_FRAME)
@@ -409,7 +483,7 @@ static inline int native_look_up(struct unwind *u, u64 va, struct place *place, 
 	if (!found)
 		(void)unwind_end(u, END_NO_MAPPING);
 	else if (made_up)
-		(void)unwind_end(u, END_COMPLETE);
+		(void)unwind_end(u, u->is_unsure ? END_NO_ROOT : END_COMPLETE);
 	return found && !made_up ? STEP_NATIVE : STEP_END;
 }
 

@@ -82,7 +82,8 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 	u->trace.end = END_SLICE;
 	u->trace.slice_bytes = 0;
 	u->trace.slice_state = (u->is_leaf ? SLICE_IS_LEAF : 0) | (u->is_return ? SLICE_IS_RETURN : 0) |
-			       (u->is_guess ? SLICE_IS_GUESS : 0) | (u->sp_lost ? SLICE_SP_LOST : 0);
+			       (u->is_guess ? SLICE_IS_GUESS : 0) | (u->sp_lost ? SLICE_SP_LOST : 0) |
+			       (u->is_unsure ? SLICE_IS_UNSURE : 0);
 	if (at > KERNEL_FRAMES_MAX + USER_WORDS_MAX)
 		return;
 	*(struct slice_regs *)&u->words[at] = u->regs;
@@ -182,6 +183,7 @@ static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *
 	u->is_return = 0;
 	u->is_guess = 0;
 	u->sp_lost = 0;
+	u->is_unsure = 0;
 	u->stack_switches = 0;
 	u->fp_va = 0;
 	u->bx_va = 0;

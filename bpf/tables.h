@@ -157,6 +157,17 @@ static __always_inline int read_user(struct unwind *u, void *to, u32 bytes, u64 
 	return bpf_probe_read_user(to, bytes, (const void *)va);
 }
 
+static __always_inline int read_code(struct unwind *u, void *to, u32 bytes, u64 va)
+{
+	return bpf_probe_read_user(to, bytes, (const void *)va);
+}
+
+/* The thread does not run on while it is looked at. */
+static __always_inline int may_return(struct unwind *u, u64 return_va)
+{
+	return 1;
+}
+
 static __always_inline u64 strip_pac(struct unwind *u, u64 va)
 {
 	return va & u->user_va_mask;

@@ -14,6 +14,8 @@
  *	const struct unwind_rule *table_rule(u32 index);
  *	struct place *table_place(struct unwind *u, u64 va);		where what is known of va is kept, or NULL
  *	int read_user(struct unwind *u, void *to, u32 bytes, u64 va);	0, or less than 0
+ *	int read_code(struct unwind *u, void *to, u32 bytes, u64 va);	the same of code: 0, or less than 0
+ *	int may_return(struct unwind *u, u64 return_va);		0 if what was read last is not to be believed
  *	u64 strip_pac(struct unwind *u, u64 va);			a return address without its signature (arm64)
  *	int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule);	enum step, see native_step()
  *	LOOP_NO_UNROLL							a pragma, or nothing
@@ -94,6 +96,7 @@ struct unwind {
 	u8 lang;		/* the runtime whose program is to take over; 0: none */
 	u8 lang_here;		/* ... whose program this is, and whose slot is in slot[] */
 	u8 switch_count;	/* programs that took over so far */
+	u8 is_unsure;		/* some frames may be missing: the stack goes on, but is not called whole */
 	u32 slice_pid;		/* whose stack was copied last */
 	u32 frame_count;	/* pushed so far */
 	u32 first_slot;		/* of the process; 0: it has no runtimes */

@@ -50,6 +50,16 @@ static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
 	return 0;
 }
 
+static inline int read_code(struct unwind *u, void *to, u32 bytes, u64 va)
+{
+	return read_user(u, to, bytes, va);
+}
+
+static inline int may_return(struct unwind *u, u64 return_va)
+{
+	return 1;
+}
+
 static u64 strip_pac(struct unwind *u, u64 va)
 {
 	return va;

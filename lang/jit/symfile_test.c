@@ -128,7 +128,7 @@ TEST(code_without_tables_is_unwound_by_what_it_does_to_the_stack)
 	EQ(code_rows_join(&t.rows, va + sizeof(x86_code), ~0ull, base, make, &t, &rows), -ENODATA);
 	EQ(code_rows_join(&t.rows, va, va + 0x1000, base, make, &t, &rows), 0);
 	rule = rows_find(rows, va + 5 - base);		/* in the call of the first */
-	OK(rule && rule->kind == RULE_CFA && rule->cfa_reg == 7);
+	OK(rule && rule->kind == RULE_SWEPT && rule->cfa_reg == 7);
 	EQ(rule->cfa_off, 16);
 	rule = rows_find(rows, va + 16 - base);		/* the second has pushed nothing yet */
 	EQ(rule->cfa_off, 8);

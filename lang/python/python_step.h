@@ -182,7 +182,7 @@ static inline u64 python_cfa(struct unwind *u, const struct unwind_rule *rule)
 	u64 bx_va = u->bx_va;
 	int r;
 
-	if (!rule || (rule->kind != RULE_CFA && rule->kind != RULE_FRAME))
+	if (!rule || (rule->kind != RULE_CFA && rule->kind != RULE_SWEPT && rule->kind != RULE_FRAME))
 		return 0;
 	if (REG_RA == 30 && (rule->kind == RULE_FRAME || (u->sp_lost && rule->cfa_reg == REG_SP))) {
 		r = native_fp(u) || read_user(u, &u->cfa, sizeof(u->cfa), u->regs.reg[REG_FP]);

@@ -250,7 +250,7 @@ TEST(v8_step_of_an_impossible_frame)
 	setup(0);
 	put_word(FP_VA + 8, 0);
 	EQ(v8_step(&u), STEP_END);
-	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.end, END_NO_ROOT);
 }
 
 #endif

@@ -36,6 +36,7 @@ static const char *const end_marks[END_COUNT] = {
 	[END_NO_RULE] = "[incomplete]",
 	[END_NO_REGISTER] = "[incomplete]",
 	[END_NO_PROGRESS] = "[incomplete]",
+	[END_NO_ROOT] = "[incomplete]",
 	[END_GONE] = "[incomplete]",
 	[END_RUNTIME] = "[incomplete]",
 };

@@ -20,6 +20,7 @@
 #define WINDOW_MS 1000
 #define WAIT_MS 100
 /* Below these the profile is still right, but something is worth a look. */
+#define WHOLE_TEXT_MAX 256
 #define WHOLE_PERCENT_GOOD 95.0
 #define LOST_PERCENT_GOOD 0.1
 
@@ -78,13 +79,17 @@ static void judge(struct doctor *d, u64 begun_ns)
 	const char *runtime;
 	double percent;
 	u64 addresses = names->by_symbol + names->by_function_start + names->unnamed;
+	bool is_good = whole < 0 || whole >= WHOLE_PERCENT_GOOD;
+	_cleanup_(buf_done) struct buf text;
 
+	buf_init(&text, WHOLE_TEXT_MAX);
+	live_add_whole(s, &text);
 	findings_add(&d->findings, "sampling", FINDING_OK, "", "%llu samples, %s, the first after %.0f ms",
 		     (unsigned long long)s->samples, s->event,
 		     s->first_sample_ns > begun_ns ? (double)(s->first_sample_ns - begun_ns) / 1e6 : 0);
-	findings_add(&d->findings, "stacks", whole >= WHOLE_PERCENT_GOOD ? FINDING_OK : FINDING_WARN,
-		     whole >= WHOLE_PERCENT_GOOD ? "" : "see the counters below for why the others were cut",
-		     "%.1f %% of user stacks are whole", whole);
+	findings_add(&d->findings, "stacks", is_good ? FINDING_OK : FINDING_WARN,
+		     is_good ? "" : "see the counters below for why the others were cut", "%.*s", (int)text.len,
+		     text.data);
 	findings_add(&d->findings, "losses", lost_percent <= LOST_PERCENT_GOOD ? FINDING_OK : FINDING_WARN,
 		     lost_percent <= LOST_PERCENT_GOOD ? "" : "sample less often (-F)", "%llu samples lost (%.2f %%)",
 		     (unsigned long long)lost, lost_percent);

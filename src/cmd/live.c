@@ -110,7 +110,20 @@ double live_whole_percent(const struct agent_status *status)
 		if (c->kind == COUNT_SHORT && !strncmp(c->text, "cut:", 4))
 			cut += c->value;
 	}
-	return whole && whole->value + cut ? 100.0 * (double)whole->value / (double)(whole->value + cut) : 100;
+	return whole && whole->value + cut ? 100.0 * (double)whole->value / (double)(whole->value + cut) : -1;
+}
+
+void live_add_whole(const struct agent_status *status, struct buf *out)
+{
+	const struct counter_value *compat = find_counter(status, "process_32bit");
+	double percent = live_whole_percent(status);
+
+	if (percent < 0)
+		buf_addf(out, "no user stack was sampled");
+	else
+		buf_addf(out, "%.1f %% of user stacks are whole", percent);
+	if (compat && compat->value)
+		buf_addf(out, "; %llu of 32-bit programs were not unwound", (unsigned long long)compat->value);
 }
 
 bool live_unread(const struct agent_status *status, u32 n, const char **ret_title, double *ret_percent)

@@ -73,7 +73,10 @@ void live_counters_json(const struct agent_status *status, struct buf *out);
 /* Samples that did not reach user space or did not fit. */
 u64 live_lost(const struct agent_status *status);
 
-/* Of the samples of user code, the percentage whose stack is whole; 100 if there is none. */
+/* Of the samples of user code, the percentage whose stack is whole; less than 0 if there is none. */
 double live_whole_percent(const struct agent_status *status);
+
+/* The same in words: "99.8 % of user stacks are whole", and what must be known beside that. */
+void live_add_whole(const struct agent_status *status, struct buf *out);
 
 #endif

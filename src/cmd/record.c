@@ -139,7 +139,9 @@ static void print_summary(const struct record *r, const struct profile *profile)
 	buf_addf(&out, "%s: %llu samples of %u processes, %s, %llu lost\n", r->values->output,
 		 (unsigned long long)status.samples, profile->resources.count, status.event,
 		 (unsigned long long)live_lost(&status));
-	buf_addf(&out, "stacks: %.1f %% of user stacks are whole\n", live_whole_percent(&status));
+	buf_addf(&out, "stacks: ");
+	live_add_whole(&status, &out);
+	buf_addf(&out, "\n");
 	add_names(&status.symbols, &out);
 	for (u32 i = 0; live_unread(&status, i, &runtime, &percent); i++)
 		buf_addf(&out, "%s: %.1f %% of samples are of processes that run it; its own functions are not read\n",

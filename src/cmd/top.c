@@ -291,10 +291,12 @@ static const char *live_text(void *context)
 {
 	struct live_source *live = context;
 	struct agent_status status;
+	double whole;
 
 	agent_status(live->agent, &status);
+	whole = live_whole_percent(&status);
 	snprintf(live->text, sizeof(live->text), "%llu lost, %.1f %% whole stacks",
-		 (unsigned long long)live_lost(&status), live_whole_percent(&status));
+		 (unsigned long long)live_lost(&status), whole < 0 ? 0 : whole);
 	return live->text;
 }
 

@@ -124,6 +124,18 @@ void functions_fill(struct functions *functions, struct functions *others)
 	functions_done(others);
 }
 
+void functions_overlay(struct functions *functions, struct functions *others)
+{
+	struct functions under = *functions;
+
+	if (!others->count)
+		return;
+	functions_settle(others);
+	*functions = *others;
+	*others = (struct functions){ 0 };
+	functions_fill(functions, &under);
+}
+
 u32 functions_from(const struct functions *functions, u64 ea)
 {
 	u32 lo = 0, hi = functions->count;

@@ -44,6 +44,9 @@ void functions_settle(struct functions *functions);
 /* Adds what of the others (settled) lies in gaps of these (settled). The others are emptied. */
 void functions_fill(struct functions *functions, struct functions *others);
 
+/* Puts the others (settled) in place of what these (settled) say of the same addresses. The others are emptied. */
+void functions_overlay(struct functions *functions, struct functions *others);
+
 /* The function at an address or NULL. Of a settled list. */
 struct function *functions_find(const struct functions *functions, u64 ea);
 

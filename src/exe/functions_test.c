@@ -52,6 +52,23 @@ TEST(functions_fill_adds_to_gaps_only)
 	EQ(others.count, 0);
 }
 
+TEST(functions_overlay_takes_the_place_of_others)
+{
+	_cleanup_(functions_done) struct functions f = { 0 };
+	struct functions others = { 0 };
+
+	add(&f, 10, 20, 1);
+	add(&f, 20, 40, 2);
+	functions_settle(&f);
+	functions_overlay(&f, &others);
+	check(&f, "10-20:1 20-40:2 ");
+	add(&others, 19, 20, 7);
+	add(&others, 20, 30, 8);
+	functions_overlay(&f, &others);
+	check(&f, "10-19:1 19-20:7 20-30:8 30-40:2 ");
+	EQ(others.count, 0);
+}
+
 TEST(functions_are_found_by_address)
 {
 	_cleanup_(functions_done) struct functions f = { 0 };

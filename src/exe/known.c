@@ -20,6 +20,8 @@
 #define GAPS_FORGET 64	/* scanned, after which the pages of the file are given back */
 #define DYNAMIC_MAX 1024
 #define VDSO_BYTES_MAX 65536
+#define START_CONTEXT_BYTES_MAX 256
+#define LEA_BYTES 7
 #define ARM64_PLT_HEADER 32
 
 #define X86_SP 7
@@ -33,6 +35,7 @@
 #define ARM64_SIGCONTEXT (128 + 176 + 8)
 
 static const struct unwind_rule x86_rules[KNOWN_COUNT] = {
+	[KNOWN_NONE] = { .kind = RULE_NONE },
 	[KNOWN_END] = { .kind = RULE_END },
 	[KNOWN_SIGNAL] = { .kind = RULE_SIGNAL, .cfa_reg = X86_SP, .cfa_off = X86_SIGCONTEXT },
 	[KNOWN_PLT] = { .kind = RULE_PLT, .cfa_reg = X86_SP, .cfa_off = 8, .cfa_add = 11, .ra_off = -8 },
@@ -124,6 +127,18 @@ static void add_trampolines(const struct exe *exe, u64 start_ea, u64 end_ea, str
 		start_ea += length;
 		at = found + length;
 	}
+}
+
+/* The child's half of musl's clone() on arm64: ldp x1, x0, [sp], #16; blr x1. */
+static void add_thread_starts(const struct exe *exe, u64 start_ea, u64 end_ea, struct functions *ret)
+{
+	static const u8 start[] = { 0xe1, 0x03, 0xc1, 0xa8, 0x20, 0x00, 0x3f, 0xd6 };
+	const u8 *at = exe_bytes_at(exe, start_ea, end_ea - start_ea);
+	const u8 *found = at ? memmem(at, end_ea - start_ea, start, sizeof(start)) : NULL;
+
+	if (found)
+		functions_add(ret, start_ea + (u64)(found - at), start_ea + (u64)(found - at) + sizeof(start),
+			      FUNCTION_KNOWN, KNOWN_END);
 }
 
 static void add_swept(const struct exe *exe, u64 start_ea, u64 end_ea, struct functions *ret)
@@ -269,6 +284,57 @@ static void mark_roots(const struct exe *exe, struct functions *functions)
 	}
 }
 
+/* The address that lea N(%rip),REG puts into a register; 0 if there is none at that place. */
+static u64 lea_target(const u8 *code, u64 ea)
+{
+	s32 away;
+
+	if ((code[0] | 4) != 0x4c || code[1] != 0x8d || (code[2] & 0xc7) != 5)
+		return 0;
+	memcpy(&away, code + 3, sizeof(away));
+	return ea + LEA_BYTES + (u64)(s64)away;
+}
+
+/*
+ * glibc's __start_context, to which makecontext() lets a function return: it takes its stack from rbx. Nobody calls it,
+ * and so the byte before it, where return addresses are looked up, is no part of the function that happens to be there.
+ */
+static bool add_start_context(const struct exe *exe, const struct functions *functions, u64 ea, struct functions *ret)
+{
+	static const u8 stack_is_rbx[] = { 0x48, 0x89, 0xdc };
+	const struct function *function = functions_find(functions, ea);
+	const u8 *code;
+
+	if (!function || function->start_ea != ea || function->bytes > START_CONTEXT_BYTES_MAX)
+		return false;
+	code = exe_bytes_at(exe, ea, function->bytes);
+	if (!code || !memmem(code, function->bytes, stack_is_rbx, sizeof(stack_is_rbx)))
+		return false;
+	functions_add(ret, ea - 1, ea, FUNCTION_KNOWN, KNOWN_NONE);
+	functions_add(ret, ea, function_end(function), FUNCTION_KNOWN, KNOWN_END);
+	return true;
+}
+
+static void add_contexts(const struct exe *exe, struct functions *functions, struct functions *ret)
+{
+	struct symtab_wanted wanted = { .name = "makecontext" };
+	const struct function *function;
+	struct exe_section dynsym;
+	const u8 *code;
+
+	if (exe->machine != EM_X86_64 ||
+	    !symtab_find(exe, exe_section_typed(exe, SHT_DYNSYM, &dynsym) ? SHT_DYNSYM : SHT_SYMTAB, &wanted, 1))
+		return;
+	function = functions_find(functions, wanted.ea);
+	code = function ? exe_bytes_at(exe, function->start_ea, function->bytes) : NULL;
+	for (u32 i = 0; code && i + LEA_BYTES <= function->bytes; i++) {
+		u64 ea = lea_target(code + i, function->start_ea + i);
+
+		if (ea && add_start_context(exe, functions, ea, ret))
+			return;
+	}
+}
+
 static void add_plt(const struct exe *exe, struct functions *ret)
 {
 	struct exe_section s;
@@ -316,10 +382,12 @@ static void add_text(const struct exe *exe, bool go, bool has_functions, struct 
 
 void known_fill(const struct exe *exe, bool has_tables, struct functions *functions)
 {
-	struct functions known = { 0 }, entry = { 0 }, plt = { 0 }, text = { 0 }, swept = { 0 };
+	struct functions known = { 0 }, entry = { 0 }, plt = { 0 }, text = { 0 }, swept = { 0 }, contexts = { 0 };
 	bool go = !has_tables && is_go(exe), has_functions = functions->count;
 
 	scan_gaps(exe, functions, add_trampolines, &known);
+	if (exe->machine == EM_AARCH64)
+		scan_gaps(exe, functions, add_thread_starts, &known);
 	if (!go)
 		add_entry(exe, functions, &entry);
 	mark_roots(exe, functions);
@@ -332,4 +400,6 @@ void known_fill(const struct exe *exe, bool has_tables, struct functions *functi
 	if (exe->machine == EM_X86_64)
 		scan_gaps(exe, functions, add_swept, &swept);
 	functions_fill(functions, &swept);
+	add_contexts(exe, functions, &contexts);
+	functions_overlay(functions, &contexts);
 }

@@ -8,6 +8,8 @@
  *    sigcontext: r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip; on
  *    arm64 x0-x30, sp, pc;
  *  - the entry point of a program: nobody called it;
+ *  - where a coroutine of makecontext() ends, and where clone() of musl on arm64
+ *    starts a thread: nobody called them either;
  *  - the first function of a greenlet, above which the stack is another's;
  *  - .plt, for which not every linker writes an FDE;
  *  - the text of a Go older than the tables we read, which keeps frame pointers;
@@ -27,6 +29,7 @@ struct exe;
 struct functions;
 
 enum known_rule {
+	KNOWN_NONE,
 	KNOWN_END,
 	KNOWN_SIGNAL,
 	KNOWN_PLT,		/* an x86-64 entry of 16 bytes that pushes at its byte 11 */

@@ -153,6 +153,56 @@ TEST(known_first_function_of_a_greenlet_is_the_end)
 	}
 }
 
+/* makecontext at 0x100, which takes the address of what is at 0x40: mov %rbx,%rsp behind an instruction or two. */
+TEST(known_end_of_a_coroutine_is_the_end)
+{
+	static const struct sym makecontext = { "makecontext", TEXT + 0x100, 0x20, STT_FUNC, STB_GLOBAL };
+
+	for (int is_context = 0; is_context < 2; is_context++) {
+		_cleanup_(forge_done) struct forge f;
+		struct forge_cfi c;
+		struct rows *rows;
+		s32 away = 0x40 - 0x10b;
+
+		memset(text, 0x90, sizeof(text));
+		memcpy(text + 0x44, "\x48\x89\xdc", is_context ? 3 : 0);
+		memcpy(text + 0x104, "\x48\x8d\x3d", 3);
+		memcpy(text + 0x107, &away, sizeof(away));
+		forge_text(&f, EM_X86_64);
+		forge_cfi_init(&c, EH_FRAME);
+		forge_usual_cie(&c);
+		forge_fde(&c, TEXT + 0x20, 0x20, BYTES(0));
+		forge_fde(&c, TEXT + 0x40, 0x20, BYTES(0));
+		forge_fde(&c, TEXT + 0x100, 0x20, BYTES(0));
+		forge_section(&f, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, EH_FRAME, c.b.data, c.b.len);
+		forge_cfi_done(&c);
+		forge_symbols(&f, ".dynsym", SHT_DYNSYM, &makecontext, 1);
+		rows = compile_forge(&f);
+		EQ(kind_at(rows, TEXT + 0x3e), RULE_CFA);
+		EQ(kind_at(rows, TEXT + 0x3f), is_context ? RULE_NONE : RULE_CFA);
+		EQ(kind_at(rows, TEXT + 0x40), is_context ? RULE_END : RULE_CFA);
+		free(rows);
+	}
+}
+
+TEST(known_start_of_a_thread_is_the_end_on_arm64)
+{
+	/* ldp x1, x0, [sp], #16; blr x1 */
+	static const u8 start[] = { 0xe1, 0x03, 0xc1, 0xa8, 0x20, 0x00, 0x3f, 0xd6 };
+	_cleanup_(forge_done) struct forge f;
+	struct rows *rows;
+
+	memset(text, 0, sizeof(text));
+	memcpy(text + 0x110, start, sizeof(start));
+	forge_text(&f, EM_AARCH64);
+	forge_function(&f, NULL, TEXT + 0x40, 0x40);
+	rows = compile_forge(&f);
+	EQ(kind_at(rows, TEXT + 0x10f), RULE_NONE);
+	EQ(kind_at(rows, TEXT + 0x117), RULE_END);
+	EQ(kind_at(rows, TEXT + 0x118), RULE_NONE);
+	free(rows);
+}
+
 TEST(known_entry_of_a_program_is_the_end)
 {
 	_cleanup_(forge_done) struct forge f;

@@ -15,6 +15,7 @@
 #define WORK_MAX 4096
 #define OUTERMOST -1
 #define PROLOGUE_INSNS 4
+#define SYSCALL_NEAR 24	/* bytes */
 
 /* Where the stack is, before an instruction. */
 struct place {
@@ -291,6 +292,15 @@ static void add_work(struct sweep *s, u64 target_ea, struct place place)
 		s->work[s->work_count++] = (struct work){ at, place };
 }
 
+/* Has the kernel been called right before? That, then rbp zeroed, is the start of a thread: clone() in its child. */
+static bool is_behind_syscall(const struct sweep *s, u64 at)
+{
+	static const u8 syscall[] = { 0x0f, 0x05 };
+	const u8 *code = exe_bytes_at(s->exe, s->ea + at - SYSCALL_NEAR, SYSCALL_NEAR);
+
+	return code && memmem(code, SYSCALL_NEAR, syscall, sizeof(syscall));
+}
+
 /* Follows the code from there to where it ends or was followed before; branches become work. */
 static void walk(struct sweep *s, u64 at, struct place place)
 {
@@ -309,6 +319,8 @@ static void walk(struct sweep *s, u64 at, struct place place)
 			add_work(s, insn.target, place);
 		if (insn.kind == X86_JUMP || insn.kind == X86_STOP)
 			return;
+		if (insn.kind == X86_FP_ZERO && !is_behind_syscall(s, at))
+			insn.kind = X86_FP_LOST;
 		place = place_after(place, &insn);
 	}
 }
@@ -357,7 +369,7 @@ static void follow_rest(struct sweep *s)
 static struct unwind_rule make_rule(const struct place *p)
 {
 	bool by_fp = p->fp_depth > 0 && (p->fp_saved || !p->depth);
-	struct unwind_rule rule = { .kind = RULE_CFA, .cfa_reg = by_fp ? FP : SP,
+	struct unwind_rule rule = { .kind = RULE_SWEPT, .cfa_reg = by_fp ? FP : SP,
 				    .cfa_off = by_fp ? p->fp_depth : p->depth, .ra_off = -8 };
 
 	if (!p->depth && !by_fp)

@@ -7,9 +7,10 @@
  * Functions begin where the code calls, where the symbol table says, and
  * behind what neither falls through nor is jumped to. A block that is reached
  * by a jump table alone has the stack depth of that jump. Where the depth is
- * not known there is no rule: RULE_NONE. Where rbp was zeroed, as the ABI
- * marks the outermost frame, and the stack then leaves the function's frame
- * (_start, clone), it is RULE_END.
+ * not known there is no rule: RULE_NONE. Where rbp was zeroed behind a system
+ * call, as the ABI marks the outermost frame, and the stack then leaves the
+ * function's frame (clone), it is RULE_END. All others are RULE_SWEPT: the
+ * kernel half looks whether they lead behind a call.
  */
 #ifndef EXE_SWEEP_H
 #define EXE_SWEEP_H

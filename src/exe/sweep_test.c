@@ -173,11 +173,22 @@ TEST(sweep_ends_where_a_new_stack_begins)
 {
 	_cleanup_(swept_done) struct swept s;
 
-	/* As in clone: xor %ebp,%ebp; pop %rdi; call *%r9; hlt */
-	sweep_code(&s, CODE(0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1, 0xf4));
-	check(&s, 2, 7, 8, 0);
-	check(&s, 3, END, 0, 0);
-	check(&s, 6, END, 0, 0);
+	/* As in clone: many nops; syscall; xor %ebp,%ebp; pop %rdi; call *%r9; hlt */
+	sweep_code(&s, CODE(0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+			    0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x0f, 0x05, 0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1,
+			    0xf4));
+	check(&s, 26, 7, 8, 0);
+	check(&s, 27, END, 0, 0);
+	check(&s, 30, END, 0, 0);
+}
+
+TEST(sweep_takes_no_other_zero_in_rbp_for_the_end)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/* xor %ebp,%ebp; mov %rax,%rsp; nop; ret, as a virtual machine with a stack of its own may do */
+	sweep_code(&s, CODE(0x31, 0xed, 0x48, 0x89, 0xc4, 0x90, 0xc3));
+	check(&s, 5, NONE, 0, 0);
 }
 
 TEST(sweep_refuses_padding_and_what_is_not_there)
@@ -205,7 +216,7 @@ static void compare_row(void *arg, u64 ea, const struct unwind_rule *rule)
 	struct tally *tally = arg;
 
 	want = rows_find(tally->rows, ea);
-	if (!want || want->kind != RULE_CFA || rule->kind != RULE_CFA || want->cfa_reg != rule->cfa_reg)
+	if (!want || want->kind != RULE_CFA || rule->kind != RULE_SWEPT || want->cfa_reg != rule->cfa_reg)
 		return;
 	tally->same += want->cfa_off == rule->cfa_off;
 	tally->different += want->cfa_off != rule->cfa_off;

@@ -101,6 +101,7 @@ const struct profiling_config profiling_defaults = {
 	.tracers = "",
 	.langs = LANG_OPTIONS_STANDARD,
 	.pin_cpu_ids = "",
+	.send_error_frames = true,
 };
 
 /* ---- What goes with what ------------------------------------------------------- */

@@ -53,6 +53,28 @@ static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
 	return 0;
 }
 
+static const u8 *code_now;	/* the eight bytes before whatever is asked for, if set */
+
+/* Before each return address is a call, but for those behind 0x800. */
+static int read_code(struct unwind *u, void *to, u32 bytes, u64 va)
+{
+	u64 call = REG_RA == 30 ? 0x94000000 : 0xe8000000;
+
+	if (va < CODE_VA || va > CODE_VA + 0x10000)
+		return -1;
+	memset(to, 0, bytes);
+	if (code_now)
+		memcpy(to, code_now, bytes);
+	else if (va < CODE_VA + 0x800)
+		memcpy(to, &call, bytes);
+	return 0;
+}
+
+static int may_return(struct unwind *u, u64 return_va)
+{
+	return 1;
+}
+
 static u64 strip_pac(struct unwind *unwind, u64 va)
 {
 	return va & pac_mask;
@@ -283,21 +305,95 @@ TEST(native_looks_up_a_return_address_inside_its_call)
 	rules[1] = frame_of(0);
 	rules[2] = frame_of(0);
 	stack[0] = CODE_VA + 0x300;
-	stack[1] = 0;
+	stack[1] = CODE_VA + 0x330;
 	walk();
 	EQ(u.trace.end, END_COMPLETE);
-	EQ(u.trace.user_count, 2);
+	EQ(u.trace.user_count, 3);
 	EQ(frame_ea(1), 0x2ff);
 }
 
-TEST(native_takes_a_zero_return_address_for_the_end)
+TEST(native_does_not_take_a_zero_for_the_end)
 {
 	setup();
 	rules[1] = frame_of(0);
 	walk();
-	EQ(u.trace.end, END_COMPLETE);
+	EQ(u.trace.end, END_NO_ROOT);
 	EQ(u.trace.user_count, 1);
+	/* Nor a frame pointer of 0, of code that keeps them. */
+	setup();
+	rules[1] = (struct unwind_rule){ .kind = RULE_FRAME, .cfa_reg = REG_FP };
+	walk();
+	EQ(u.trace.end, END_NO_ROOT);
+	/* Nor one above a frame that was guessed. */
+	setup();
+	rules[1] = (struct unwind_rule){ .kind = RULE_NONE };
+	u.regs.reg[REG_FP] = STACK_VA + 4 * 8;
+	walk();
+	EQ(u.trace.end, END_NO_RULE);
 }
+
+TEST(native_believes_what_was_swept_only_behind_a_call)
+{
+	for (int is_call = 0; is_call < 2; is_call++) {
+		setup();
+		rules[1] = frame_of(0);
+		rules[1].kind = RULE_SWEPT;
+		stack[0] = CODE_VA + (is_call ? 0x220 : 0x920);
+		walk();
+		EQ(u.trace.end, is_call ? END_COMPLETE : END_NO_RULE);
+		EQ(u.trace.user_count, is_call ? 2 : 1);
+	}
+	/* Where it leads nowhere, the frame pointer may do better. */
+	setup();
+	rules[1] = frame_of(0);
+	rules[1].kind = RULE_SWEPT;
+	stack[0] = CODE_VA + 0x920;
+	u.regs.reg[REG_FP] = STACK_VA + 4 * 8;
+	stack[5] = CODE_VA + 0x220;
+	walk();
+	EQ(u.trace.end, END_COMPLETE);
+	OK(u.words[1] & FRAME_GUESSED);
+}
+
+#if REG_RA == 16
+TEST(native_knows_calls)
+{
+	static const struct {
+		u8 code[8];
+		int is_call;
+	} table[] = {
+		{ { 0, 0, 0, 0xe8, 1, 2, 3, 4 }, 1 },			/* call rel32 */
+		{ { 0, 0, 0, 0, 0, 0, 0xff, 0xd0 }, 1 },		/* call *%rax */
+		{ { 0, 0, 0, 0, 0, 0x41, 0xff, 0xd1 }, 1 },		/* call *%r9 */
+		{ { 0, 0, 0, 0, 0, 0, 0xff, 0x10 }, 1 },		/* call *(%rax) */
+		{ { 0, 0, 0, 0, 0, 0xff, 0x50, 8 }, 1 },		/* call *8(%rax) */
+		{ { 0, 0, 0, 0, 0, 0xff, 0x14, 0xc8 }, 1 },		/* call *(%rax,%rcx,8) */
+		{ { 0, 0, 0, 0, 0xff, 0x54, 0x24, 8 }, 1 },		/* call *8(%rsp) */
+		{ { 0, 0, 0xff, 0x15, 1, 2, 3, 4 }, 1 },		/* call *rel32(%rip) */
+		{ { 0, 0, 0xff, 0x90, 1, 2, 3, 4 }, 1 },		/* call *disp32(%rax) */
+		{ { 0, 0xff, 0x94, 0x24, 1, 2, 3, 4 }, 1 },		/* call *disp32(%rsp) */
+		{ { 0, 0xff, 0x14, 0xc5, 1, 2, 3, 4 }, 1 },		/* call *disp32(,%rax,8) */
+		{ { 0, 0, 0, 0xe9, 1, 2, 3, 4 }, 0 },			/* jmp rel32 */
+		{ { 0, 0, 0, 0, 0, 0, 0xff, 0xe0 }, 0 },		/* jmp *%rax */
+		{ { 0, 0, 0, 0, 0, 0, 0xff, 0x15 }, 0 },		/* cut short */
+		{ { 0, 0, 0, 0, 0, 0, 0xff, 0x14 }, 0 },
+		{ { 0, 0, 0, 0, 0, 0xff, 0x54, 8 }, 0 },
+		{ { 0, 0, 0, 0, 0xff, 0x50, 0x24, 8 }, 0 },		/* a byte too long */
+		{ { 0, 0xff, 0x90, 0, 1, 2, 3, 4 }, 0 },
+		{ { 0, 0, 0, 0, 0, 0, 0, 0xc3 }, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		setup();
+		printf("# code %zu\n", i);
+		EQ(native_behind_call(&u, CODE_VA + 0x10000), BEHIND_CALL_NO);
+		code_now = table[i].code;
+		EQ(native_behind_call(&u, CODE_VA + 0x100), table[i].is_call);
+		code_now = NULL;
+	}
+	EQ(native_behind_call(&u, 8), BEHIND_CALL_UNKNOWN);
+}
+#endif
 
 TEST(native_restores_the_frame_pointer)
 {
@@ -475,6 +571,22 @@ TEST(native_guesses_by_the_frame_pointer)
 	EQ(u.trace.user_count, 2);
 	OK(u.words[1] & FRAME_GUESSED);
 	OK(!(u.words[0] & FRAME_GUESSED));
+}
+
+TEST(native_goes_on_but_is_not_sure_where_a_guess_is_taken_further)
+{
+	setup();
+	rules[1] = (struct unwind_rule){ .kind = RULE_NONE };
+	rules[2] = (struct unwind_rule){ .kind = RULE_DEREF, .cfa_reg = REG_FP, .cfa_add = 16, .ra_off = -8 };
+	u.regs.reg[REG_FP] = STACK_VA + 4 * 8;
+	stack[0] = 0x1111;
+	stack[4] = STACK_VA + 8 * 8;
+	stack[5] = CODE_VA + 0x220;
+	stack[8] = STACK_VA + 10 * 8;
+	stack[11] = CODE_VA + 0x330;
+	walk();
+	EQ(u.trace.user_count, 3);
+	EQ(u.trace.end, END_NO_ROOT);
 }
 
 #if REG_RA == 16

@@ -10,6 +10,7 @@
 
 #define LIVE_PAGE_BYTES 4096u
 #define LIVE_CHECK_BYTES 256u
+#define FUNCTION_BYTES_MAX (256u << 10)	/* hardly any is larger */
 #define STEPS_MAX (2 * USER_FRAMES_MAX)	/* as in bpf/walk.h: a step of a runtime need not push a frame */
 
 /* What bpf/native.h is given to work on, in place of maps and another process's memory. */
@@ -140,21 +141,29 @@ static inline u64 strip_pac(struct unwind *u, u64 va)
 	return va & slice.process.user_va_mask;
 }
 
-/* Of the stack what was copied, or still is the same; of the rest of the process what was there later. */
-static int read_for_runtime(struct unwind *u, void *to, u32 bytes, u64 va)
+/* What is not on the stack: as it was after the sample was taken. */
+static inline int read_code(struct unwind *u, void *to, u32 bytes, u64 va)
 {
 	struct lang_process process = { .pid = slice.pid, .serial = slice.process.serial, .peek = slice.process.peek };
-	u64 at = va - slice.start_va, before_ns;
+	u64 before_ns;
 	int r;
 
-	if (va >= slice.start_va && at < slice.bytes + (u64)SLICE_LIVE_PAGES_MAX * LIVE_PAGE_BYTES)
-		return read_user(u, to, bytes, va);
 	if (!slice.process.may_read)
 		return -1;
 	before_ns = peek_since(process.peek, slice.time_ns);
 	r = lang_read(&process, va, to, bytes);
 	(void)peek_since(process.peek, before_ns);
 	return r;
+}
+
+/* Of the stack what was copied, or still is the same; of the rest of the process what was there later. */
+static int read_for_runtime(struct unwind *u, void *to, u32 bytes, u64 va)
+{
+	u64 at = va - slice.start_va;
+
+	if (va >= slice.start_va && at < slice.bytes + (u64)SLICE_LIVE_PAGES_MAX * LIVE_PAGE_BYTES)
+		return read_user(u, to, bytes, va);
+	return read_code(u, to, bytes, va);
 }
 
 static const struct runtime_slot *find_slot(u32 lang)
@@ -187,7 +196,43 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
 	return ops->step(u, read_for_runtime);
 }
 
+static inline int may_return(struct unwind *u, u64 return_va);
+
 #include "native.h"
+
+/* The function that a call instruction names; 0 if it does not. */
+static u64 called_function(struct unwind *u, u64 return_va)
+{
+	u8 code[5];
+	s32 away;
+
+	if (REG_RA == 30 || read_code(u, code, sizeof(code), return_va - sizeof(code)) || code[0] != 0xe8)
+		return 0;
+	memcpy(&away, code + 1, sizeof(away));
+	return return_va + (u64)(s64)away;
+}
+
+/*
+ * What was read from a thread that may have gone on is believed behind a call, and if that names its function in the
+ * callee's file, the callee must follow from there. Tail calls are not, but few stacks are read so.
+ */
+static inline int may_return(struct unwind *u, u64 return_va)
+{
+	u64 callee_va = u->regs.pc - u->is_return, function_va;
+	struct map_entry callee_map;
+
+	if (!slice.live.pages_read)
+		return 1;
+	if (native_behind_call(u, return_va) != BEHIND_CALL_YES)
+		return 0;
+	function_va = called_function(u, return_va);
+	if (!function_va || native_find_map(u, callee_va))
+		return 1;
+	callee_map = u->map;
+	if (native_find_map(u, function_va) || u->map.start_va != callee_map.start_va)
+		return 1;
+	return callee_va >= function_va && callee_va - function_va < FUNCTION_BYTES_MAX;
+}
 
 /* The frames that the kernel half has found, and the state of the one that it has come to. */
 static void begin(struct unwind *u, const struct trace_record *record)
@@ -211,6 +256,7 @@ static void begin(struct unwind *u, const struct trace_record *record)
 	u->is_return = !!(record->slice_state & SLICE_IS_RETURN);
 	u->is_guess = !!(record->slice_state & SLICE_IS_GUESS);
 	u->sp_lost = !!(record->slice_state & SLICE_SP_LOST);
+	u->is_unsure = !!(record->slice_state & SLICE_IS_UNSURE);
 }
 
 static void unwind(struct unwind *u, const struct trace_record *record)
@@ -245,6 +291,7 @@ bool slice_unwind(struct unwind *u, struct tables *tables, const struct trace_re
 	is_live = live->pages_read && u->trace.end == END_COMPLETE;
 	if (live->pages_read && !is_live) {
 		live->tid = 0;
+		live->pages_read = 0;
 		unwind(u, record);
 	}
 	return is_live;

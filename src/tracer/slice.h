@@ -9,7 +9,8 @@
  * What lies beyond the copy is read from the process itself, if it is still
  * the same there: the outer frames of a stack hardly ever change within the
  * quarter of a second since the sample. A stack that does not end well with
- * that is cut where the copy ends.
+ * that, or has a return address there that no call precedes, is cut where the
+ * copy ends.
  */
 #ifndef TRACER_SLICE_H
 #define TRACER_SLICE_H

@@ -10,8 +10,9 @@
 #include "tracer/tables.h"
 #include "unwind.h"
 
-#define CODE_VA 0x400000ull
-#define STACK_VA ((u64)memory + 16)	/* our own, so that it can be read as a process's */
+/* Our own, so that they can be read as a process's. */
+#define CODE_VA ((u64)code)
+#define STACK_VA ((u64)memory + 16)
 #define BUFFER_BYTES (2 * SLICE_STEP_BYTES)
 #define STACK_WORDS (BUFFER_BYTES / 8 + 16)
 
@@ -40,6 +41,22 @@ static struct {
 } sample;
 
 static _Alignas(4096) u8 memory[8192];
+static _Alignas(65536) u8 code[4096];
+
+/* What precedes the place in the first function that is returned to: a call of that function, or none. */
+static void set_call(s32 function)
+{
+	s32 away = function - 0x210;
+	u32 insn = 0x94000000 | (u32)(function - 0x20c) / 4 % (1 << 26);
+
+	memset(code, 0, sizeof(code));
+	if (function && REG_RA == 30) {
+		memcpy(code + 0x20c, &insn, sizeof(insn));
+	} else if (function) {
+		code[0x20b] = 0xe8;
+		memcpy(code + 0x20c, &away, sizeof(away));
+	}
+}
 
 static struct unwind u;
 
@@ -62,7 +79,8 @@ static u8 end_of_record(const struct trace_record *record, bool may_read)
 /* ... when these steps of the copy are missing, and it is so long. */
 static u8 end_of(u16 holes, u32 slice_bytes, bool may_read)
 {
-	sample.head = (struct trace_record){ .end = END_SLICE, .tid = (u32)getpid(), .slice_state = SLICE_IS_LEAF,
+	sample.head = (struct trace_record){ .end = END_SLICE, .pid = (u32)getpid(), .tid = (u32)getpid(),
+					     .slice_state = SLICE_IS_LEAF,
 					     .slice_bytes = slice_bytes, .slice_holes = holes };
 	sample.regs.pc = CODE_VA + 0x10;
 	sample.regs.reg[REG_SP] = STACK_VA;
@@ -95,6 +113,7 @@ TEST(slice_ends_where_a_missing_step_is_needed)
 
 TEST(slice_goes_on_in_the_process_if_its_end_is_the_same)
 {
+	set_call(0x100);
 	EQ(end_of(0, SLICE_STEP_BYTES, false), END_SLICE_SHORT);
 	EQ(end_of(0, SLICE_STEP_BYTES, true), END_COMPLETE);
 	EQ(u.trace.user_count, 3);
@@ -125,4 +144,17 @@ TEST(slice_goes_on_from_the_frames_that_there_are)
 	EQ(u.trace.user_count, 3);
 	EQ(u.words[0], rest.frame);
 	EQ(u.words[1] & FRAME_EA_MASK, 0x10f);
+}
+
+TEST(slice_does_not_believe_a_stack_that_has_changed_since)
+{
+	/* What is there now is no return address, though it lies in code. */
+	set_call(0);
+	EQ(end_of(0, SLICE_STEP_BYTES, true), END_SLICE_SHORT);
+	EQ(u.trace.user_count, 2);
+	/* Or it is one, but of a call of another function. */
+	set_call(0x180);
+	EQ(end_of(0, SLICE_STEP_BYTES, true), REG_RA == 30 ? END_COMPLETE : END_SLICE_SHORT);
+	/* What was copied is believed. */
+	EQ(end_of(0, sizeof(sample.stack), false), END_COMPLETE);
 }
