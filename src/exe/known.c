@@ -13,7 +13,7 @@
 #define X86_ENTRY_BYTES_MAX 64
 #define ARM64_ENTRY_BYTES_MAX 256
 /* How much code without FDEs is looked at; glibc has next to none, musl 0.5 MB. */
-#define SCAN_BYTES_MAX (16u << 20)
+#define SCAN_BYTES_MAX (256u << 20)
 #define CODE_SECTIONS_MAX 64	/* each is compared with all functions */
 /* Smaller gaps are padding: looking at it would read in all the text of the file. */
 #define GAP_BYTES_MIN 16

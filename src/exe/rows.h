@@ -47,7 +47,7 @@ struct rows {
 	u32 page_count;
 	u32 row_count;
 	u32 dropped_count;	/* rows left out: a limit was reached or the CFI was malformed */
-	u32 pad;
+	u32 is_late;		/* there was no time for all: another try may give more */
 	u64 text_bytes;		/* address space covered by FDEs */
 };
 

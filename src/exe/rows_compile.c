@@ -26,6 +26,7 @@ struct compile {
 	struct rows_build *build;
 	struct sweep *sweep;
 	int err;
+	bool is_late;
 	/* The function at work. */
 	u64 start_ea, end_ea;
 	const struct cfi_machine *machine;
@@ -185,6 +186,7 @@ static void compile_swept(struct compile *compile, const struct function *functi
 		rows_build_add(compile->build, function->start_ea, &rule_none);
 	if (r == -ENOMEM)
 		compile->err = r;
+	compile->is_late |= r == -ETIME;
 }
 
 /* Adds the functions of a section to a list and settles it. */
@@ -284,5 +286,8 @@ int rows_compile(const struct exe *exe, const struct exe *debug, struct rows **r
 	text_bytes = compile_functions(&compile);
 	if (compile.err)
 		return compile.err;
-	return rows_build_finish(compile.build, exe->machine, text_bytes, ret_rows);
+	r = rows_build_finish(compile.build, exe->machine, text_bytes, ret_rows);
+	if (r == 0)
+		(*ret_rows)->is_late = compile.is_late;
+	return r;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "exe/elf.h"
 #include "exe/x86_insn.h"
 
@@ -32,10 +33,11 @@ struct work {
 struct sweep {
 	const struct exe *exe;
 	u64 left;		/* bytes that may still be swept */
+	u64 end_ns;		/* ... until then */
 	u64 *symbols;		/* where functions begin, sorted; read when first needed */
 	u32 symbol_count;
 	bool symbols_read;
-	/* The stretch at work. */
+	/* The stretch at work, or a part of it. */
 	const u8 *code;
 	u64 ea, bytes;
 	struct place *place;	/* of each byte */
@@ -56,17 +58,15 @@ struct sweep *sweep_new(const struct exe *exe)
 		return NULL;
 	s->exe = exe;
 	s->left = SWEEP_BYTES_MAX;
+	s->end_ns = monotonic_ns() + SWEEP_NS;
 	return s;
 }
 
 static void range_done(struct sweep *s)
 {
-	free(s->place);
-	free(s->reached);
 	free(s->starts);
 	free(s->jumped);
-	s->place = NULL;
-	s->reached = s->starts = s->jumped = NULL;
+	s->starts = s->jumped = NULL;
 }
 
 void sweep_free(struct sweep *s)
@@ -412,32 +412,85 @@ static bool all_padding(const struct sweep *s)
 	return true;
 }
 
+/* Follows and tells a part of the stretch, which begins where a function does. */
+static int sweep_part(struct sweep *s, sweep_row_fn *row, void *arg)
+{
+	s->place = calloc(s->bytes, sizeof(*s->place));
+	s->reached = calloc(s->bytes / 8 + 1, 1);
+	if (s->place && s->reached) {
+		follow_starts(s);
+		follow_rest(s);
+		tell_rows(s, row, arg);
+	}
+	free(s->reached);
+	free(s->place);
+	return s->place && s->reached ? 0 : -ENOMEM;
+}
+
+/* Where the part that begins there ends: with a function, if there is a place for that. */
+static u64 part_end(const u8 *starts, u64 at, u64 bytes)
+{
+	u64 last = at + 2 * SWEEP_PART_BYTES;
+
+	if (bytes <= last)
+		return bytes;
+	for (at += SWEEP_PART_BYTES; at < last; at += 8)
+		if (get_bit(starts, at))
+			return at;
+	return last;
+}
+
+/* The stretch part by part, as the memory of places is 8 times that of the code. Functions are known in all of it. */
+static int sweep_parts(struct sweep *s, sweep_row_fn *row, void *arg)
+{
+	static const struct unwind_rule none = { .kind = RULE_NONE };
+	const u8 *code = s->code;
+	const u64 ea = s->ea, bytes = s->bytes;
+	u8 *starts = s->starts, *jumped = s->jumped;
+	int r = 0;
+
+	for (u64 at = 0, end; r == 0 && at < bytes; at = end) {
+		end = part_end(starts, at, bytes);
+		s->code = code + at;
+		s->ea = ea + at;
+		s->bytes = end - at;
+		s->starts = starts + at / 8;
+		s->jumped = jumped + at / 8;
+		if (monotonic_ns() > s->end_ns) {
+			row(arg, s->ea, &none);
+			r = -ETIME;
+		} else {
+			r = sweep_part(s, row, arg);
+		}
+	}
+	s->starts = starts;
+	s->jumped = jumped;
+	return r;
+}
+
 int sweep_range(struct sweep *s, u64 start_ea, u64 end_ea, sweep_row_fn *row, void *arg)
 {
 	u64 bytes = end_ea - start_ea;
+	int r = -ENOMEM;
 
-	if (bytes > SWEEP_RANGE_MAX || bytes > s->left)
+	if (bytes > s->left)
 		return -E2BIG;
+	if (monotonic_ns() > s->end_ns)
+		return -ETIME;
 	s->code = exe_bytes_at(s->exe, start_ea, bytes);
 	s->ea = start_ea;
 	s->bytes = bytes;
 	if (!bytes || !s->code || all_padding(s))
 		return -ENODATA;
 	s->left -= bytes;
-	s->place = calloc(bytes, sizeof(*s->place));
-	s->reached = calloc(bytes / 8 + 1, 1);
 	s->starts = calloc(bytes / 8 + 1, 1);
 	s->jumped = calloc(bytes / 8 + 1, 1);
-	if (!s->place || !s->reached || !s->starts || !s->jumped) {
-		range_done(s);
-		return -ENOMEM;
+	if (s->starts && s->jumped) {
+		mark_symbols(s);
+		mark_targets(s);
+		mark_behind_calls(s);
+		r = sweep_parts(s, row, arg);
 	}
-	mark_symbols(s);
-	mark_targets(s);
-	mark_behind_calls(s);
-	follow_starts(s);
-	follow_rest(s);
-	tell_rows(s, row, arg);
 	range_done(s);
-	return 0;
+	return r;
 }

@@ -21,9 +21,11 @@
 struct exe;
 struct sweep;
 
-/* Of one stretch of code, which needs 8 bytes of memory for each, and of all. */
-#define SWEEP_RANGE_MAX (1u << 20)
-#define SWEEP_BYTES_MAX (8u << 20)
+/* Of all code of a file, and the time for it: the reader has ten seconds. */
+#define SWEEP_BYTES_MAX (256u << 20)
+#define SWEEP_NS 6000000000ull
+/* Followed at a time, or up to twice as much: each byte of it needs 8 of memory. */
+#define SWEEP_PART_BYTES (1u << 20)
 
 typedef void sweep_row_fn(void *arg, u64 ea, const struct unwind_rule *rule);
 
@@ -33,8 +35,9 @@ void sweep_free(struct sweep *sweep);
 DEFINE_CLEANUP(struct sweep *, sweep_free)
 
 /*
- * Tells the rows of a stretch of code in ascending order, the first at its start. -E2BIG past a limit, -ENOMEM, or
- * -ENODATA if the file has no such bytes or they are padding.
+ * Tells the rows of a stretch of code in ascending order, the first at its start. -E2BIG past the limit, -ETIME if
+ * time is up: in the midst of it, the last row is RULE_NONE. -ENOMEM, or -ENODATA if the file has no such bytes or they
+ * are padding.
  */
 int sweep_range(struct sweep *sweep, u64 start_ea, u64 end_ea, sweep_row_fn *row, void *arg);
 

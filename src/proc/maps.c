@@ -8,6 +8,9 @@
 #include "abi.h"
 #include "proc/binary.h"
 
+#define JOINED_GAP_MIN (64ull << 10)
+#define JOINED_GAP_MAX (1ull << 40)
+
 static void mapping_done(struct mapping *mapping)
 {
 	free(mapping->path);
@@ -155,6 +158,39 @@ static int maps_clear(struct maps *maps, u64 start_va, u64 end_va)
 	return 0;
 }
 
+static bool is_plain(const struct mapping *mapping)
+{
+	return mapping->kind == MAPPING_ANON;
+}
+
+/* Makes one of neighbours that are anonymous memory, with no more than that between them. */
+static void maps_join(struct maps *maps, u64 gap_bytes)
+{
+	u32 kept = 0;
+
+	for (u32 i = 1; i < maps->count; i++) {
+		struct mapping *last = &maps->at[kept], *next = &maps->at[i];
+
+		if (is_plain(last) && is_plain(next) && next->start_va - last->end_va <= gap_bytes) {
+			last->end_va = next->end_va;
+			mapping_done(next);
+		} else {
+			maps->at[++kept] = *next;
+		}
+	}
+	maps->count = maps->count ? kept + 1 : 0;
+}
+
+/*
+ * Past the limit, pieces of generated code that lie near each other become one: what lies between them is taken for
+ * code, too, but nothing has to be left out. Down to half, so that it is not done often.
+ */
+static void maps_make_room(struct maps *maps)
+{
+	for (u64 gap = JOINED_GAP_MIN; gap <= JOINED_GAP_MAX && maps->count > PROC_MAPS_MAX / 2; gap <<= 4)
+		maps_join(maps, gap);
+}
+
 int maps_add(struct maps *maps, const struct mapping *mapping)
 {
 	struct mapping copy;
@@ -168,6 +204,8 @@ int maps_add(struct maps *maps, const struct mapping *mapping)
 	r = maps_clear(maps, mapping->start_va, mapping->end_va);
 	if (r < 0)
 		return r;
+	if (maps->count >= PROC_MAPS_MAX)
+		maps_make_room(maps);
 	if (maps->count >= PROC_MAPS_MAX) {
 		maps->dropped_count++;
 		return -E2BIG;

@@ -62,7 +62,10 @@ DEFINE_CLEANUP(struct maps *, maps_free)
 /* The same mappings, installed nowhere. */
 struct maps *maps_copy(const struct maps *maps);
 
-/* Adds a copy of a mapping; what it overlaps is cut or gone. -E2BIG past PROC_MAPS_MAX. */
+/*
+ * Adds a copy of a mapping; what it overlaps is cut or gone. At PROC_MAPS_MAX neighbours that are anonymous memory
+ * become one; -E2BIG if there are too many others.
+ */
 int maps_add(struct maps *maps, const struct mapping *mapping);
 
 /* Removes all. */

@@ -97,6 +97,30 @@ static void build(void)
 	maps_free(maps);
 }
 
+TEST(maps_past_the_limit_join_generated_code)
+{
+	struct maps *maps = maps_new();
+	struct mapping anon = { .kind = MAPPING_ANON, .path = (char *)"" };
+
+	add(maps, 0x1000, 0x2000, "/program");
+	add(maps, 0x7f0000000000, 0x7f0000100000, "/library");
+	for (u64 i = 60000; i > 0; i--) {
+		anon.start_va = (i << 16) + 0x10000000;
+		anon.end_va = anon.start_va + 0x1000;
+		EQ(maps_add(maps, &anon), 0);
+		OK(maps->count <= PROC_MAPS_MAX);
+	}
+	add(maps, 0x7e0000000000, 0x7e0000100000, "/late");
+	EQ(maps->dropped_count, 0);
+	STREQ(maps_find(maps, 0x1800)->path, "/program");
+	STREQ(maps_find(maps, 0x7f0000080000)->path, "/library");
+	STREQ(maps_find(maps, 0x7e0000080000)->path, "/late");
+	for (u64 i = 1; i <= 60000; i++)
+		OK(maps_find(maps, (i << 16) + 0x10000800));
+	OK(!maps_find(maps, 0x5000));
+	maps_free(maps);
+}
+
 TEST(maps_survives_want_of_memory)
 {
 	long asked;

@@ -116,7 +116,7 @@ static int keep_rows(struct load_job *load, const struct rows *rows, const u8 *i
 	struct modules *m = load->modules;
 
 	LOCKED(&m->cache_lock);
-	if (id_bytes && rows_cache_put(m->cache, id, id_bytes, rows) == 0 &&	/* else counted there */
+	if (id_bytes && !rows->is_late && rows_cache_put(m->cache, id, id_bytes, rows) == 0 &&	/* else counted there */
 	    rows_cache_get(m->cache, id, id_bytes, &load->rows) == 0)
 		return 0;
 	load->aside_bytes = rows->bytes;
