@@ -148,6 +148,12 @@ check 'file frames protobuf by length' test "$(python3 records.py frames a.bin p
 check 'file writes what came, as protobuf' same_profile proto.1
 check 'file frames what is compressed' test "$(python3 records.py frames a.zst zstd.)" = 2
 check 'file writes what came, compressed' same_profile zstd.1
+# twice FILE: wick report reads all batches of it.
+twice() {
+	total() { "$WICK" report --json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["total"])'; }
+	[ "$(total "$1")" = $((2 * $(total "$GOLDEN/profile.json"))) ]
+}
+for file in a.json a.bin a.zst; do check "report adds up all batches of $file" twice $file; done
 check 'group_by makes a file for each value' test "$(ls group)" = h.json
 python3 records.py lines group/h.json group. >count.txt
 check 'a file of a group has its dictionary' sh -c "'$WICK' report group.0 | grep -q main"

@@ -37,6 +37,28 @@ static const struct {
 	{ NULL, EFFECT_NONE },
 };
 
+int feature_gates_print(const char *name)
+{
+	static const struct {
+		const char *on, *what;
+	} says[] = {
+		[EFFECT_NONE] = { "false", "has no effect in wick" },
+		[EFFECT_ALWAYS_ON] = { "true", "always on in wick" },
+		[EFFECT_APPEND_LISTS] = { "false", "lists of later --config are appended to those of earlier ones" },
+	};
+	bool found = false;
+
+	for (int i = 0; known[i].name; i++) {
+		if (name && strcmp(known[i].name, name) != 0)
+			continue;
+		if (!found)
+			printf("%-42s %-8s %s\n", "ID", "Enabled", "Description");
+		printf("%-42s %-8s %s\n", known[i].name, says[known[i].effect].on, says[known[i].effect].what);
+		found = true;
+	}
+	return found ? 0 : -ENOENT;
+}
+
 static void refuse_unknown(const char *name, struct config_errors *errors)
 {
 	struct nearest n;

@@ -18,4 +18,7 @@ struct feature_gates {
 /* -EINVAL with errors for gates that nobody has. */
 int feature_gates_read(const char *list, struct feature_gates *gates, struct config_errors *errors);
 
+/* A line for each gate, or for that one. -ENOENT: there is none of that name. */
+int feature_gates_print(const char *name);
+
 #endif

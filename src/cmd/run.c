@@ -81,8 +81,11 @@ static void log_warnings(const struct config_errors *errors)
 		log_warn("config", "%s", errors->warnings[i]);
 }
 
+/* With the warnings: that a variable is not set may be why an endpoint is none. */
 static void print_errors(const struct config_errors *errors, int r)
 {
+	for (u32 i = 0; i < errors->warning_count && i < CONFIG_ERRORS_MAX; i++)
+		(void)command_fail(self, "warning: %s", errors->warnings[i]);
 	for (u32 i = 0; i < errors->error_count && i < CONFIG_ERRORS_MAX; i++)
 		(void)command_fail(self, "%s", errors->errors[i]);
 	if (errors->error_count > CONFIG_ERRORS_MAX)

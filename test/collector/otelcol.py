@@ -3,7 +3,9 @@
 """The OpenTelemetry Collector on both sides: its exporters into our receivers, ours into its, its files into ours. Every
 sample, stack, attribute, link and timestamp must come out as it went in."""
 import contextlib
+import json
 import os
+import subprocess
 import tempfile
 
 import harness
@@ -81,6 +83,32 @@ def with_tls(binary):
                 relay.guarded(name, one_way, binary, name, between, "gzip", ours_first, folder)
 
 
+def its_files_reported(binary):
+    """What its file exporter writes in each of its ways, read by wick report: the same sum as of the requests."""
+    ways = {"json": {}, "proto": {"format": "proto"}, "json.zst": {"compression": "zstd"},
+            "proto.zst": {"format": "proto", "compression": "zstd"}}
+    with tempfile.TemporaryDirectory(prefix="wick-test-") as folder, backend.Backend() as behind:
+        config, *ports = relay.configuration(behind, "grpc")
+        config["exporters"] = {f"file/{name}": {"path": os.path.join(folder, name), "flush_interval": "100ms", **options}
+                               for name, options in ways.items()}
+        config["service"]["pipelines"]["profiles"]["exporters"] = list(config["exporters"])
+        raw = relay.REQUESTS["ebpf-profiler-c"]
+        with harness.Otelcol(binary, config, ports) as collector:
+            relay.send("http", ports, "none", [raw, raw])
+            collector.stop()
+        with open(os.path.join(folder, "one.otlp"), "wb") as file:
+            file.write(raw)
+        want = 2 * reported(os.path.join(folder, "one.otlp"))
+        for name in ways:
+            got = reported(os.path.join(folder, name))
+            TAP.check(f"wick report of its file: {name}", got == want and want, f"{got}, sent {want}")
+
+
+def reported(path):
+    done = subprocess.run([harness.WICK, "report", "--json", path], capture_output=True, text=True, check=False)
+    return json.loads(done.stdout)["total"] if done.returncode == 0 else done.stderr
+
+
 def its_file(binary):
     """What its file exporter writes, read by otlp_json_file. It has references to the string table."""
     name = "its file into otlp_json_file"
@@ -104,6 +132,7 @@ def main():
             relay.guarded(name, one_way, binary, name, between, compression, ours_first)
         with_tls(binary)
         relay.guarded("its file", its_file, binary)
+        relay.guarded("its files, reported", its_files_reported, binary)
     TAP.end()
 
 

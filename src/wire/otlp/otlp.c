@@ -3,6 +3,7 @@
 #include "wire/otlp/otlp.h"
 
 #include "wire/format.h"
+#include "wire/otlp/otlp_file.h"
 #include "wire/pb.h"
 
 /*
@@ -17,6 +18,8 @@ static bool otlp_sniff(const void *at, size_t bytes)
 	struct pb_field f, g;
 	bool any = false;
 
+	if (otlp_file_is_framed(at, bytes))
+		return true;
 	while (pb_next(&r, &f)) {
 		if (f.number > 2 || f.wire != PB_LEN)
 			return false;
@@ -33,7 +36,8 @@ static bool otlp_sniff(const void *at, size_t bytes)
 
 static int otlp_decode_file(const void *at, size_t bytes, struct profile **ret_profile)
 {
-	return otlp_decode(at, bytes, NULL, ret_profile);
+	return otlp_file_is_framed(at, bytes) ? otlp_file_decode_framed(at, bytes, ret_profile) :
+						otlp_decode(at, bytes, NULL, ret_profile);
 }
 
 const struct format_ops format_otlp = {

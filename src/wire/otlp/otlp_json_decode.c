@@ -18,6 +18,7 @@
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "wire/format.h"
+#include "wire/otlp/otlp_file.h"
 #include "wire/otlp/otlp_json.h"
 
 /* A list that is being gathered; lists of values nest, so that each begins where the outer one has got to. */
@@ -704,6 +705,6 @@ const struct format_ops format_json = {
 	.content_type = "application/json",
 	.suffixes = (const char *const[]){ ".json", NULL },
 	.sniff = otlp_json_sniff,
-	.decode = otlp_json_decode,
+	.decode = otlp_file_decode_json,
 	.encode = otlp_json_encode,
 };
