@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/saturate.h"
 
 #define FRAMES_MAX (16u << 20)
@@ -164,12 +165,12 @@ int calltree_link(struct calltree *tree, enum calltree_order by)
 {
 	const struct calltree_node *nodes = calltree_nodes(tree);
 	u32 count = tree->nodes.count;
-	_cleanup_(freep) u32 *order = by ? calloc((size_t)count, sizeof(*order)) : NULL;
+	_cleanup_(freep) u32 *order = by ? array_calloc((size_t)count, sizeof(*order)) : NULL;
 
 	free(tree->child);
 	free(tree->next);
-	tree->child = calloc((size_t)count + 1, sizeof(*tree->child));
-	tree->next = calloc((size_t)count + 1, sizeof(*tree->next));
+	tree->child = array_calloc((size_t)count + 1, sizeof(*tree->child));
+	tree->next = array_calloc((size_t)count + 1, sizeof(*tree->next));
 	if (!tree->child || !tree->next || (by && !order))
 		return -ENOMEM;
 	for (u32 i = 1; i < count && by; i++)

@@ -7,6 +7,7 @@
 
 #include "analysis/calltree.h"
 #include "analysis/summary.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "profile/any.h"
 #include "profile/nameless.h"
@@ -105,7 +106,7 @@ int frames_init(struct frames *frames, const struct profile *profile, const stru
 	frame_set_init(&frames->set, profile_seed(profile));
 	if (options && options->only_stacks)
 		return 0;
-	frames->starts = calloc((size_t)profile->locations.count + 1, sizeof(*frames->starts));
+	frames->starts = array_calloc((size_t)profile->locations.count + 1, sizeof(*frames->starts));
 	if (!frames->starts)
 		return -ENOMEM;
 	for (u32 i = 0; i < profile->locations.count; i++) {
@@ -117,7 +118,7 @@ int frames_init(struct frames *frames, const struct profile *profile, const stru
 			return -E2BIG;
 		frames->starts[i + 1] = (u32)total;
 	}
-	frames->numbers = calloc(total ? total : 1, sizeof(*frames->numbers));
+	frames->numbers = array_calloc(total ? total : 1, sizeof(*frames->numbers));
 	return frames->numbers ? name_locations(frames) : -ENOMEM;
 }
 
@@ -178,7 +179,7 @@ int frames_path(struct frames *frames, u32 first, u32 stack, struct indices *ret
 static int name_owners(struct frames *f, const struct summary *summary, u32 **ret_first)
 {
 	u32 count = summary->frames.set.table.count;
-	_cleanup_(freep) u32 *first = calloc((size_t)count + 1, sizeof(*first));
+	_cleanup_(freep) u32 *first = array_calloc((size_t)count + 1, sizeof(*first));
 
 	if (!first)
 		return -ENOMEM;

@@ -7,6 +7,7 @@
 
 #include "analysis/calltree.h"
 #include "analysis/matcher.h"
+#include "base/array.h"
 #include "base/buf.h"
 
 /* Bits of a frame's mark, those of the focuses first; and of a node's. */
@@ -88,10 +89,10 @@ static int copy_init(struct copy *c, const struct narrow *narrow, const struct c
 	size_t frames = (size_t)from->frames.count + 1, nodes = (size_t)from->nodes.count + 1;
 
 	*c = (struct copy){ .narrow = narrow, .from = from, .into = calltree_new_like(from) };
-	c->marks = calloc(frames, sizeof(*c->marks));
-	c->frame = calloc(frames, sizeof(*c->frame));
-	c->path = calloc(nodes, sizeof(*c->path));
-	c->node = calloc(nodes, sizeof(*c->node));
+	c->marks = array_calloc(frames, sizeof(*c->marks));
+	c->frame = array_calloc(frames, sizeof(*c->frame));
+	c->path = array_calloc(nodes, sizeof(*c->path));
+	c->node = array_calloc(nodes, sizeof(*c->node));
 	return c->into && c->marks && c->frame && c->path && c->node ? 0 : -ENOMEM;
 }
 
@@ -176,8 +177,8 @@ int narrow_calltree(const struct narrow *n, struct calltree **tree, struct buf *
 int narrow_find(const struct calltree *tree, const char *text, struct narrow_found *ret_found, struct buf *why)
 {
 	const struct calltree_node *nodes = calltree_nodes(tree);
-	_cleanup_(freep) u16 *marks = calloc((size_t)tree->frames.count + 1, sizeof(*marks));
-	_cleanup_(freep) bool *below = calloc((size_t)tree->nodes.count + 1, sizeof(*below));
+	_cleanup_(freep) u16 *marks = array_calloc((size_t)tree->frames.count + 1, sizeof(*marks));
+	_cleanup_(freep) bool *below = array_calloc((size_t)tree->nodes.count + 1, sizeof(*below));
 	struct narrow_found found = { 0 };
 	int r = marks && below ? matcher_mark(text, tree, 1, marks, why) : -ENOMEM;
 

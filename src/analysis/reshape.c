@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/calltree.h"
+#include "base/array.h"
 #include "base/str.h"
 #include "kinds/kind.h"
 #include "profile/any.h"
@@ -28,7 +29,7 @@ struct reshape {
 static int reshape_init(struct reshape *s, const struct calltree *from, const char *name)
 {
 	*s = (struct reshape){ .from = from, .name = name, .into = calltree_new_like(from) };
-	s->node = calloc((size_t)from->nodes.count + 1, sizeof(*s->node));
+	s->node = array_calloc((size_t)from->nodes.count + 1, sizeof(*s->node));
 	return s->into && s->node ? 0 : -ENOMEM;
 }
 
@@ -135,7 +136,7 @@ static void copy_all(struct reshape *s)
 int reshape_join(const struct calltree *a, const struct calltree *b, struct calltree **ret_tree)
 {
 	_cleanup_(reshape_done) struct reshape s;
-	_cleanup_(freep) u32 *of_b = calloc((size_t)b->nodes.count + 1, sizeof(*of_b));
+	_cleanup_(freep) u32 *of_b = array_calloc((size_t)b->nodes.count + 1, sizeof(*of_b));
 	int r = reshape_init(&s, a, "");
 
 	if (r < 0 || !of_b)
@@ -147,7 +148,7 @@ int reshape_join(const struct calltree *a, const struct calltree *b, struct call
 	s.node = TAKE(of_b);
 	s.from = b;
 	copy_all(&s);
-	s.into->base = calloc((size_t)s.into->nodes.count + 1, sizeof(*s.into->base));
+	s.into->base = array_calloc((size_t)s.into->nodes.count + 1, sizeof(*s.into->base));
 	if (!s.into->base)
 		return -ENOMEM;
 	for (u32 i = 0; i < b->nodes.count && !s.err; i++)
@@ -223,7 +224,7 @@ static void describe_set(struct profile *p, const struct calltree *tree, const c
 int reshape_profile(const struct calltree *tree, const char *type, struct profile **ret_profile)
 {
 	_cleanup_(profile_freep) struct profile *p = profile_new();
-	_cleanup_(freep) u32 *locations = calloc((size_t)tree->frames.count + 1, sizeof(*locations));
+	_cleanup_(freep) u32 *locations = array_calloc((size_t)tree->frames.count + 1, sizeof(*locations));
 	struct profile_resource *resource = p ? profile_add_resource(p, NULL, 0) : NULL;
 	struct profile_scope *scope = resource ? profile_add_scope(p, resource) : NULL;
 	struct profile_set *set = scope ? profile_add_set(p, scope) : NULL;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 void sums_done(struct sums *sums)
 {
 	free(sums->of_frame);
@@ -36,8 +37,8 @@ int sums_init(struct sums *sums, const struct calltree *tree, sums_key *key)
 	_cleanup_(calltree_freep) struct calltree *keys = calltree_new();
 
 	*sums = (struct sums){ .tree = tree };
-	sums->of_frame = calloc((size_t)tree->frames.count + 1, sizeof(*sums->of_frame));
-	sums->at = calloc((size_t)tree->frames.count + 1, sizeof(*sums->at));
+	sums->of_frame = array_calloc((size_t)tree->frames.count + 1, sizeof(*sums->of_frame));
+	sums->at = array_calloc((size_t)tree->frames.count + 1, sizeof(*sums->at));
 	if (!keys || !sums->of_frame || !sums->at)
 		return -ENOMEM;
 	for (u32 i = 0; i < tree->frames.count; i++) {

@@ -36,6 +36,14 @@ int array_reserve(void *array, uint32_t *cap, uint32_t need, size_t element_byte
 
 int array_grow(void *array, uint32_t *cap, uint32_t count, uint32_t max_count, size_t entry_bytes)
 {
+	int r = count < *cap || count >= max_count ? 0 :
+		budget_scratch((*cap ? *cap : ARRAY_GROW_MIN) * entry_bytes);
+
+	return r < 0 ? r : array_grow_kept(array, cap, count, max_count, entry_bytes);
+}
+
+int array_grow_kept(void *array, uint32_t *cap, uint32_t count, uint32_t max_count, size_t entry_bytes)
+{
 	uint32_t want = *cap ? *cap * 2 : ARRAY_GROW_MIN;
 	void *grown;
 
@@ -51,4 +59,13 @@ int array_grow(void *array, uint32_t *cap, uint32_t count, uint32_t max_count, s
 	*(void **)array = grown;
 	*cap = want;
 	return 0;
+}
+
+void *array_calloc(size_t count, size_t element_bytes)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, element_bytes, &bytes) || budget_scratch(bytes) < 0)
+		return NULL;
+	return calloc(count, element_bytes);
 }

@@ -21,7 +21,7 @@ static struct {
 	_Atomic u64 given_back;		/* since memory was last given back to the system */
 } ledger = { .limit = UINT64_MAX };
 
-static __thread struct budget_charge *payer;
+static __thread struct budget_scope *scope_now;
 
 void budget_set_limit(u64 bytes)
 {
@@ -61,7 +61,7 @@ const char *budget_account_name(enum budget_account account)
 
 enum budget_account budget_payer(void)
 {
-	return payer ? payer->account : BUDGET_NOBODY;
+	return scope_now ? scope_now->scratch.account : BUDGET_NOBODY;
 }
 
 void budget_charge_init(struct budget_charge *charge)
@@ -107,6 +107,8 @@ int budget_charge_to(struct budget_charge *charge, size_t bytes)
 
 	if (account == BUDGET_NOBODY)
 		return 0;
+	if (bytes > charge->bytes && budget_check() < 0)
+		return -ECANCELED;
 	if (bytes > charge->bytes && !take(account, bytes - charge->bytes))
 		return bytes > budget_most(account) ? -E2BIG : -ENOMEM;
 	if (bytes < charge->bytes)
@@ -115,21 +117,32 @@ int budget_charge_to(struct budget_charge *charge, size_t bytes)
 	return 0;
 }
 
+void budget_set_end(struct budget_scope *scope, bool (*is_over)(void *arg), void *arg)
+{
+	scope->is_over = is_over;
+	scope->arg = arg;
+}
+
+int budget_check(void)
+{
+	return scope_now && scope_now->is_over && scope_now->is_over(scope_now->arg) ? -ECANCELED : 0;
+}
+
 void budget_begin(struct budget_scope *scope, enum budget_account account)
 {
-	*scope = (struct budget_scope){ .scratch.account = (u8)account, .outer = payer };
-	payer = &scope->scratch;
+	*scope = (struct budget_scope){ .scratch.account = (u8)account, .outer = scope_now };
+	scope_now = scope;
 }
 
 void budget_end(struct budget_scope *scope)
 {
 	(void)budget_charge_to(&scope->scratch, 0);
-	payer = scope->outer;
+	scope_now = scope->outer;
 }
 
 int budget_scratch(size_t more_bytes)
 {
-	return payer ? budget_charge_to(payer, payer->bytes + more_bytes) : 0;
+	return scope_now ? budget_charge_to(&scope_now->scratch, scope_now->scratch.bytes + more_bytes) : 0;
 }
 
 void budget_settle(void)

@@ -18,6 +18,7 @@
 #ifndef BASE_BUDGET_H
 #define BASE_BUDGET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/types.h"
@@ -43,7 +44,9 @@ struct budget_charge {
 
 struct budget_scope {
 	struct budget_charge scratch;
-	struct budget_charge *outer;
+	struct budget_scope *outer;
+	bool (*is_over)(void *arg);	/* NULL: it goes on until it is done */
+	void *arg;
 };
 
 /* Bytes; there is no limit until it is set. */
@@ -63,12 +66,18 @@ void budget_begin(struct budget_scope *scope, enum budget_account account);
 void budget_end(struct budget_scope *scope);
 enum budget_account budget_payer(void);
 
+/* From now on it may be over before it is done, since nobody waits any more, or for too long. */
+void budget_set_end(struct budget_scope *scope, bool (*is_over)(void *arg), void *arg);
+
+/* -ECANCELED if the work is over; asked now and then by who works long, and whenever memory is charged. */
+int budget_check(void);
+
 /* Whoever the thread works for pays. Nothing is held yet. */
 void budget_charge_init(struct budget_charge *charge);
 
 /*
- * It is to hold so many bytes from now on. -ENOMEM: not now; -E2BIG: not ever. Then it holds what it held. Less is
- * always granted.
+ * It is to hold so many bytes from now on. -ENOMEM: not now; -E2BIG: not ever; -ECANCELED: the work is over. Then it
+ * holds what it held. Less is always granted.
  */
 int budget_charge_to(struct budget_charge *charge, size_t bytes);
 

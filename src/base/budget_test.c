@@ -47,6 +47,29 @@ TEST(budget_refuses_questions_before_senders)
 	budget_set_limit(UINT64_MAX);
 }
 
+static bool is_true(void *arg)
+{
+	return *(bool *)arg;
+}
+
+TEST(budget_gives_nothing_to_work_that_is_over)
+{
+	struct budget_scope scope;
+	bool over = false;
+
+	budget_begin(&scope, BUDGET_QUESTIONS);
+	budget_set_end(&scope, is_true, &over);
+	EQ(budget_check(), 0);
+	EQ(budget_scratch(10), 0);
+	over = true;
+	EQ(budget_check(), -ECANCELED);
+	EQ(budget_scratch(10), -ECANCELED);
+	OK(!array_calloc(10, 10));
+	budget_end(&scope);
+	EQ(budget_check(), 0);
+	EQ(budget_used(BUDGET_QUESTIONS), 0);
+}
+
 TEST(budget_counts_what_is_held_besides)
 {
 	struct budget_scope scope;

@@ -85,8 +85,8 @@ int http_endpoint_route_body(struct http_endpoint *endpoint, const char *method,
 			     void (*handle)(void *arg, struct exchange *exchange), struct buf *why)
 {
 	struct http_endpoint_route *at = &endpoint->routes[endpoint->route_count];
-	const struct route route = { .method = method, .path = path, .body_max = body_max, .handle = serve,
-				     .arg = at };
+	const struct route route = { .method = method, .path = path, .is_question = true, .body_max = body_max,
+				     .handle = serve, .arg = at };
 	int r;
 
 	assert(endpoint->route_count < HTTP_ENDPOINT_ROUTES_MAX);

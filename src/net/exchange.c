@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -117,6 +118,7 @@ void exchange_detach(struct exchange *exchange)
 	unlink_exchange(exchange);
 	if (exchange->dispatched && !exchange->replied) {
 		atomic_store(&exchange->peer_left, true);
+		atomic_store(&exchange->is_detached, true);
 		return;
 	}
 	if (!exchange->replied)
@@ -477,7 +479,9 @@ static void run_handler(struct work_item *item)
 {
 	struct exchange *exchange = (struct exchange *)((char *)item - offsetof(struct exchange, work));
 
-	if (!route_handle(exchange->server, exchange->route, exchange))
+	/* Whoever resets requests by the thousand has them thrown away unread. */
+	if (atomic_load(&exchange->is_detached) ||
+	    !route_handle(exchange->server, exchange->route, exchange))
 		exchange_reply(exchange, 503, NULL, NULL, 0, NULL);
 }
 
@@ -487,5 +491,8 @@ void exchange_dispatch(struct exchange *exchange)
 	exchange->dispatched = true;
 	exchange_set_early(exchange, false);
 	exchange->work.run = run_handler;
+	exchange->work.lane = exchange->route->route.is_question ? WORK_ASKED : WORK_SENT;
+	exchange->work.caller = exchange->peer.key;
+	exchange->work.connection = (u64)(uintptr_t)exchange->connection;
 	work_add(exchange->server->work, &exchange->work);
 }

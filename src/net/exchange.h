@@ -68,6 +68,7 @@ struct exchange {
 	size_t discarded_bytes;		/* HTTP/2: what came after it was refused */
 	bool dispatched, replied, refused;
 	atomic_bool peer_left;		/* set by the loop, for who holds it */
+	atomic_bool is_detached;	/* there is no connection any more that a reply could go to */
 	bool early;			/* counted in server->early_count */
 	u64 moved_ns;			/* when the last byte of its body, or of the reply's, came or went */
 };

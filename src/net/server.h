@@ -65,6 +65,7 @@ struct route {
 	const char *method;		/* "POST"; NULL: any */
 	const char *path;		/* exact, or all below it if it ends in "/" and is longer than that */
 	bool grpc;			/* only content types of application/grpc */
+	bool is_question;		/* waits for its turn among those, not behind what is sent (net/work.h) */
 	size_t body_max;		/* as it comes over the wire; 0: no body */
 	void (*handle)(void *arg, struct exchange *exchange);
 	void *arg;

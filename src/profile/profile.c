@@ -514,7 +514,7 @@ static void *profile_push(struct profile *profile, void **array, u32 *cap, u32 *
 		r = budget_charge_to(&profile->private->charge,
 				     profile->private->array_bytes + (*cap ? *cap : ARRAY_GROW_MIN) * entry_bytes);
 	if (r == 0)
-		r = array_grow(array, cap, *count, PROFILE_TABLE_MAX, entry_bytes);
+		r = array_grow_kept(array, cap, *count, PROFILE_TABLE_MAX, entry_bytes);
 	if (r < 0) {
 		profile->private->err = r;
 		return NULL;

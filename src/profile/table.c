@@ -79,7 +79,7 @@ s64 table_append(struct table *table, const void *row)
 	int r = table->count < table->cap ? 0 : budget_charge_to(&table->charge, table_bytes(table) + more);
 
 	if (r == 0)
-		r = array_grow(&table->rows, &table->cap, table->count, table->max_count, table->type->row_bytes);
+		r = array_grow_kept(&table->rows, &table->cap, table->count, table->max_count, table->type->row_bytes);
 
 	if (r < 0)
 		return r;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/budget.h"
 #include "base/largest.h"
 #include "base/saturate.h"
 #include "profile/any.h"
@@ -80,11 +82,12 @@ static int gathered_init(struct gathered *g, const struct dict *dict)
 	size_t count = (size_t)dict->nodes.count + 1;
 
 	/* Adding to a page that was never written faults twice: not by calloc(), nor by what compilers make that of. */
-	g->values = reallocarray(NULL, count, sizeof(*g->values));
+	g->values = budget_scratch(count * sizeof(*g->values)) < 0 ? NULL :
+		    reallocarray(NULL, count, sizeof(*g->values));
 	if (g->values)
 		memset(g->values, 0, count * sizeof(*g->values));
-	g->nodes = calloc(count, sizeof(*g->nodes));
-	g->frames = calloc((size_t)dict->frames.count + 1, sizeof(*g->frames));
+	g->nodes = array_calloc(count, sizeof(*g->nodes));
+	g->frames = array_calloc((size_t)dict->frames.count + 1, sizeof(*g->frames));
 	return g->values && g->nodes && g->frames ? 0 : -ENOMEM;
 }
 
@@ -260,7 +263,7 @@ static bool has_own_name(const struct dict *dict, const struct dict_frame *f)
 /* Two frames may turn out to be one, but only if one of them was sent without a name. Then all have to be looked at. */
 static int look_for_joined(struct flame_query *q, struct gathered *g, const struct dict *dict)
 {
-	_cleanup_(freep) bool *used = calloc((size_t)dict->frames.count + 1, sizeof(*used));
+	_cleanup_(freep) bool *used = array_calloc((size_t)dict->frames.count + 1, sizeof(*used));
 	const struct dict_node *nodes = dict_nodes(dict);
 	bool all_named = true;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/hex.h"
 
@@ -282,8 +283,9 @@ static int scan_block(void *arg, struct db_block *block)
 	u32 columns = s->columns;
 	int r;
 
-	if (block->level == 0 && block->end_ns < s->part->from_ns)
-		return 0;
+	r = budget_check();
+	if (r < 0 || (block->level == 0 && block->end_ns < s->part->from_ns))
+		return r;
 	if (check_times || is_cut(s, block))
 		columns |= BLOCK_VALUE | BLOCK_TIME;
 	if (columns & BLOCK_DETAILS)

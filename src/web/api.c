@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -577,8 +578,11 @@ static const struct question_kind *find_kind(const char *name)
 void api_error(struct api_answer *answer, int status, const char *sentence)
 {
 	struct json_write j = { .b = answer->body };
+	struct budget_scope scope;
 
-	answer->body->len = 0;
+	/* There is always room for this. */
+	budget_begin(&scope, BUDGET_NOBODY);
+	buf_done(answer->body);
 	answer->status = status;
 	answer->content_type = "application/json";
 	answer->file_name[0] = '\0';
@@ -586,6 +590,7 @@ void api_error(struct api_answer *answer, int status, const char *sentence)
 	json_write_key(&j, "error");
 	json_write_string(&j, sentence, strlen(sentence));
 	json_write_close(&j, '}');
+	budget_end(&scope);
 }
 
 /* What keeps the profiles may be away, and come back: the page asks again. */
@@ -610,6 +615,11 @@ static void answer_call(struct call *c, int (*answer)(struct call *c), const cha
 			  c->why->len ? c->why->data : "the request cannot be answered");
 	else if (r == -E2BIG)
 		api_error(c->answer, 413, "the answer is too large; choose a shorter range");
+	else if (r < 0 && budget_check() < 0)
+		api_error(c->answer, 503, "the answer takes too long; choose a shorter range, or filter");
+	else if (r == -ENOMEM)
+		api_error(c->answer, 503, "there is no memory for this answer beside what else is asked and sent; "
+			  "try again later, or choose a shorter range");
 	else if (r < 0)
 		answer_failure(c, r);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/sums.h"
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/json_write.h"
 #include "store/names.h"
@@ -75,7 +76,7 @@ static void put_row(struct json_write *j, const struct frame *frame, const struc
 /* By group; a root's frame is of no file, nor are labels. */
 static struct naming *count_names(const struct sums *sums)
 {
-	struct naming *names = calloc((size_t)sums->count + 1, sizeof(*names));
+	struct naming *names = array_calloc((size_t)sums->count + 1, sizeof(*names));
 
 	for (u32 i = 1; names && i < sums->tree->frames.count; i++)
 		names[sums->of_frame[i]].by_source[calltree_frames(sums->tree)[i].source]++;

@@ -10,6 +10,7 @@
 #include "base/budget.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "extensions/http_endpoint.h"
 #include "pipeline/component.h"
@@ -27,6 +28,7 @@
 #define API "/api/v1/"
 #define FILES "/ui/"
 #define FILE_BYTES_MAX ((size_t)4 << 20)
+#define QUESTION_NS_MAX (60 * SECOND_NS)
 #define PACK_FROM 1024	/* shorter answers are not worth packing */
 
 struct options {
@@ -300,12 +302,26 @@ static void serve_symbols(struct page *page, struct exchange *exchange, struct s
 	reply_send(&reply, exchange, answer.status, answer.content_type, &body);
 }
 
+/* A question while it is answered: not for those who have left, nor for ever. */
+struct asked {
+	const struct exchange *exchange;
+	u64 end_ns;
+};
+
+static bool is_over(void *arg)
+{
+	const struct asked *asked = arg;
+
+	return exchange_peer_left(asked->exchange) || monotonic_ns() > asked->end_ns;
+}
+
 /* What needs a store, for those who may ask. */
 static void serve_from_store(struct page *page, struct exchange *exchange,
 			     void (*serve)(struct page *page, struct exchange *exchange, struct store *store))
 {
 	int status;
 	const char *why = guard_refuses(&page->guard, exchange, &status);
+	struct asked asked = { exchange, monotonic_ns() + QUESTION_NS_MAX };
 	struct budget_scope scope;
 	struct store *store;
 
@@ -315,6 +331,7 @@ static void serve_from_store(struct page *page, struct exchange *exchange,
 	}
 	store = page_store_borrow(&page->store);
 	budget_begin(&scope, BUDGET_QUESTIONS);
+	budget_set_end(&scope, is_over, &asked);
 	if (store)
 		serve(page, exchange, store);
 	else
