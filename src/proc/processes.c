@@ -373,6 +373,13 @@ void processes_distrust(struct processes *t)
 	}
 }
 
+void processes_each(struct processes *t, void (*fn)(void *arg, struct process *process), void *arg)
+{
+	for (u32 i = 0; i < BUCKETS; i++)
+		for (struct process *p = t->buckets[i]; p; p = p->next)
+			fn(arg, p);
+}
+
 /* The number of executable mappings that /proc shows for a thread, or -errno. */
 static int processes_read_maps(struct processes *t, struct process *p, u32 tid)
 {

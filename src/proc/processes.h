@@ -53,6 +53,7 @@ struct process {
 	u64 since_ns;		/* when it began, if we saw that; else 0 */
 	u64 scanned_ns;		/* when /proc was last read for it; 0: never */
 	u64 installed_ns;	/* when its mappings were last installed; 0: never */
+	u64 sampled_ns;		/* the tracer's: when it was last sampled */
 	/* The tracer's: since when files behind its mappings are being read (0: they are known), what waits for that */
 	u64 lacks_files_ns;
 	u32 waiting_bytes;
@@ -108,6 +109,9 @@ void processes_describe(struct processes *processes, struct process *process, u3
 
 /* Events were lost: what is known of mappings may be wrong, and is read from /proc again when it is needed. */
 void processes_distrust(struct processes *processes);
+
+/* Calls it for all; it adds and removes none. */
+void processes_each(struct processes *processes, void (*fn)(void *arg, struct process *process), void *arg);
 
 /* Forgets processes that ended a while ago. */
 void processes_sweep(struct processes *processes, u64 now_ns);

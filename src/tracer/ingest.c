@@ -31,6 +31,7 @@
 #define LEARNING_NS 2000000000ull
 #define RESCAN_NS 1000000000ull
 #define COLLECT_NS 100000000ull
+#define REST_NS 1000000000ull
 
 /* A record that waits, copied. */
 struct pending {
@@ -58,7 +59,7 @@ struct ingest {
 	bool is_last;			/* nothing is sampled any more */
 	u32 changed[CHANGED_MAX];	/* pids whose installed mappings are out of date */
 	u32 changed_count;
-	u64 now_ns, collected_ns;
+	u64 now_ns, collected_ns, rested_ns;
 	u64 sample_count;
 	u64 ends[END_COUNT];
 	u64 learned_ns;			/* when a frame of a runtime was last new */
@@ -98,7 +99,8 @@ static int ingest_new_parts(struct ingest *in, const struct ingest_options *opti
 	runtimes.modules = in->modules;
 	runtimes.source_maps = in->source_maps;
 	r = runtimes_new(&runtimes, &in->runtimes);
-	in->installer = (struct installer){ options->tables, in->modules, in->runtimes, 0 };
+	in->installer = (struct installer){ .tables = options->tables, .modules = in->modules,
+					    .runtimes = in->runtimes };
 	return r;
 }
 
@@ -245,6 +247,8 @@ static void ingest_fold(struct ingest *in, struct process *p, const struct trace
 		about.environment = p->environment.text;
 		about.environment_bytes = p->environment.bytes;
 	}
+	if (p)
+		p->sampled_ns = record->time_ns;
 	index = window_process(in->window, serial, &about);
 	/* Samples that waited together are named by the same pages, each read when it was first needed. */
 	before_ns = peek_since(in->options.peek, record->time_ns);
@@ -626,6 +630,23 @@ static void ingest_look_at_files(struct ingest *in)
 	in->runtime_came = false;
 }
 
+static void ingest_rest(void *arg, struct process *p)
+{
+	struct ingest *in = arg;
+
+	installer_rest(&in->installer, p, in->now_ns);
+}
+
+static void ingest_collect(struct ingest *in)
+{
+	in->collected_ns = in->now_ns;
+	tables_collect(in->options.tables, in->now_ns);
+	if (in->now_ns - in->rested_ns < REST_NS || !tables_maps_are_scarce(in->options.tables))
+		return;
+	in->rested_ns = in->now_ns;
+	processes_each(in->processes, ingest_rest, in);
+}
+
 bool ingest_settle(struct ingest *in, u64 until_ns)
 {
 	u64 asked = runtimes_stats(in->runtimes).asked;
@@ -642,10 +663,8 @@ bool ingest_settle(struct ingest *in, u64 until_ns)
 	ingest_reinstall(in);
 	in->files_changed = false;
 	processes_sweep(in->processes, until_ns);
-	if (until_ns - in->collected_ns > COLLECT_NS) {
-		in->collected_ns = until_ns;
-		tables_collect(in->options.tables, until_ns);
-	}
+	if (until_ns - in->collected_ns > COLLECT_NS)
+		ingest_collect(in);
 	return false;
 }
 
@@ -745,6 +764,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_ROWS_LEFT_OUT] = in->installer.rows_left_out;
 	ret_values[TRACER_RULES_FULL] = t.rows.rules_full;
 	ret_values[TRACER_MAPS_FULL] = t.maps_full;
+	ret_values[TRACER_MAPS_RESTED] = in->installer.rested;
 	ret_values[TRACER_PROCS_FULL] = t.procs_full;
 	ret_values[TRACER_RUNTIMES] = rt.attached;
 	ret_values[TRACER_RUNTIMES_NEWER] = rt.newer;

@@ -328,6 +328,35 @@ TEST(ingest_unwinds_a_slice_once_the_files_of_its_process_are_read)
 	machine_done(&m);
 }
 
+TEST(ingest_takes_tables_of_idle_processes_back_when_others_need_the_room)
+{
+	static struct map_entry many[MAPTAB_MAX];
+	const u32 taken = MAPTAB_MAX / 10 * 9;
+	struct machine m;
+	u32 first;
+
+	machine_init(&m);
+	tell_exec(&m, PID, T0 + 5, "idle");
+	tell_mmap(&m, PID, T0 + 6);
+	slice(&m, PID, T0 + 10, 1, 64);
+	settle_files(&m, T0 + 30);
+	EQ(ingest_sample_count(m.ingest), 1);
+	settle(&m, T0 + 20 * SECOND);
+	EQ(counter(&m, TRACER_MAPS_RESTED), 0);	/* there is room */
+	EQ(tables_add_maps(m.tables, many, taken, &first), 0);
+	settle(&m, T0 + 22 * SECOND);
+	EQ(counter(&m, TRACER_MAPS_RESTED), 1);
+	settle(&m, T0 + 24 * SECOND);
+	EQ(counter(&m, TRACER_MAPS_RESTED), 1);
+	/* It comes back with its next sample. */
+	(void)take(&m);
+	slice(&m, PID, T0 + 25 * SECOND, 1, 64);
+	settle_files(&m, T0 + 26 * SECOND);
+	EQ(ingest_sample_count(m.ingest), 2);
+	EQ(window_stack(take(&m), 0)->words[0] >> FRAME_KIND_SHIFT, FRAME_EXE);
+	machine_done(&m);
+}
+
 TEST(ingest_waits_for_files_only_so_long)
 {
 	struct machine m;

@@ -71,6 +71,20 @@ void installer_remove(struct installer *in, struct maps *maps, u64 now_ns)
 	maps->installed_count = 0;
 }
 
+void installer_rest(struct installer *in, struct process *p, u64 now_ns)
+{
+	const struct maps *maps = p->maps;
+	u64 last_ns = p->sampled_ns > p->installed_ns ? p->sampled_ns : p->installed_ns;
+
+	if (!p->is_published || !maps || !maps->installed_count || maps->refs > 1 || maps->slot || maps->rows_count ||
+	    now_ns < last_ns + INSTALLER_IDLE_NS)
+		return;
+	tables_unpublish(in->tables, p->kernel_pid, &p->id);
+	installer_remove(in, p->maps, now_ns);
+	p->is_published = false;
+	in->rested++;
+}
+
 static int installer_publish(struct installer *in, struct process *process, bool has_runtimes, u64 now_ns)
 {
 	struct maps *maps = process->maps;

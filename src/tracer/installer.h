@@ -21,10 +21,18 @@ struct installer {
 	struct modules *modules;
 	struct runtimes *runtimes;
 	u64 rows_left_out;	/* mappings of generated code, too large for those that it has */
+	u64 rested;		/* processes whose tables made room for others' */
 };
 
 /* Installs a process's mappings as they are now and publishes them under its identity. */
 int installer_install(struct installer *installer, struct process *process, u64 now_ns);
+
+/*
+ * Takes the tables of a process back that has not been sampled for INSTALLER_IDLE_NS, to make room for others: its next
+ * sample brings them again. Not those that children may have got from it in the kernel, nor those of runtimes.
+ */
+void installer_rest(struct installer *installer, struct process *process, u64 now_ns);
+#define INSTALLER_IDLE_NS 10000000000ull
 
 /* Takes installed mappings back. */
 void installer_remove(struct installer *installer, struct maps *maps, u64 now_ns);

@@ -137,6 +137,15 @@ void tables_drop_maps(struct tables *t, u32 first, u32 count, u64 now_ns)
 	tables_drop(t, (struct dropped){ now_ns, first, count, DROPPED_MAPS });
 }
 
+bool tables_maps_are_scarce(const struct tables *t)
+{
+	u32 left = t->free_maps.left;
+
+	for (u32 i = 0; i < t->dropped_count; i++)
+		left += t->dropped[i].kind == DROPPED_MAPS ? t->dropped[i].count : 0;
+	return left < MAPTAB_MAX / 4;
+}
+
 int tables_add_maps(struct tables *t, const struct map_entry *maps, u32 count, u32 *ret_first)
 {
 	int64_t first = ranges_take(&t->free_maps, count);

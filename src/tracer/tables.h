@@ -12,6 +12,7 @@
 #ifndef TRACER_TABLES_H
 #define TRACER_TABLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "abi.h"
@@ -48,6 +49,9 @@ u32 tables_page_base(const struct row_pages_range *rows);
 /* Sorted by address, at most PROC_MAPS_MAX. */
 int tables_add_maps(struct tables *tables, const struct map_entry *maps, u32 count, u32 *ret_first);
 void tables_drop_maps(struct tables *tables, u32 first, u32 count, u64 now_ns);
+
+/* Is there little room for more, what was dropped included? */
+bool tables_maps_are_scarce(const struct tables *tables);
 
 /*
  * A slot for what a runtime's kernel half knows of a process: its number, never 0, or -ENOSPC. It is filled before the
