@@ -372,6 +372,7 @@ void connection_reply(struct exchange *exchange)
 
 	if (!connection_has_output(connection))
 		connection->wrote_ns = loop_now(connection->server->loop);
+	connection->answered++;
 	connection->protocol->reply(connection, exchange);
 	connection_settle(connection);
 }
@@ -532,6 +533,8 @@ int connection_new(struct endpoint *endpoint, int fd, const struct caller *peer,
 	connection->handshaking = ssl != NULL;
 	endpoint_limits(endpoint, &connection->limits);
 	connection->peer = *peer;
+	connection->share = shares_of(&server->shares, peer->key);
+	connection->share->connections++;
 	buf_init(&connection->first, PREFACE_BYTES + READ_BYTES);
 	buf_init(&connection->out, OUT_MAX);
 	connection->accepted_ns = connection->read_ns = connection->wrote_ns = loop_now(server->loop);
@@ -567,6 +570,7 @@ void connection_free(struct connection *connection)
 	buf_done(&connection->first);
 	buf_done(&connection->out);
 	buf_done(&connection->tail);
+	connection->share->connections--;
 	metric_set(server->connection_gauge, --server->connection_count);
 	free(connection);
 	endpoint_connection_gone(endpoint);

@@ -68,6 +68,8 @@ struct connection {
 	};
 	struct connection_limits limits;
 	struct caller peer;
+	struct share *share;			/* of the caller */
+	u32 answered;				/* requests */
 	struct buf first;			/* bytes that have not told yet */
 	struct buf out, tail;			/* to send: out, then tail */
 	size_t out_sent, tail_sent;

@@ -202,14 +202,19 @@ TEST(connection_refuses_what_there_is_no_room_for)
 	int fd;
 
 	EQ(begin(), 0);
-	endpoint->server->bodies_hard_max = 15;
+	endpoint->server->bodies_hard_max = 30;		/* of which one caller may have half */
 	fd = join();
 	SAY(fd, POST(20) TEN TEN);
 	OK(strstr(heard(fd), "HTTP/1.1 503 "));
 	EQ(endpoint->server->body_bytes, 0);
 	SAY(fd, POST(10) TEN);
 	OK(strstr(heard(fd), "200 OK"));
+	EQ(counted("wick_server_refused_total", "share"), 1);
+	endpoint->server->body_bytes += 25;		/* of others */
+	SAY(fd, POST(10) TEN);
+	OK(strstr(heard(fd), "HTTP/1.1 503 "));
 	EQ(counted("wick_server_refused_total", "out_of_memory"), 1);
+	endpoint->server->body_bytes -= 25;
 	hang_up(fd);
 	end();
 }

@@ -19,6 +19,7 @@
 #include "base/types.h"
 #include "net/loop.h"
 #include "net/server.h"
+#include "net/shares.h"
 #include "net/work.h"
 
 struct connection;
@@ -26,7 +27,7 @@ struct endpoint;
 
 
 #define CONNECTIONS_MAX 4096
-#define EXCHANGES_MAX 4096			/* open at once, over all connections */
+#define EXCHANGES_MAX 4096			/* open at once, over all connections; one caller may have half */
 #define HEAD_BYTES_MAX ((size_t)64 << 10)	/* of a request's line and headers */
 #define HEADERS_MAX 256
 #define STREAMS_MAX 100				/* of an HTTP/2 connection at once */
@@ -69,6 +70,7 @@ struct endpoint;
 	X(HEAD_TOO_LARGE, "wick_server_refused_total", "reason", "headers_too_large", NULL)		\
 	X(BODY_TOO_LARGE, "wick_server_refused_total", "reason", "body_too_large", NULL)		\
 	X(BODIES_FULL, "wick_server_refused_total", "reason", "out_of_memory", NULL)			\
+	X(SHARE_FULL, "wick_server_refused_total", "reason", "share", NULL)				\
 	X(EXCHANGES_FULL, "wick_server_refused_total", "reason", "too_many", NULL)			\
 	X(CLOSING, "wick_server_refused_total", "reason", "shutting_down", NULL)			\
 	X(REQUEST_LATE, "wick_server_refused_total", "reason", "too_slow", NULL)			\
@@ -79,6 +81,7 @@ struct endpoint;
 	X(CLOSED_PING_LATE, "wick_server_closed_total", "reason", "ping_unanswered", NULL)		\
 	X(CLOSED_RESETS, "wick_server_closed_total", "reason", "too_many_resets", NULL)			\
 	X(CLOSED_PINGS, "wick_server_closed_total", "reason", "too_many_pings", NULL)			\
+	X(CLOSED_GREEDY, "wick_server_closed_total", "reason", "others_need_room", NULL)		\
 	X(CLOSED_PROTOCOL, "wick_server_closed_total", "reason", "protocol_error", NULL)		\
 	X(CLOSED_TLS, "wick_server_closed_total", "reason", "tls", NULL)				\
 	X(TLS_RELOADED, "wick_server_tls_reloads_total", "outcome", "ok", "TLS files that were read again") \
@@ -98,6 +101,7 @@ struct server {
 	struct metric *connection_gauge, *body_bytes_gauge, *exchange_gauge;
 	struct endpoint *endpoints;
 	char machine[256];		/* its name */
+	struct shares shares;		/* of callers */
 	bool held;			/* a reload: endpoints without members stay */
 	char *read_buffer;		/* READ_BYTES: what was just read, of whichever connection */
 	u32 connection_count, connections_max, exchange_count;

@@ -22,6 +22,13 @@ static void reply_done(struct reply *reply)
 	buf_done(&reply->body);
 }
 
+void exchange_release_bytes(struct exchange *exchange)
+{
+	exchange->share->body_bytes -= exchange->held_bytes;
+	server_release_bytes(exchange->server, exchange->held_bytes);
+	exchange->held_bytes = 0;
+}
+
 static void exchange_free(struct exchange *exchange)
 {
 	struct server *server = exchange->server;
@@ -29,7 +36,8 @@ static void exchange_free(struct exchange *exchange)
 	exchange_set_early(exchange, false);
 	if (exchange->route)
 		route_unref(server, exchange->route);
-	server_release_bytes(server, exchange->held_bytes);
+	exchange_release_bytes(exchange);
+	exchange->share->exchanges--;
 	metric_set(server->exchange_gauge, --server->exchange_count);
 	buf_done(&exchange->head);
 	buf_done(&exchange->body);
@@ -58,6 +66,8 @@ static void unlink_exchange(struct exchange *exchange)
 	exchange->connection = NULL;
 }
 
+#define REFUSALS_MAX 256		/* of a caller that has his share, and is told so */
+
 /* Even when too many are open an exchange is made, to say so with; but not many of those. */
 static struct exchange *exchange_alloc(struct connection *connection)
 {
@@ -73,6 +83,8 @@ static struct exchange *exchange_alloc(struct connection *connection)
 	buf_init(&exchange->reply.fields, 2 * HEAD_BYTES_MAX);
 	buf_init(&exchange->reply.body, 0);
 	exchange->peer = connection->peer;
+	exchange->share = connection->share;
+	exchange->share->exchanges++;
 	metric_set(server->exchange_gauge, ++server->exchange_count);
 	attach(exchange, connection);
 	return exchange;
@@ -80,7 +92,9 @@ static struct exchange *exchange_alloc(struct connection *connection)
 
 struct exchange *exchange_new(struct connection *connection)
 {
-	if (connection->server->exchange_count >= 2 * EXCHANGES_MAX) {
+	/* A peer that takes no answers takes no refusals either. */
+	if (connection->server->exchange_count >= 2 * EXCHANGES_MAX ||
+	    connection->share->exchanges >= EXCHANGES_MAX / 2 + REFUSALS_MAX) {
 		server_count(connection->server, COUNT_EXCHANGES_FULL);
 		return NULL;
 	}
@@ -390,11 +404,15 @@ int exchange_route(struct exchange *exchange, s64 content_length)
 		return r;
 	if (server->exchange_count > EXCHANGES_MAX)
 		return refuse_full(exchange, COUNT_EXCHANGES_FULL);
+	if (exchange->share->exchanges > EXCHANGES_MAX / 2)
+		return refuse_full(exchange, COUNT_SHARE_FULL);
 	if (server->body_bytes >= server->bodies_hard_max)
 		return refuse_full(exchange, COUNT_BODIES_FULL);
 	route_enter(server, entry);
 	exchange->route = entry;
-	exchange_set_early(exchange, server->body_bytes <= server->bodies_soft_max || !server->early_count);
+	/* Whoever holds little does not wait for those who hold much. */
+	exchange_set_early(exchange, server->body_bytes <= server->bodies_soft_max || !server->early_count ||
+			   exchange->share->body_bytes < server->bodies_soft_max / 16);
 	exchange->body.max = entry->route.body_max;
 	return content_length > 0 && !exchange->grpc ? reserve_body(exchange, (u64)content_length) : 0;
 }
@@ -437,10 +455,13 @@ int exchange_append(struct exchange *exchange, const void *data, size_t bytes)
 			bytes = message_bytes(exchange) - exchange->body.len;
 		}
 	}
+	if (exchange->share->body_bytes + bytes > exchange->server->bodies_hard_max / 2)
+		return refuse_full(exchange, COUNT_SHARE_FULL);
 	if (exchange->server->body_bytes + bytes > exchange->server->bodies_hard_max ||
 	    server_hold_bytes(exchange->server, bytes) < 0)
 		return refuse_full(exchange, COUNT_BODIES_FULL);
 	exchange->held_bytes += bytes;
+	exchange->share->body_bytes += bytes;
 	buf_add(&exchange->body, at, bytes);
 	if (buf_err(&exchange->body) == -E2BIG)
 		return refuse_large(exchange, exchange->body.max);

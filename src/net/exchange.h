@@ -52,6 +52,7 @@ struct exchange {
 	u32 header_count, header_cap;
 	u32 method, path, query;	/* offsets in head, from 1; 0: did not come */
 	struct caller peer;
+	struct share *share;		/* of the caller */
 	bool http2, grpc;		/* grpc: by its content type */
 	u8 prefix[GRPC_PREFIX_BYTES];	/* of gRPC: what stands before the message */
 	u8 prefix_len;
@@ -105,6 +106,9 @@ u64 exchange_end_ns(const struct exchange *exchange);
 
 /* The body is whole. */
 void exchange_dispatch(struct exchange *exchange);
+
+/* Its body is gone. */
+void exchange_release_bytes(struct exchange *exchange);
 
 /* ---- Replies, in the loop ---------------------------------------------------------- */
 

@@ -13,18 +13,12 @@
 #define OUT_BYTES ((size_t)256 << 10)		/* gathered before they are sent */
 #define DRAIN_NOTICE_NS SECOND_NS		/* between telling that the end comes and the end */
 
-/* Streams that end before their answer (rapid reset, CVE-2023-44487): so many at once, and so many a second. */
-#define RESETS_BURST 200
-#define RESETS_PER_SECOND 33
-
 /* Pings that come too soon: so many are forgiven. */
 #define PING_STRIKES_MAX 2
 #define IDLE_PING_MIN_NS (7200 * SECOND_NS)
 
 struct http2 {
 	nghttp2_session *session;
-	double resets_left;
-	u64 resets_ns;			/* when that was true */
 	u64 ping_sent_ns;		/* 0: none is under way */
 	u64 pinged_ns;			/* by the peer */
 	u32 ping_strikes;		/* pings that came too soon since something was answered */
@@ -276,21 +270,13 @@ static int take_data(nghttp2_session *session, uint8_t flags, int32_t stream_id,
 
 /* ---- Ends of streams ------------------------------------------------------------------------ */
 
+/* Counted for the caller, who may have many connections, one after the other. */
 static void count_reset(struct connection *connection)
 {
-	struct http2 *http2 = connection->http2;
-	u64 now_ns = loop_now(connection->server->loop);
-
-	http2->resets_left += (double)(now_ns - http2->resets_ns) / SECOND_NS * RESETS_PER_SECOND;
-	if (http2->resets_left > RESETS_BURST)
-		http2->resets_left = RESETS_BURST;
-	http2->resets_ns = now_ns;
-	http2->resets_left -= 1;
-	if (http2->resets_left >= 0 || connection->closing)
+	if (share_reset(connection->share, loop_now(connection->server->loop)) || connection->closing)
 		return;
-	nghttp2_session_terminate_session(http2->session, NGHTTP2_ENHANCE_YOUR_CALM);
+	nghttp2_session_terminate_session(connection->http2->session, NGHTTP2_ENHANCE_YOUR_CALM);
 	server_count(connection->server, COUNT_CLOSED_RESETS);
-	http2->resets_left = RESETS_BURST;
 }
 
 static int close_stream(nghttp2_session *session, int32_t stream_id, uint32_t error_code, void *arg)
@@ -350,8 +336,6 @@ int http2_start(struct connection *connection)
 		free(http2);
 		return r;
 	}
-	http2->resets_left = RESETS_BURST;
-	http2->resets_ns = loop_now(connection->server->loop);
 	connection->http2 = http2;
 	nghttp2_submit_settings(http2->session, NGHTTP2_FLAG_NONE, settings, sizeof(settings) / sizeof(*settings));
 	nghttp2_session_set_local_window_size(http2->session, NGHTTP2_FLAG_NONE, 0, CONNECTION_WINDOW);

@@ -34,6 +34,31 @@ void endpoint_limits(const struct endpoint *endpoint, struct connection_limits *
 		*ret_limits = listener->limits;
 }
 
+/* Of those of the greediest caller: one that never got an answer before one that did, then the oldest. */
+static struct connection *find_victim(struct server *server)
+{
+	const struct share *greediest = shares_greediest(&server->shares);
+	struct connection *victim = NULL;
+
+	for (struct endpoint *endpoint = server->endpoints; endpoint; endpoint = endpoint->next)
+		for (struct connection *c = endpoint->connections; c; c = c->next)
+			if (c->share == greediest && (!victim || !!c->answered < !!victim->answered ||
+			    (!!c->answered == !!victim->answered && c->accepted_ns < victim->accepted_ns)))
+				victim = c;
+	return victim;
+}
+
+static bool make_room(struct server *server)
+{
+	struct connection *victim = find_victim(server);
+
+	if (!victim)
+		return false;
+	connection_break(victim, COUNT_CLOSED_GREEDY);
+	connection_settle(victim);
+	return server->connection_count < server->connections_max;
+}
+
 static void add_connection(struct endpoint *endpoint, int fd, const struct caller *peer)
 {
 	const struct listener *listener = leading(endpoint);
@@ -42,7 +67,7 @@ static void add_connection(struct endpoint *endpoint, int fd, const struct calle
 	SSL *ssl = NULL;
 
 	assert(listener);	/* accept_ready() has looked */
-	if (server->connection_count >= server->connections_max) {
+	if (server->connection_count >= server->connections_max && !make_room(server)) {
 		server_count(server, COUNT_CONNECTIONS_FULL);
 		close(fd);
 		return;

@@ -181,8 +181,7 @@ void exchange_refuse(struct exchange *exchange, enum server_count count, int sta
 	exchange->refused = true;
 	exchange_set_early(exchange, false);
 	buf_done(&exchange->body);
-	server_release_bytes(exchange->server, exchange->held_bytes);
-	exchange->held_bytes = 0;
+	exchange_release_bytes(exchange);
 	if (exchange->grpc && exchange->http2 && status != 415) {
 		fill_grpc(reply, grpc_code_of(status), text, NULL, 0, NULL);
 		return;

@@ -101,6 +101,7 @@ int server_make(struct metrics *metrics, bool threads, struct server **ret_serve
 	if (!server)
 		return -ENOMEM;
 	(void)gethostname(server->machine, sizeof(server->machine) - 1);
+	shares_init(&server->shares);
 	server->connections_max = connections_max();
 	server->charge.account = BUDGET_OTLP;
 	server->bodies_soft_max = least(BODIES_SOFT_MAX, budget_limit() / 4);
