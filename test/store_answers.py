@@ -341,6 +341,42 @@ def compare_all(base, rng, samples, first_ns, last_ns):
     return ok & check_series(base, samples, first_ns, last_ns)
 
 
+def one_second(host, hz, start_ns):
+    """A second of one CPU, as an agent at that rate tells of it."""
+    def window():
+        pass
+    times = [str(start_ns + i * 10**9 // hz) for i in range(hz)]
+    window.request = {
+        "resourceProfiles": [{"resource": {"attributes": [attribute("host.name", host)]}, "scopeProfiles": [{"profiles": [{
+            "sampleType": {"typeStrindex": 1, "unitStrindex": 2}, "periodType": {"typeStrindex": 3, "unitStrindex": 4},
+            "period": str(10**9 // hz), "timeUnixNano": str(start_ns), "durationNano": str(10**9),
+            "samples": [{"stackIndex": 1, "timestampsUnixNano": times}]}]}]}],
+        "dictionary": {"mappingTable": [{}], "linkTable": [{}], "attributeTable": [{}], "functionTable": [{}, {"nameStrindex": 5}],
+                       "locationTable": [{}, {"lines": [{"functionIndex": 1}]}], "stackTable": [{}, {"locationIndices": [1]}],
+                       "stringTable": ["", "samples", "count", "cpu", "nanoseconds", f"on_{host}"]}}
+    return window
+
+
+def compare_rates(sender, base, before_ns):
+    """Agents at 20 and at 200 Hz: a second of each weighs the same."""
+    start_ns = before_ns - 900 * 10**9
+    span = {"from": start_ns / 1e9 - 60, "to": start_ns / 1e9 + 60}
+    for host, hz in (("slow", 20), ("fast", 200)):
+        send(sender, one_second(host, hz, start_ns))
+    came = eventually(lambda: len(ask(base, "values", label="host", **span)) == 2)
+    ok = check("both rates came", came)
+    for query in ({}, {"group": "host"}):
+        flame = ask(base, "flame", **span, **query)
+        ok &= check(f"samples of different rates are weighed {query}", (flame["total"], flame["unit"]) == (2 * 10**9, "nanoseconds"),
+                    flame["total"], flame["unit"])
+    rows = {row[0]: row[5] for row in ask(base, "top", **span)["rows"]}
+    ok &= check("... in tables, too", rows == {"on_slow": 10**9, "on_fast": 10**9}, rows)
+    folded = urllib.request.urlopen(f"{base}/api/v1/export?format=folded&" + urllib.parse.urlencode(span)).read().decode()
+    ok &= check("... and in files", sorted(folded.split()) == ["1000000000", "1000000000", "on_fast", "on_slow"], folded)
+    one = ask(base, "flame", host="slow", **span)
+    return ok & check("one rate is told in samples and its period", (one["total"], one["unit"]) == (20, "count"), one["total"])
+
+
 def check_local(work, rng, windows, first_ns, last_ns):
     wick = Wick(work, "store", {"path": os.path.join(work, "store")}, {})
     ok = False
@@ -351,6 +387,7 @@ def check_local(work, rng, windows, first_ns, last_ns):
         ok &= check_arrivals(wick.base, windows)
         levels = {level["name"]: level["blocks"] for level in ask(wick.base, "status")["levels"]}
         ok &= check("minutes and hours were rolled up", levels["1 m"] > 0 and levels["1 h"] > 0, levels)
+        ok &= compare_rates(wick.base, wick.base, first_ns)
     finally:
         ok &= wick.stop()
     return ok
@@ -383,6 +420,7 @@ def check_clickhouse(python, work, rng, windows, first_ns, last_ns):
         status = ask(shows.base, "status")
         ok &= check("it says what there is", status["backend"] == "clickhouse" and status["bytes"] > 1000 and
                     status["levels"][0]["rows"] == sum(len(w.samples) for w in windows), status)
+        ok &= compare_rates(writers[0].base, shows.base, first_ns)
         ok &= check_away(shows, server)
     finally:
         for wick in writers + [shows]:

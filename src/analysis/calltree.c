@@ -119,6 +119,12 @@ void calltree_count(struct calltree *tree, u32 node, s64 value)
 	node_at(tree, node)->self = saturating_add(node_at(tree, node)->self, value);
 }
 
+void calltree_multiply(struct calltree *tree, s64 factor)
+{
+	for (u32 i = 0; i < tree->nodes.count; i++)
+		node_at(tree, i)->self = saturating_multiply(node_at(tree, i)->self, factor);
+}
+
 void calltree_sum(struct calltree *tree)
 {
 	struct calltree_node *nodes = tree->nodes.rows;

@@ -63,6 +63,9 @@ s64 calltree_node(struct calltree *tree, u32 parent, u32 frame);
 s64 calltree_append(struct calltree *tree, u32 parent, u32 frame);
 void calltree_count(struct calltree *tree, u32 node, s64 value);
 
+/* What was counted so far, so many times. */
+void calltree_multiply(struct calltree *tree, s64 factor);
+
 /* Sums up: total is what a node and those below it have. */
 void calltree_sum(struct calltree *tree);
 

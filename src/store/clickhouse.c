@@ -146,7 +146,7 @@ static int was_read(struct clickhouse_store *store, int r)
 /* ---- Answers ------------------------------------------------------------------------------- */
 
 static int ask_nodes(struct clickhouse_store *store, const struct store_selection *selection,
-		     enum store_label group_by, u32 nodes_max, struct clickhouse_flame *flame)
+		     enum store_label group_by, bool by_period, u32 nodes_max, struct clickhouse_flame *flame)
 {
 	_cleanup_(asking_done) struct asking e;
 	u32 max = nodes_max ? nodes_max : FLAME_NODES_MAX;
@@ -154,7 +154,7 @@ static int ask_nodes(struct clickhouse_store *store, const struct store_selectio
 
 	asking_init(&e);
 	/* One more tells that there are more. */
-	clickhouse_sql_nodes(&store->schema, selection, group_by, nodes_max ? max : max + 1, &e.sql);
+	clickhouse_sql_nodes(&store->schema, selection, group_by, by_period, nodes_max ? max : max + 1, &e.sql);
 	r = ask(store, NULL, &e, CLICKHOUSE_NODES);
 	return r < 0 ? r : was_read(store, clickhouse_flame_nodes(flame, &e.tuples, max));
 }
@@ -172,7 +172,7 @@ static int ask_frames(struct clickhouse_store *store, const struct store_selecti
 }
 
 static int ask_units(struct clickhouse_store *store, const struct store_selection *selection,
-		     struct clickhouse_flame *flame)
+		     struct clickhouse_flame *flame, bool *ret_by_period)
 {
 	_cleanup_(asking_done) struct asking e;
 	int r;
@@ -180,7 +180,7 @@ static int ask_units(struct clickhouse_store *store, const struct store_selectio
 	asking_init(&e);
 	clickhouse_sql_units(&store->schema, selection, &e.sql);
 	r = ask(store, NULL, &e, CLICKHOUSE_UNITS);
-	return r < 0 ? r : was_read(store, clickhouse_flame_units(flame, &e.tuples));
+	return r < 0 ? r : was_read(store, clickhouse_flame_units(flame, &e.tuples, ret_by_period));
 }
 
 static int get_flame(struct store *base, const struct store_selection *selection, enum store_label group_by,
@@ -189,14 +189,15 @@ static int get_flame(struct store *base, const struct store_selection *selection
 	struct clickhouse_store *store = clickhouse_store(base);
 	_cleanup_(clickhouse_flame_done) struct clickhouse_flame building;
 	struct calltree *flame;
+	bool by_period = false;
 	int r = clickhouse_flame_init(&building);
 
 	if (r == 0)
-		r = ask_nodes(store, selection, group_by, nodes_max, &building);
+		r = ask_units(store, selection, &building, &by_period);
+	if (r == 0)
+		r = ask_nodes(store, selection, group_by, by_period, nodes_max, &building);
 	if (r == 0)
 		r = ask_frames(store, selection, &building);
-	if (r == 0)
-		r = ask_units(store, selection, &building);
 	if (r == 0)
 		r = clickhouse_flame_finish(&building, group_by != STORE_LABEL_COUNT, &flame);
 	if (r < 0)

@@ -260,18 +260,20 @@ TEST(clickhouse_flame_has_a_tree_for_each_label)
 
 TEST(clickhouse_flame_has_a_unit_if_there_is_one)
 {
-	for (int same = 0; same < 2; same++) {
+	for (int same = 0; same < 3; same++) {
 		_cleanup_(clickhouse_flame_done) struct clickhouse_flame building;
 		_cleanup_(tuples_done) struct tuples tuples;
+		bool by_period;
 
 		tuples_init(&tuples, 4096);
 		put_text(&tuples.body, "count");
 		put_text(&tuples.body, same ? "count" : "nanoseconds");
-		put_number(&tuples.body, 50000000, 8);
+		put_number(&tuples.body, same == 2 ? 5000000 : 50000000, 8);
 		put_number(&tuples.body, same ? 50000000 : 0, 8);
 		EQ(clickhouse_flame_init(&building), 0);
-		EQ(clickhouse_flame_units(&building, rows(&tuples)), 0);
-		EQ(building.flame->unit.len, same ? 5 : 0);
-		EQ(building.flame->period.len, same ? 8 : 0);
+		EQ(clickhouse_flame_units(&building, rows(&tuples), &by_period), 0);
+		EQ(by_period, same == 2);
+		EQ(building.flame->unit.len, same == 2 ? strlen("nanoseconds") : same ? 5 : 0);
+		EQ(building.flame->period.len, same == 1 ? 8 : 0);
 	}
 }

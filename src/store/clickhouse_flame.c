@@ -5,10 +5,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/saturate.h"
 #include "clickhouse/tuples.h"
+#include "kinds/unit.h"
 #include "store/names.h"
 
 #define ARENA_BYTES_MAX ((size_t)512 << 20)
@@ -152,14 +154,18 @@ static int own_text(struct calltree *flame, const char *at, u32 len, struct str 
 }
 
 /* Values of different units do not add up to anything that has one. */
-int clickhouse_flame_units(struct clickhouse_flame *f, struct tuples *tuples)
+int clickhouse_flame_units(struct clickhouse_flame *f, struct tuples *tuples, bool *ret_by_period)
 {
 	struct str first = tuples_text(tuples), last = tuples_text(tuples);
 	u64 shortest = tuples_uint(tuples, 8), longest = tuples_uint(tuples, 8);
 	char period[24];
 	int r = tuples_err(tuples);
 
-	if (r == 0 && str_equal(first, last))
+	*ret_by_period = r == 0 && str_equal(first, last) && unit_scale(first).unit == UNIT_COUNT && shortest &&
+			 shortest != longest;
+	if (*ret_by_period)
+		r = own_text(f->flame, "nanoseconds", strlen("nanoseconds"), &f->flame->unit);
+	else if (r == 0 && str_equal(first, last))
 		r = own_text(f->flame, first.at, first.len, &f->flame->unit);
 	if (r == 0 && shortest && shortest == longest)
 		r = own_text(f->flame, period, (u32)snprintf(period, sizeof(period), "%llu", shortest),

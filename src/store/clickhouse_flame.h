@@ -31,10 +31,13 @@ struct clickhouse_flame {
 int clickhouse_flame_init(struct clickhouse_flame *f);
 void clickhouse_flame_done(struct clickhouse_flame *f);
 
-/* Answers to clickhouse_sql_nodes(), _frames() and _units(), in this order. -EBADMSG, -ENOMEM; -E2BIG: more nodes. */
+/*
+ * Answers to clickhouse_sql_units(), _nodes() and _frames(), in this order. Units say whether samples are to be weighed
+ * by their periods, since those differ. -EBADMSG, -ENOMEM; -E2BIG: more nodes.
+ */
 int clickhouse_flame_nodes(struct clickhouse_flame *f, struct tuples *tuples, u32 nodes_max);
 int clickhouse_flame_frames(struct clickhouse_flame *f, struct tuples *tuples);
-int clickhouse_flame_units(struct clickhouse_flame *f, struct tuples *tuples);
+int clickhouse_flame_units(struct clickhouse_flame *f, struct tuples *tuples, bool *ret_by_period);
 
 /* The tree; grouped: with a label's values as outermost frames. */
 int clickhouse_flame_finish(struct clickhouse_flame *f, bool grouped, struct calltree **ret_flame);

@@ -110,7 +110,7 @@ static void add_stacks(struct buf *out, const struct clickhouse_schema *schema,
 	"Functions, Files, StartLines, Addresses, Mappings, BuildIds, FrameTypes, InlineDepths)"
 
 void clickhouse_sql_nodes(const struct clickhouse_schema *schema, const struct store_selection *selection,
-			  enum store_label group_by, u32 nodes_max, struct buf *out)
+			  enum store_label group_by, bool by_period, u32 nodes_max, struct buf *out)
 {
 	buf_addf(out, "SELECT Label, toUInt32(Depth), Node, Parent, Frame, toInt64(sum(Total)) AS NodeTotal, "
 		      "toInt64(sumIf(Total, Depth = length(Frames))) FROM (SELECT Label, Total, "
@@ -118,7 +118,7 @@ void clickhouse_sql_nodes(const struct clickhouse_schema *schema, const struct s
 		      "arrayPushFront(arrayCumSum(arrayMap((f, i) -> cityHash64(f, i), arrayReverse(Hashes), "
 		      "arrayEnumerate(Hashes))), 0) AS Nodes FROM (SELECT StackHash, ");
 	add_label(out, group_by);
-	buf_addf(out, " AS Label, sum(Value) AS Total ");
+	buf_addf(out, " AS Label, %s AS Total ", by_period ? "sum(Value * toInt64(Period))" : "sum(Value)");
 	add_selected(out, schema, selection);
 	buf_addf(out, " GROUP BY StackHash, Label) AS Sums LEFT JOIN (SELECT StackHash, " FRAME_HASHES " AS Hashes ");
 	add_stacks(out, schema, selection);

@@ -19,7 +19,7 @@
 /* Label, depth from 1 on, node, parent, frame, total, self: the largest nodes_max, parents before their children. */
 #define CLICKHOUSE_NODES "String, UInt32, UInt64, UInt64, UInt64, Int64, Int64"
 void clickhouse_sql_nodes(const struct clickhouse_schema *schema, const struct store_selection *selection,
-			  enum store_label group_by, u32 nodes_max, struct buf *out);
+			  enum store_label group_by, bool by_period, u32 nodes_max, struct buf *out);
 
 /* Frame, function, file, line, address, path of the mapping, build id, type, is inlined. */
 #define CLICKHOUSE_FRAMES "UInt64, String, String, UInt32, UInt64, String, String, String, UInt8"

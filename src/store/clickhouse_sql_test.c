@@ -106,7 +106,7 @@ TEST(clickhouse_sql_sums_up_a_tree)
 	struct buf sql = begin();
 
 	add_filter(STORE_TYPE, STORE_EQUAL, "samples");
-	clickhouse_sql_nodes(&schema, &selection, STORE_LABEL_COUNT, 100, &sql);
+	clickhouse_sql_nodes(&schema, &selection, STORE_LABEL_COUNT, false, 100, &sql);
 	expect(&sql, "SELECT Label, toUInt32(Depth), Node, Parent, Frame, toInt64(sum(Total)) AS NodeTotal, "
 		     "toInt64(sumIf(Total, Depth = length(Frames))) FROM (SELECT Label, Total, "
 		     "arrayPushFront(arrayReverse(Hashes), 0) AS Frames, arrayPushFront(arrayCumSum(arrayMap((f, i) -> "

@@ -13,12 +13,14 @@
 #include "profile/any.h"
 #include "analysis/calltree.h"
 #include "store/scan.h"
+#include "store/weigh.h"
 
 #define ROWS_AHEAD 16
 
 /* What is gathered of one epoch: a value for each node. */
 struct gathered {
 	s64 *values;
+	u32 count;		/* of values */
 	u32 *nodes, *frames;	/* in the flame, + 1; 0: not there yet */
 	struct table places;	/* where there are groups, of struct place */
 };
@@ -29,8 +31,8 @@ struct flame_query {
 	struct calltree *flame;
 	struct gathered *epochs;
 	u32 epoch_count;
-	bool has_unit, has_group;
-	u32 unit_epoch, unit_series;	/* of the last row */
+	struct weigh weigh;
+	bool has_group;
 	u32 group_epoch, group_series;
 	s64 group;		/* the node of the last row's group */
 	bool is_negative;	/* a value is */
@@ -50,31 +52,30 @@ static void flame_query_done(struct flame_query *q)
 }
 
 /* Values of different units do not add up to anything that has one. */
-static void note_unit_of_series(struct flame_query *q, const struct scan_row *row)
+static void note_unit(struct flame_query *q)
 {
-	const struct dict_series *series = dict_series(row->dict, row->row->series);
-	struct str unit = dict_string(row->dict, series->label[STORE_UNIT]);
-	struct str period = dict_string(row->dict, series->label[STORE_PERIOD]);
-	struct calltree *flame = q->flame;
+	struct str unit = weigh_unit(&q->weigh), period = weigh_period(&q->weigh);
 
-	q->unit_epoch = row->epoch_index;
-	q->unit_series = row->row->series;
-	if (!q->has_unit) {
-		flame->unit = (struct str){ arena_copy(&flame->arena, unit.at, unit.len), unit.len };
-		flame->period = (struct str){ arena_copy(&flame->arena, period.at, period.len), period.len };
-		q->has_unit = true;
-	}
-	if (!flame->unit.at || !str_equal(flame->unit, unit))
-		flame->unit = (struct str){ "", 0 };
-	if (!flame->period.at || !str_equal(flame->period, period))
-		flame->period = (struct str){ "", 0 };
+	q->flame->unit = (struct str){ arena_copy(&q->flame->arena, unit.at, unit.len), unit.len };
+	q->flame->period = (struct str){ arena_copy(&q->flame->arena, period.at, period.len), period.len };
 }
 
-/* Rows of a series stand together. */
-static inline void note_unit(struct flame_query *q, const struct scan_row *row)
+static void multiply_all(struct flame_query *q, s64 factor)
 {
-	if (!q->has_unit || q->unit_series != row->row->series || q->unit_epoch != row->epoch_index)
-		note_unit_of_series(q, row);
+	for (u32 i = 0; i < q->epoch_count; i++)
+		for (u32 n = 0; q->epochs[i].values && n < q->epochs[i].count; n++)
+			q->epochs[i].values[n] = saturating_multiply(q->epochs[i].values[n], factor);
+	calltree_multiply(q->flame, factor);
+}
+
+/* What the row's value counts as. */
+static inline s64 weighed(struct flame_query *q, const struct scan_row *row)
+{
+	s64 before = weigh_row(&q->weigh, row);
+
+	if (before != 1)
+		multiply_all(q, before);
+	return q->weigh.factor == 1 ? row->row->value : saturating_multiply(row->row->value, q->weigh.factor);
 }
 
 static int gathered_init(struct gathered *g, const struct dict *dict)
@@ -86,6 +87,7 @@ static int gathered_init(struct gathered *g, const struct dict *dict)
 		    reallocarray(NULL, count, sizeof(*g->values));
 	if (g->values)
 		memset(g->values, 0, count * sizeof(*g->values));
+	g->count = g->values ? (u32)count : 0;
 	g->nodes = array_calloc(count, sizeof(*g->nodes));
 	g->frames = array_calloc((size_t)dict->frames.count + 1, sizeof(*g->frames));
 	return g->values && g->nodes && g->frames ? 0 : -ENOMEM;
@@ -155,6 +157,7 @@ static int count_node(void *arg, const struct scan_row *row)
 {
 	struct flame_query *q = arg;
 	struct gathered *g = &q->epochs[row->epoch_index];
+	s64 value;
 
 	if (!g->values) {
 		int r = gathered_init(g, row->dict);
@@ -162,12 +165,12 @@ static int count_node(void *arg, const struct scan_row *row)
 		if (r < 0)
 			return r;
 	}
-	note_unit(q, row);
+	value = weighed(q, row);
 	/* Most of the time would go by waiting for memory. */
 	if (row->rows->rows + row->rows->count - row->row > ROWS_AHEAD)
 		__builtin_prefetch(&g->values[row->row[ROWS_AHEAD].node], 1);
 	q->is_negative |= row->row->value < 0;
-	g->values[row->row->node] = saturating_add(g->values[row->row->node], row->row->value);
+	g->values[row->row->node] = saturating_add(g->values[row->row->node], value);
 	return 0;
 }
 
@@ -427,20 +430,20 @@ static int count_grouped(void *arg, const struct scan_row *row)
 {
 	struct flame_query *q = arg;
 	struct gathered *g = &q->epochs[row->epoch_index];
-	s64 at;
+	s64 at, value;
 
 	if (!g->values) {
 		if (gathered_init(g, row->dict) < 0)
 			return -ENOMEM;
 		table_init(&g->places, &place_type, NULL, 0, PLACES_MAX);
 	}
-	note_unit(q, row);
+	value = weighed(q, row);
 	at = group_of(q, row);
 	if (at >= 0)
 		at = place_of(q, g, row->dict, (u32)at, row->row->node);
 	if (at < 0)
 		return (int)at;
-	calltree_count(q->flame, (u32)at, row->row->value);
+	calltree_count(q->flame, (u32)at, value);
 	return 0;
 }
 
@@ -462,6 +465,8 @@ int sqlite_flame(struct store *base, const struct store_selection *selection, en
 	q.epoch_count = store->epoch_count;
 	q.epochs = calloc((size_t)q.epoch_count + 1, sizeof(*q.epochs));
 	r = q.epochs ? scan(store, selection, &options, grouped ? count_grouped : count_node, &q, &plan) : -ENOMEM;
+	if (r == 0)
+		note_unit(&q);
 	if (r == 0 && nodes_max)
 		r = merge_largest(&q, nodes_max);
 	if (r == 0 && !grouped)
