@@ -137,9 +137,12 @@ int builtin_write(const struct builtin_options *options, struct buf *yaml, char 
 {
 	const char *listen = options->listen ? options->listen : LISTEN;
 	struct retention retention = { 0 };
-	char host[256], port[8];
+	char host[256], port[8], any[16];
 	int r;
 
+	/* As Go's programs take it: all addresses. */
+	if (*listen == ':' && snprintf(any, sizeof(any), "0.0.0.0%s", listen) < (int)sizeof(any))
+		listen = any;
 	if (!split_address(listen, host, port))
 		return refuse(error, "--listen is to be an address with a port, as in localhost:11000");
 	r = check(options, &retention, error);

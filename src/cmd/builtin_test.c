@@ -56,10 +56,24 @@ TEST(builtin_configuration_with_clickhouse_writes_to_it_and_shows_it)
 	config_errors_done(&errors);
 }
 
+TEST(builtin_takes_a_port_alone_for_all_addresses)
+{
+	struct config_options options = { .builtin = { .listen = ":12345" } };
+	struct config_errors errors;
+	struct config *config = NULL;
+
+	config_errors_init(&errors);
+	EQ(config_options_load(&options, &config, &errors), 0);
+	STREQ(config_get(config_get(config_get(config->root, "extensions"), "page"), "endpoint")->text,
+	      "0.0.0.0:12345");
+	config_free(config);
+	config_errors_done(&errors);
+}
+
 TEST(builtin_options_that_make_no_sense_are_refused)
 {
 	static const struct builtin_options bad[] = {
-		{ .listen = "localhost" }, { .listen = ":11000" },	{ .listen = "localhost:http" },
+		{ .listen = "localhost" }, { .listen = ":" },	{ .listen = "localhost:http" },
 		{ .retention = "" },	   { .retention = "7" },	{ .retention = "7y" },
 		{ .retention = "-7d" },	   { .retention = "0d" },	{ .retention = "7d,2GB,x" },
 		{ .retention = "99999999999d" },
