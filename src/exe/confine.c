@@ -21,7 +21,7 @@
 #define AUDIT_ARCH_HERE AUDIT_ARCH_AARCH64
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
