@@ -39,6 +39,8 @@ check 'the file is private' test "$(stat -c %a time.otlp)" = 600
 SUDO_UID=65534 SUDO_GID=65534 "$WICK" record -q -d 0.1 -o owned.otlp
 check 'the file belongs to the user of sudo' test "$(stat -c %u:%g owned.otlp)" = 65534:65534
 
+check 'a process that does not exist is an error' status 1 "$WICK" record -d 1 -p 4194303 -o nobody.otlp
+check '... which names it' grep -q 'there is no process 4194303' "$WORK/err"
 check "a command's status is returned" status 7 "$WICK" record -F 997 -o command.pb.gz -- sh burn.sh 200000 7
 check 'a signal is a status, too' status 143 "$WICK" record -q -o signal.pb.gz -- sh -c 'kill -TERM $$'
 check 'a command that does not exist: 127' status 127 "$WICK" record -o none.pb.gz -- /nonexistent/command

@@ -2,6 +2,7 @@
 #include "cmd/live.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,6 +57,16 @@ static int apply(const struct live_values *v, struct agent_options *to, struct b
 	return kind_choices_add(&to->tracer.kinds, v->kinds, why);
 }
 
+static int check_pids(const struct live_values *values, struct buf *why)
+{
+	for (u32 i = 0; i < values->pids.count; i++)
+		if (kill((pid_t)values->pids.at[i], 0) < 0 && errno == ESRCH) {
+			buf_addf(why, "there is no process %u", (unsigned int)values->pids.at[i]);
+			return -ESRCH;
+		}
+	return 0;
+}
+
 int live_start(const struct live_values *values, struct agent_options *options, struct agent **ret_agent,
 	       struct buf *why)
 {
@@ -64,6 +75,8 @@ int live_start(const struct live_values *values, struct agent_options *options, 
 
 	if (r == 0)
 		r = check_privileges(why);
+	if (r == 0)
+		r = check_pids(values, why);
 	if (r < 0)
 		return r;
 	for (u32 i = 0; i < values->pids.count; i++)
