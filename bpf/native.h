@@ -218,7 +218,7 @@ static inline int native_guess(struct unwind *u)
 {
 	u64 sp = u->regs.reg[REG_SP], fp, word;
 
-	u->is_guess = 1;
+	u->is_guess = u->is_leaf ? GUESS_OF_LEAF : GUESS_OF_CALLER;
 #if REG_RA == 30
 	if (u->is_leaf && native_may_return_to(u, strip_pac(u, u->regs.reg[REG_RA]))) {
 		u->cfa = sp;
@@ -390,7 +390,7 @@ static inline int native_is_refuted(struct unwind *u, const struct unwind_rule *
 static inline int native_caller(struct unwind *u, const struct unwind_rule *rule)
 {
 	/* Guesses find return addresses; a frame pointer that was found so is not for all that rules do with one. */
-	if (u->is_guess && rule && rule->kind == RULE_DEREF)
+	if (u->is_guess == GUESS_OF_CALLER && rule && rule->kind == RULE_DEREF)
 		u->is_unsure = 1;
 	u->is_guess = 0;
 	if (!rule || rule->kind == RULE_NONE || native_is_refuted(u, rule))

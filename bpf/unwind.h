@@ -72,6 +72,9 @@ struct signal_regs {
 	u64 r8_15[8], di, si, bp, bx, dx, ax, cx, sp, ip;
 };
 
+#define GUESS_OF_LEAF   1	/* the caller of an interrupted function */
+#define GUESS_OF_CALLER 2
+
 struct unwind {
 	struct slice_regs regs;	/* of the current frame; only pc, sp, fp are known outside the leaf */
 	struct map_entry map;	/* the mapping found last: callers tend to be in the same */
@@ -90,7 +93,7 @@ struct unwind {
 	struct unwind_rule here;	/* of the current frame, whether it was kept or looked up */
 	u8 is_leaf;		/* all registers are known */
 	u8 is_return;		/* pc is a return address */
-	u8 is_guess;		/* found without a rule */
+	u8 is_guess;		/* found without a rule: GUESS_... */
 	u8 busy;
 	u8 sp_lost;		/* sp is only a lower bound: see native_frame_pointer() */
 	u8 lang;		/* the runtime whose program is to take over; 0: none */

@@ -200,38 +200,28 @@ static inline int may_return(struct unwind *u, u64 return_va);
 
 #include "native.h"
 
-/* The function that a call instruction names; 0 if it does not. */
-static u64 called_function(struct unwind *u, u64 return_va)
+/*
+ * Can the call before the address have led to the current frame? One that names a function of the same mapping has, if
+ * the frame follows from there. Tail calls are not believed: few stacks are read so.
+ */
+static bool may_have_called(struct unwind *u, u64 return_va)
 {
-	u8 code[5];
-	s32 away;
+	u64 callee_va = u->regs.pc - u->is_return, function_va, code;
 
-	if (REG_RA == 30 || read_code(u, code, sizeof(code), return_va - sizeof(code)) || code[0] != 0xe8)
-		return 0;
-	memcpy(&away, code + 1, sizeof(away));
-	return return_va + (u64)(s64)away;
+	if (REG_RA == 30 || read_code(u, &code, sizeof(code), return_va - sizeof(code)) || (u8)(code >> 24) != 0xe8)
+		return 1;
+	function_va = return_va + (u64)(s64)(s32)(code >> 32);
+	if (native_find_map(u, return_va) || callee_va - u->map.start_va >= u->map.end_va - u->map.start_va ||
+	    function_va - u->map.start_va >= u->map.end_va - u->map.start_va)
+		return 1;
+	return callee_va - function_va < FUNCTION_BYTES_MAX;
 }
 
-/*
- * What was read from a thread that may have gone on is believed behind a call, and if that names its function in the
- * callee's file, the callee must follow from there. Tail calls are not, but few stacks are read so.
- */
+/* What was read from a thread that may have gone on is believed behind a call that can have led here. */
 static inline int may_return(struct unwind *u, u64 return_va)
 {
-	u64 callee_va = u->regs.pc - u->is_return, function_va;
-	struct map_entry callee_map;
-
-	if (!slice.live.pages_read)
-		return 1;
-	if (native_behind_call(u, return_va) != BEHIND_CALL_YES)
-		return 0;
-	function_va = called_function(u, return_va);
-	if (!function_va || native_find_map(u, callee_va))
-		return 1;
-	callee_map = u->map;
-	if (native_find_map(u, function_va) || u->map.start_va != callee_map.start_va)
-		return 1;
-	return callee_va >= function_va && callee_va - function_va < FUNCTION_BYTES_MAX;
+	return !slice.live.pages_read ||
+	       (native_behind_call(u, return_va) == BEHIND_CALL_YES && may_have_called(u, return_va));
 }
 
 /* The frames that the kernel half has found, and the state of the one that it has come to. */
@@ -254,7 +244,7 @@ static void begin(struct unwind *u, const struct trace_record *record)
 	u->user_va_mask = slice.process.user_va_mask;
 	u->is_leaf = !!(record->slice_state & SLICE_IS_LEAF);
 	u->is_return = !!(record->slice_state & SLICE_IS_RETURN);
-	u->is_guess = !!(record->slice_state & SLICE_IS_GUESS);
+	u->is_guess = record->slice_state & SLICE_IS_GUESS ? GUESS_OF_CALLER : 0;
 	u->sp_lost = !!(record->slice_state & SLICE_SP_LOST);
 	u->is_unsure = !!(record->slice_state & SLICE_IS_UNSURE);
 }
