@@ -19,7 +19,7 @@ struct exe;
 struct rows;
 
 /* Raise it when the same file gives other rows than before: rows kept on disk by older versions are not used. */
-#define ROWS_COMPILE_VERSION 11
+#define ROWS_COMPILE_VERSION 12
 
 /*
  * debug may be NULL. The result is the caller's to free(). -ENODATA if the file has no rows, or is of a machine that

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "exe/code_pointers.h"
 #include "exe/elf.h"
 #include "exe/x86_insn.h"
 
@@ -37,6 +38,7 @@ struct sweep {
 	u64 *symbols;		/* where functions begin, sorted; read when first needed */
 	u32 symbol_count;
 	bool symbols_read;
+	struct code_pointers pointers;	/* of the file's data, read with the symbols */
 	/* The stretch at work, or a part of it. */
 	const u8 *code;
 	u64 ea, bytes;
@@ -44,6 +46,7 @@ struct sweep {
 	u8 *reached;		/* bit map: an instruction begins here, and its place was told */
 	u8 *starts;		/* bit map: a function begins here */
 	u8 *jumped;		/* bit map: some instruction jumps here */
+	u8 *pointed;		/* bit map: some instruction takes this address */
 	u32 work_count;
 	struct work work[WORK_MAX];
 };
@@ -66,7 +69,8 @@ static void range_done(struct sweep *s)
 {
 	free(s->starts);
 	free(s->jumped);
-	s->starts = s->jumped = NULL;
+	free(s->pointed);
+	s->starts = s->jumped = s->pointed = NULL;
 }
 
 void sweep_free(struct sweep *s)
@@ -75,6 +79,7 @@ void sweep_free(struct sweep *s)
 		return;
 	range_done(s);
 	free(s->symbols);
+	code_pointers_done(&s->pointers);
 	free(s);
 }
 
@@ -132,6 +137,7 @@ static void mark_symbols(struct sweep *s)
 		read_symbols(s, SHT_DYNSYM);
 		if (s->symbol_count)
 			qsort(s->symbols, s->symbol_count, sizeof(*s->symbols), compare_u64);
+		code_pointers_find(s->exe, &s->pointers);
 		s->symbols_read = true;
 	}
 	for (hi = s->symbol_count; lo < hi;) {
@@ -146,13 +152,36 @@ static void mark_symbols(struct sweep *s)
 		set_bit(s->starts, s->symbols[lo] - s->ea);
 }
 
-/* Functions that the code itself calls, and where it jumps. Decoding finds instructions again soon after data. */
+/* An address that an instruction takes: lea N(%rip),REG; mov $N,REG; mov $N,MEMORY or push $N. 0 if it does not. */
+static u64 taken_address(const struct sweep *s, u64 at, const struct x86_insn *insn)
+{
+	const u8 *code = s->code + at;
+	u32 i = (code[0] & 0xf0) == 0x40;
+	s32 number;
+
+	if (insn->bytes < i + 5)
+		return 0;
+	memcpy(&number, code + insn->bytes - sizeof(number), sizeof(number));
+	if (code[i] == 0x8d && (code[i + 1] & 0xc7) == 5)
+		return s->ea + at + insn->bytes + (u64)(s64)number;
+	return (code[i] & 0xf8) == 0xb8 || code[i] == 0xc7 || code[i] == 0x68 ? (u64)(s64)number : 0;
+}
+
+/*
+ * Functions that the code itself calls, where it jumps, and what it takes the address of. Decoding finds instructions
+ * again soon after data.
+ */
 static void mark_targets(struct sweep *s)
 {
 	struct x86_insn insn;
 
 	for (u64 at = 0; at < s->bytes; at += insn.bytes) {
+		u64 taken;
+
 		insn = insn_at(s, at);
+		taken = taken_address(s, at, &insn);
+		if (taken - s->ea < s->bytes)
+			set_bit(s->pointed, taken - s->ea);
 		if (insn.kind == X86_CALL && insn.target - s->ea < s->bytes)
 			set_bit(s->starts, insn.target - s->ea);
 		if ((insn.kind == X86_BRANCH || insn.kind == X86_JUMP) && insn.target - s->ea < s->bytes)
@@ -171,17 +200,11 @@ static bool is_padding(const struct sweep *s, u64 at, const struct x86_insn *ins
 	return code[i] == 0x90 || code[i] == 0xcc || (i + 1 < insn->bytes && code[i] == 0x0f && code[i + 1] == 0x1f);
 }
 
-/*
- * True if compilers would begin a function here: aligned, nothing jumps to it,
- * and it soon saves a register that belongs to its caller, or at once takes
- * stack up to the next alignment; blocks inside of a function do neither.
- */
-static bool looks_like_start(const struct sweep *s, u64 at)
+/* Does the code there soon save a register that belongs to its caller, or at once take stack up to an alignment? */
+static bool has_prologue(const struct sweep *s, u64 at)
 {
 	struct x86_insn insn = { .kind = X86_OTHER };
 
-	if ((s->ea + at) % 16 || get_bit(s->jumped, at))
-		return false;
 	for (int i = 0; i < PROLOGUE_INSNS && at < s->bytes; i++, at += insn.bytes) {
 		insn = insn_at(s, at);
 		if (insn.kind == X86_PUSH && (insn.reg == X86_RBX || insn.reg == X86_RBP || insn.reg >= X86_R12))
@@ -192,6 +215,52 @@ static bool looks_like_start(const struct sweep *s, u64 at)
 			return false;
 	}
 	return false;
+}
+
+/* True if compilers would begin a function here: aligned, nothing jumps to it; blocks inside have no prologue. */
+static bool looks_like_start(const struct sweep *s, u64 at)
+{
+	return (s->ea + at) % 16 == 0 && !get_bit(s->jumped, at) && has_prologue(s, at);
+}
+
+static bool is_pointed_by_data(const struct sweep *s, u64 at)
+{
+	u32 i = code_pointers_from(&s->pointers, s->ea + at);
+
+	return i < s->pointers.count && s->pointers.at[i] == s->ea + at;
+}
+
+/*
+ * Functions that only pointers lead to, right behind the end of another. What has its address taken by an instruction
+ * is one. Data points to labels of a computed goto, too, but those have no prologue; what begins with one is a function
+ * even if no pointer was found. Behind a call, which may return, it needs both.
+ */
+static bool is_pointer_start(const struct sweep *s, u64 at, bool behind_call)
+{
+	bool is_taken = get_bit(s->pointed, at), is_pointed = is_taken || is_pointed_by_data(s, at);
+	bool pushes = insn_at(s, at).kind == X86_PUSH;
+
+	if (get_bit(s->jumped, at))
+		return false;
+	if (behind_call)
+		return is_pointed && has_prologue(s, at);
+	return is_taken || (is_pointed && pushes) || ((is_pointed || pushes) && has_prologue(s, at));
+}
+
+static void mark_pointer_starts(struct sweep *s)
+{
+	struct x86_insn insn, before = { .kind = X86_OTHER };
+
+	for (u64 at = 0; at < s->bytes; at += insn.bytes) {
+		bool ended = before.kind == X86_STOP || before.kind == X86_JUMP, called = before.kind == X86_CALL;
+
+		insn = insn_at(s, at);
+		if (ended && is_padding(s, at, &insn))
+			continue;
+		if ((ended || called) && is_pointer_start(s, at, called))
+			set_bit(s->starts, at);
+		before = insn;
+	}
 }
 
 /* Functions that follow padding behind a call: one that does not return, or there would be no padding. */
@@ -485,10 +554,12 @@ int sweep_range(struct sweep *s, u64 start_ea, u64 end_ea, sweep_row_fn *row, vo
 	s->left -= bytes;
 	s->starts = calloc(bytes / 8 + 1, 1);
 	s->jumped = calloc(bytes / 8 + 1, 1);
-	if (s->starts && s->jumped) {
+	s->pointed = calloc(bytes / 8 + 1, 1);
+	if (s->starts && s->jumped && s->pointed) {
 		mark_symbols(s);
 		mark_targets(s);
 		mark_behind_calls(s);
+		mark_pointer_starts(s);
 		r = sweep_parts(s, row, arg);
 	}
 	range_done(s);

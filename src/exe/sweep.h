@@ -4,9 +4,10 @@
  * all of musl: found by following the stack pointer through each function,
  * from its first instruction along every branch.
  *
- * Functions begin where the code calls, where the symbol table says, and
- * behind what neither falls through nor is jumped to. A block that is reached
- * by a jump table alone has the stack depth of that jump. Where the depth is
+ * Functions begin where the code calls, where the symbol table says, where
+ * pointers lead behind the end of another, and behind what neither falls
+ * through nor is jumped to. A block that is reached by a jump table alone has
+ * the stack depth of that jump. Where the depth is
  * not known there is no rule: RULE_NONE. Where rbp was zeroed behind a system
  * call, as the ABI marks the outermost frame, and the stack then leaves the
  * function's frame (clone), it is RULE_END. All others are RULE_SWEPT: the

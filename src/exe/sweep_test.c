@@ -158,6 +158,40 @@ TEST(sweep_begins_functions_behind_a_call_that_does_not_return)
 	}
 }
 
+TEST(sweep_begins_functions_that_only_pointers_lead_to_behind_a_return)
+{
+	static const struct {
+		u8 code[4];	/* at 5, behind a jump by table with a word on the stack and a case that returns */
+		int at_5;
+	} table[] = {
+		{ { 0x53, 0x5b, 0xc3, 0x90 }, 8 },	/* push %rbx: a function */
+		{ { 0x89, 0xc0, 0x5b, 0xc3 }, 16 },	/* no prologue, and nobody points there: another case */
+		{ { 0x5b, 0xc3, 0x90, 0x90 }, 16 },	/* pop %rbx; ret: another case */
+		{ { 0x53, 0xeb, 0xfd, 0xc3 }, 16 },	/* jumped to */
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		_cleanup_(swept_done) struct swept s;
+		u8 code[10] = { 0x53, 0xff, 0xe0, 0x5b, 0xc3 };	/* push %rbx; jmp *%rax; pop %rbx; ret */
+
+		memcpy(code + 5, table[i].code, 4);
+		code[9] = 0xc3;
+		sweep_code(&s, code, sizeof(code));
+		printf("# code %zu\n", i);
+		check(&s, 5, 7, table[i].at_5, 0);
+	}
+}
+
+TEST(sweep_begins_functions_whose_address_is_taken)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/* push %rbx; lea 6(%rip),%rdi (which is 14); jmp *%rax; pop %rbx; ret; nop; nop; and there: nop; ret */
+	sweep_code(&s, CODE(0x53, 0x48, 0x8d, 0x3d, 6, 0, 0, 0, 0xff, 0xe0, 0x5b, 0xc3, 0x90, 0x90, 0x89, 0xc0, 0xc3));
+	check(&s, 10, 7, 16, 0);
+	check(&s, 14, 7, 8, 0);
+}
+
 TEST(sweep_knows_nothing_where_the_stack_pointer_is_lost)
 {
 	_cleanup_(swept_done) struct swept s;

@@ -15,7 +15,7 @@
 #include "exe/rows_compile.h"
 #include "lang/lang.h"
 
-static const char *const kinds[] = { "none", "cfa", "deref", "plt", "signal", "end", "frame" };
+static const char *const kinds[] = { "none", "cfa", "deref", "plt", "signal", "end", "frame", "switch", "cfa" };
 
 static void print_rows(const struct rows *rows)
 {
