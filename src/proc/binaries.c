@@ -22,12 +22,13 @@
 
 /* What a file is known by. Padded with zeroes, so that it can be compared as bytes. */
 struct binary_key {
-	u8 type;	/* 'b' build id and hash, 'd' device and inode, 'v' vDSO, 'u' unreadable */
+	u8 type;	/* 'b' build id, hash and identity, 'd' device and inode, 'v' vDSO, 'u' unreadable */
 	u8 build_id_bytes;
 	u8 build_id[BUILD_ID_MAX];
 	u8 htlhash[16];
 	u32 dev_major, dev_minor;
 	u64 inode;
+	u64 file;	/* file_identity() */
 	char path[256];	/* of unreadable files only */
 };
 
@@ -134,8 +135,11 @@ static struct binary_key key_of_mapping(const struct mapping *m)
 	return key;
 }
 
-/* A build id alone proves nothing: any file can claim any. */
-static struct binary_key key_of_contents(const struct exe_info *info)
+/*
+ * A build id proves nothing, since any file can claim any; nor does a hash of its ends. What another user's file says
+ * must never be taken for what this one does.
+ */
+static struct binary_key key_of_contents(const struct exe_info *info, u64 file)
 {
 	struct binary_key key;
 
@@ -144,6 +148,7 @@ static struct binary_key key_of_contents(const struct exe_info *info)
 	key.build_id_bytes = info->build_id_bytes;
 	memcpy(key.build_id, info->build_id, info->build_id_bytes);
 	memcpy(key.htlhash, info->htlhash, sizeof(key.htlhash));
+	key.file = file;
 	return key;
 }
 
@@ -253,7 +258,7 @@ static void identified(struct read_job *job, int r)
 {
 	struct identify_job *i = (struct identify_job *)job;
 	struct binaries *b = i->binaries;
-	struct binary_key by_contents = key_of_contents(&i->info);
+	struct binary_key by_contents = key_of_contents(&i->info, file_identity(i->file.fd));
 	struct binary *binary;
 
 	if (r < 0) {

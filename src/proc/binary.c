@@ -1,8 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proc/binary.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+u64 file_identity(int fd)
+{
+	struct statx stat = { 0 };
+	u64 facts[6];
+
+	/* Without asking whoever serves it. */
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+			    STATX_INO | STATX_UID | STATX_SIZE | STATX_CTIME, &stat) < 0)
+		return 0;
+	facts[0] = stat.stx_ino;
+	facts[1] = stat.stx_uid;
+	facts[2] = stat.stx_size;
+	facts[3] = (u64)stat.stx_ctime.tv_sec;
+	facts[4] = stat.stx_ctime.tv_nsec;
+	facts[5] = stat.stx_mode & S_IFMT;
+	return XXH3_64bits(facts, sizeof(facts));
+}
 
 struct binary *binary_new(int fd, int root_fd, const char *path, const struct exe_info *info)
 {
@@ -18,6 +41,7 @@ struct binary *binary_new(int fd, int root_fd, const char *path, const struct ex
 	binary->fd = fd;
 	binary->root_fd = root_fd;
 	binary->info = *info;
+	binary->file = file_identity(fd);
 	return binary;
 }
 

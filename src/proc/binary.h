@@ -24,7 +24,14 @@ struct binary {
 	int root_fd;		/* root (O_PATH) of the process that mapped it, where debug files may lie; or -1 */
 	char *path;		/* as the process names it, "[vdso]" for the vDSO */
 	struct exe_info info;
+	u64 file;		/* file_identity() of it */
 };
+
+/*
+ * Which file it is: its inode, owner, size and last change, whatever it claims to be. Containers of one image have the
+ * same for its files.
+ */
+u64 file_identity(int fd);
 
 #define BINARIES_MAX (1u << 20)
 

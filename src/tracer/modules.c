@@ -101,13 +101,17 @@ void modules_free(struct modules *m)
 	free(m);
 }
 
-/* Rows are kept by build id and, since a file can claim any, its hash. */
-static size_t cache_id(const struct exe_info *info, u8 ret_id[ROWS_CACHE_ID_MAX])
+/* Rows are kept by build id and, since a file can claim any, by which file it is. */
+static size_t cache_id(const struct binary *binary, u8 ret_id[ROWS_CACHE_ID_MAX])
 {
+	const struct exe_info *info = &binary->info;
+
 	memset(ret_id, 0, ROWS_CACHE_ID_MAX);
 	memcpy(ret_id, info->build_id, info->build_id_bytes);
-	memcpy(ret_id + BUILD_ID_MAX, info->htlhash, ROWS_CACHE_ID_MAX - BUILD_ID_MAX);
-	return info->build_id_bytes ? ROWS_CACHE_ID_MAX : 0;
+	memcpy(ret_id + BUILD_ID_MAX, &binary->file, sizeof(binary->file));
+	memcpy(ret_id + BUILD_ID_MAX + sizeof(binary->file), info->htlhash,
+	       ROWS_CACHE_ID_MAX - BUILD_ID_MAX - sizeof(binary->file));
+	return info->build_id_bytes && binary->file ? ROWS_CACHE_ID_MAX : 0;
 }
 
 /* Rows that were just compiled, where they can be read again. */
@@ -128,7 +132,7 @@ static int load_rows(struct load_job *load, struct reader *reader)
 	struct modules *m = load->modules;
 	_cleanup_(freep) struct rows *rows = NULL;
 	u8 id[ROWS_CACHE_ID_MAX];
-	size_t id_bytes = cache_id(&load->binary->info, id);
+	size_t id_bytes = cache_id(load->binary, id);
 	int r = -ENOENT;
 
 	if (id_bytes) {
