@@ -69,6 +69,7 @@ golden directory 1 validate --config=.
 golden merge 0 print-config --config=base.yaml --config=file:site.yaml --set=exporters.debug.verbosity=normal
 golden merge-wipes 1 print-config --config=base.yaml --config='yaml:exporters:'
 golden yaml-source 0 print-config --config=base.yaml --config='yaml:exporters::debug::verbosity: normal'
+golden page-and-sent 0 print-config --listen=:12000 --samples-per-second=97 -collection-agent=h:1 -disable-tls
 golden append 0 print-config --feature-gates=confmap.enableMergeAppendOption --config=base.yaml --config=site.yaml
 golden single-dash 0 print-config -config=base.yaml -set=exporters.debug.verbosity=normal
 golden json 0 print-config --format=json --config=base.yaml
@@ -84,7 +85,7 @@ golden flags 0 print-config -collection-agent=collector:4317 -disable-tls -sampl
 golden flags-otlp 0 print-config --enable-profiling-otlp --profiling-otlp-endpoint=collector:4317 --profiling-otlp-insecure
 golden flags-datadog 0 print-config --enable-profiling-datadog --profiling-datadog-service=shop --profiling-datadog-env=prod --profiling-interval=30
 golden flags-perfdata 0 print-config --enable-profiling-perfdata --profiling-perfdata-path=/var/lib/profiles --profiling-interval=30
-golden flags-nowhere 1 print-config -samples-per-second=50
+golden flags-for-the-page 0 print-config -samples-per-second=50
 golden flags-value 1 validate -collection-agent=collector:4317 -samples-per-second=many
 golden flags-unknown 1 validate -colection-agent=collector:4317
 golden options 0 components --options batch

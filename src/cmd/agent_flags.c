@@ -207,14 +207,15 @@ static bool names_node(const struct agent_flags *flags)
 	return (flags->otlp || flags->datadog || flags->perfdata) && getenv("NODE_NAME");
 }
 
-static void put_service(struct buf *yaml, const struct agent_flags *flags)
+bool agent_flags_send(const struct agent_flags *flags)
 {
-	buf_addf(yaml, "service:\n");
-	if (flags->pprof)
-		buf_addf(yaml, "  extensions: [pprof]\n");
-	if (flags->verbose)
-		buf_addf(yaml, "  telemetry:\n    logs:\n      level: debug\n");
-	buf_addf(yaml, "  pipelines:\n    profiles:\n      receivers: [profiling]\n");
+	return flags->collection_agent || flags->otlp || flags->datadog || flags->perfdata;
+}
+
+static void put_pipeline(struct buf *yaml, const struct agent_flags *flags, bool is_beside_page)
+{
+	/* Beside the page's it is a second one: lists of the same name would replace each other. */
+	buf_addf(yaml, "  pipelines:\n    profiles%s:\n      receivers: [profiling]\n", is_beside_page ? "/sent" : "");
 	if (names_node(flags))
 		buf_addf(yaml, "      processors: [resource/node]\n");
 	buf_addf(yaml, "      exporters:\n");
@@ -228,22 +229,48 @@ static void put_service(struct buf *yaml, const struct agent_flags *flags)
 		buf_addf(yaml, "        - perfdata\n");
 }
 
-int agent_flags_write(const struct agent_flags *flags, struct buf *yaml, char error[OPTIONS_ERROR_MAX])
+static void put_service(struct buf *yaml, const struct agent_flags *flags, bool is_beside_page)
 {
-	if (!flags->collection_agent && !flags->otlp && !flags->datadog && !flags->perfdata) {
+	if (!flags->pprof && !flags->verbose && !agent_flags_send(flags))
+		return;
+	buf_addf(yaml, "service:\n");
+	if (flags->pprof)
+		buf_addf(yaml, "  extensions: [%spprof]\n", is_beside_page ? "page, " : "");
+	if (flags->verbose)
+		buf_addf(yaml, "  telemetry:\n    logs:\n      level: debug\n");
+	if (agent_flags_send(flags))
+		put_pipeline(yaml, flags, is_beside_page);
+}
+
+/* Where none of it is said the key is left out: without a value it would take back what the page's own says. */
+static void put_receiver_beside(struct buf *yaml, const struct agent_flags *flags)
+{
+	static const char key[] = "receivers:\n  profiling:\n";
+	size_t before = yaml->len;
+
+	put_receiver(yaml, flags);
+	if (yaml->len == before + strlen(key))
+		yaml->len = before;
+}
+
+int agent_flags_write(const struct agent_flags *flags, bool is_beside_page, struct buf *yaml,
+		      char error[OPTIONS_ERROR_MAX])
+{
+	if (!is_beside_page && !agent_flags_send(flags)) {
 		snprintf(error, OPTIONS_ERROR_MAX,
 			 "nowhere to send profiles to: give --collection-agent=HOST:PORT or --enable-profiling-otlp");
 		return -EINVAL;
 	}
-	put_receiver(yaml, flags);
+	(is_beside_page ? put_receiver_beside : put_receiver)(yaml, flags);
 	if (names_node(flags))
 		buf_addf(yaml, "processors:\n  resource/node:\n    attributes:\n"
 			       "      - key: k8s.node.name\n        value: ${env:NODE_NAME}\n        action: upsert\n");
-	put_exporters(yaml, flags);
+	if (agent_flags_send(flags))
+		put_exporters(yaml, flags);
 	if (flags->pprof) {
 		buf_addf(yaml, "extensions:\n  pprof:\n");
 		put(yaml, 4, "endpoint", flags->pprof);
 	}
-	put_service(yaml, flags);
+	put_service(yaml, flags, is_beside_page);
 	return buf_err(yaml);
 }

@@ -39,6 +39,10 @@ void agent_flags_read_environment(struct agent_flags *flags);
 bool agent_flags_given(const struct agent_flags *flags);
 
 /* As YAML. -EINVAL with a sentence in error; -ENOMEM. */
-int agent_flags_write(const struct agent_flags *flags, struct buf *yaml, char error[OPTIONS_ERROR_MAX]);
+int agent_flags_write(const struct agent_flags *flags, bool is_beside_page, struct buf *yaml,
+		      char error[OPTIONS_ERROR_MAX]);
+
+/* Does it say where profiles are to be sent? */
+bool agent_flags_send(const struct agent_flags *flags);
 
 #endif

@@ -44,7 +44,7 @@ static void writes(const char *const *words, const char *want)
 	parse(&v, words);
 	buf_init(&yaml, 1 << 16);
 	OK(agent_flags_given(&v.agent));
-	EQ(agent_flags_write(&v.agent, &yaml, error), 0);
+	EQ(agent_flags_write(&v.agent, false, &yaml, error), 0);
 	STREQ(yaml.data, want);
 	buf_done(&yaml);
 }
@@ -155,7 +155,25 @@ TEST(agent_flags_need_somewhere_to_send_to)
 	struct buf yaml;
 
 	buf_init(&yaml, 4096);
-	EQ(agent_flags_write(&(struct agent_flags){ .verbose = true }, &yaml, error), -EINVAL);
+	EQ(agent_flags_write(&(struct agent_flags){ .verbose = true }, false, &yaml, error), -EINVAL);
 	STREQ(error, "nowhere to send profiles to: give --collection-agent=HOST:PORT or --enable-profiling-otlp");
+	buf_done(&yaml);
+}
+
+TEST(agent_flags_stand_beside_the_page)
+{
+	char error[OPTIONS_ERROR_MAX];
+	struct buf yaml;
+
+	buf_init(&yaml, 4096);
+	EQ(agent_flags_write(&(struct agent_flags){ .samples_per_second = "97" }, true, &yaml, error), 0);
+	STREQ(yaml.data, "receivers:\n  profiling:\n    samples_per_second: 97\n");
+	yaml.len = 0;
+	EQ(agent_flags_write(&(struct agent_flags){ .collection_agent = "h:1", .disable_tls = true }, true, &yaml,
+			     error), 0);
+	STREQ(yaml.data, "exporters:\n  otlp_grpc/collection_agent:\n    endpoint: \"h:1\"\n"
+			 "    tls:\n      insecure: true\n"
+			 "service:\n  pipelines:\n    profiles/sent:\n      receivers: [profiling]\n      exporters:\n"
+			 "        - otlp_grpc/collection_agent\n");
 	buf_done(&yaml);
 }

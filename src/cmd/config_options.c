@@ -15,38 +15,41 @@
 
 static const struct config_place nowhere = { .file = "" };
 
+/* What is to be written: what is built in, what agents' flags say, or both. */
+struct plan {
+	struct agent_flags flags;
+	bool has_flags, is_builtin;
+};
+
 /* The variables of the stand-alone agent count only where nothing else says what to do. */
-static int write_flags(const struct config_options *options, struct buf *yaml, struct config_errors *errors)
+static struct plan make_plan(const struct config_options *options)
 {
-	struct agent_flags flags = options->agent;
-	char error[OPTIONS_ERROR_MAX];
-	int r;
+	struct plan plan = { .flags = options->agent };
 
 	if (!options->configs.count)
-		agent_flags_read_environment(&flags);
-	if (!agent_flags_given(&flags))
-		return 0;
-	r = agent_flags_write(&flags, yaml, error);
-	if (r == -EINVAL)
-		config_error(errors, nowhere, "", "%s", error);
-	return r;
+		agent_flags_read_environment(&plan.flags);
+	plan.has_flags = agent_flags_given(&plan.flags);
+	plan.is_builtin = !options->configs.count &&
+			  (builtin_given(&options->builtin) || !agent_flags_send(&plan.flags));
+	return plan;
 }
 
-/* Without any configuration there is one that is built in. */
-static int write_builtin(const struct config_options *options, bool has_other, struct buf *yaml,
-			 struct config_errors *errors)
+static int write_plan(const struct config_options *options, const struct plan *plan, struct buf *builtin,
+		      struct buf *flags, struct config_errors *errors)
 {
 	char error[OPTIONS_ERROR_MAX];
 	int r = 0;
 
-	if (has_other && builtin_given(&options->builtin)) {
+	if (options->configs.count && builtin_given(&options->builtin)) {
 		config_error(errors, nowhere, "",
 			     "--listen, --store.path, --store.retention, --store.clickhouse and --page.files "
 			     "are for the built-in configuration; with another, use --set");
 		return -EINVAL;
 	}
-	if (!has_other)
-		r = builtin_write(&options->builtin, yaml, error);
+	if (plan->is_builtin)
+		r = builtin_write(&options->builtin, builtin, error);
+	if (r == 0 && plan->has_flags)
+		r = agent_flags_write(&plan->flags, plan->is_builtin, flags, error);
 	if (r == -EINVAL)
 		config_error(errors, nowhere, "", "%s", error);
 	return r;
@@ -54,31 +57,38 @@ static int write_builtin(const struct config_options *options, bool has_other, s
 
 int config_options_read(const struct config_options *options, struct config **ret_config, struct config_errors *errors)
 {
-	_cleanup_(buf_done) struct buf yaml;
+	_cleanup_(buf_done) struct buf builtin, flags;
 	struct feature_gates gates = { 0 };
-	struct config_text flags;
+	struct plan plan = make_plan(options);
 	struct config_request request = {
 		.sources = options->configs.at,
 		.source_count = options->configs.count,
 		.sets = options->sets.at,
 		.set_count = options->sets.count,
 	};
-	bool is_builtin;
+	struct config_text text;
+	const char *beside;
 	int r = 0;
 
-	buf_init(&yaml, FLAGS_BYTES_MAX);
+	buf_init(&builtin, FLAGS_BYTES_MAX);
+	buf_init(&flags, FLAGS_BYTES_MAX);
 	for (u32 i = 0; r == 0 && i < options->feature_gates.count; i++)
 		r = feature_gates_read(options->feature_gates.at[i], &gates, errors);
+	if (plan.is_builtin)
+		buf_addf(&flags, "yaml:");
 	if (r == 0)
-		r = write_flags(options, &yaml, errors);
-	is_builtin = !request.source_count && !yaml.len;
-	if (r == 0)
-		r = write_builtin(options, !is_builtin, &yaml, errors);
+		r = write_plan(options, &plan, &builtin, &flags, errors);
 	if (r < 0)
 		return r;
-	flags = (struct config_text){ is_builtin ? BUILTIN_NAME : FLAGS_NAME, yaml.data };
-	if (yaml.len)
-		request.text = &flags;
+	text = plan.is_builtin ? (struct config_text){ BUILTIN_NAME, builtin.data } :
+				 (struct config_text){ FLAGS_NAME, flags.data };
+	if (plan.is_builtin || plan.has_flags)
+		request.text = &text;
+	if (plan.is_builtin && plan.has_flags) {
+		beside = flags.data;
+		request.sources = &beside;
+		request.source_count = 1;
+	}
 	request.append_lists = gates.append_lists;
 	return config_load(&request, ret_config, errors);
 }

@@ -14,7 +14,7 @@
 #include "proc/pid_namespace.h"
 #include "tracer/kernel_check.h"
 
-static int check_privileges(struct buf *why)
+int live_check_privileges(struct buf *why)
 {
 	char missing[128];
 	u64 caps = 0;
@@ -74,7 +74,7 @@ int live_start(const struct live_values *values, struct agent_options *options, 
 	int r = apply(values, options, why);
 
 	if (r == 0)
-		r = check_privileges(why);
+		r = live_check_privileges(why);
 	if (r == 0)
 		r = check_pids(values, why);
 	if (r < 0)

@@ -54,6 +54,9 @@ struct live_values {
 	{ "kernel-version-check", 0, OPTION_SWITCH, LIVE_AT(version_check), NULL, "on", 0, 0, NULL,                    \
 	  "refuse kernels that reading user memory from BPF can freeze" }
 
+/* -EPERM, with a sentence in `why`, if this process may not sample. */
+int live_check_privileges(struct buf *why);
+
 /* The n-th runtime that was met and is not read, with the share of samples of its processes; false past the last. */
 bool live_unread(const struct agent_status *status, u32 n, const char **ret_title, double *ret_percent);
 

@@ -23,10 +23,13 @@ struct privilege {
 /* Ended by a NULL name. */
 extern const struct privilege privileges[];
 
-/* The line that gives wick what it needs without root. */
+/*
+ * The line that gives wick what it needs without root. Without CAP_SYS_RESOURCE, which only kernels before 5.11 need: a
+ * program that has a capability which its bounding set lacks cannot be started at all.
+ */
 #define PRIVILEGE_ADVICE \
 	"run it with sudo, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_syslog," \
-	"cap_checkpoint_restore,cap_dac_read_search,cap_sys_resource=ep $(command -v wick)"
+	"cap_checkpoint_restore,cap_dac_read_search=ep $(command -v wick)"
 
 /* The effective capabilities of this process as bits; -errno. */
 int privilege_read(u64 *ret_caps);

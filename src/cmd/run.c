@@ -4,7 +4,7 @@
  *
  *	SIGHUP		loads the configuration again. A bad one changes nothing; a good one takes the
  *			place of what runs, which sends on what it has while the new one runs already.
- *	SIGINT, SIGTERM	stops what receives and waits for the rest to be sent; a second one ends it at once.
+ *	SIGINT, SIGTERM	stops what receives and waits for the rest to be sent; a second SIGINT ends it at once.
  *
  * This thread starts, stops and waits for signals; everything else happens in others.
  */
@@ -21,6 +21,7 @@
 #include "cmd/command.h"
 #include "cmd/components.h"
 #include "cmd/config_options.h"
+#include "cmd/live.h"
 #include "extensions/telemetry.h"
 #include "net/server.h"
 #include "pipeline/arrivals.h"
@@ -277,13 +278,13 @@ static int serve(struct runner *r)
 	return err;
 }
 
-/* From now on a signal does what it does to other programs: the second one ends it at once. */
+/* From now on whoever sits before it can end it at once. Supervisors send SIGTERM more than once, and mean one. */
 static void stop_waiting_for_signals(void)
 {
 	sigset_t set;
 
-	signals(&set);
-	sigdelset(&set, SIGDRAINED);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -312,7 +313,10 @@ static int run(const void *values, int count, char **operands)
 	signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
-	err = start(&r, &why);
+	/* What is not configured samples this machine: without the privilege nothing else needs to be tried. */
+	err = r.values->config.configs.count ? 0 : live_check_privileges(&why);
+	if (err == 0)
+		err = start(&r, &why);
 	if (err < 0 && why.len)
 		(void)command_fail(self, "%s", why.data);
 	if (err == 0) {
@@ -337,7 +341,7 @@ const struct command command_run = {
 		    "  sudo wick --store.clickhouse=http://localhost:8123\n"
 		    "  wick --config=agent.yaml\n"
 		    "  wick --config=agent.yaml --set=service.telemetry.logs.level=debug\n"
-		    "  wick run --config=file:base.yaml --config=yaml:exporters::debug::verbosity:detailed\n",
+		    "  wick run --config=file:base.yaml '--config=yaml:exporters::debug::verbosity: detailed'\n",
 	.options = CONFIG_OPTIONS_TABLE(struct run_values, config, run_options),
 	.values_bytes = sizeof(struct run_values),
 	.run = run,
