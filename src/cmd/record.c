@@ -25,6 +25,7 @@
 #define PROGRESS_NS 500000000ull
 /* A command that was told to end by Ctrl-C gets this long before sampling ends without it. */
 #define GRACE_NS 2000000000ull
+#define NAMES_BYTES_MAX ((size_t)64 << 20)	/* it does not stay: more than an agent has */
 #define SUMMARY_MAX 65536
 /* elfutils' own, which asks those of the distributions. */
 #define DEBUGINFOD_STANDARD "https://debuginfod.elfutils.org/"
@@ -124,6 +125,8 @@ static void add_names(const struct symbolizer_stats *s, struct buf *out)
 		buf_addf(out, "names: %.1f %% of %llu addresses by symbol, %llu by start of function, %llu not\n",
 			 100.0 * (double)s->by_symbol / (double)all, (unsigned long long)all,
 			 (unsigned long long)s->by_function_start, (unsigned long long)s->unnamed);
+	if (s->dropped)
+		buf_addf(out, "names: no room for those of %llu addresses\n", (unsigned long long)s->dropped);
 }
 
 static void print_summary(const struct record *r, const struct profile *profile)
@@ -231,6 +234,7 @@ static int start(struct record *r, char **command)
 	buf_init(&why, SUMMARY_MAX);
 	options.tracer.command_lines = v->command_lines;
 	options.symbolizer.debuginfod_urls = debuginfod_urls(v);
+	options.symbolizer.memory_max_bytes = NAMES_BYTES_MAX;
 	r->has_command = command[0] != NULL;
 	if (r->has_command) {
 		err = child_start(command, &r->child);
