@@ -27,6 +27,9 @@ SAMPLES = 5000
 SECONDS = 5.4
 VICTIMS_IN_A_ROW = 4
 STARTING_OR_ENDING = re.compile(r"execve|do_exit|do_group_exit|begin_new_exec|load_elf_binary|exit_mmap")
+# Before main(): of static programs that call exec all the time, where finding out about caches traps in a virtual machine.
+LIBC_STARTING = re.compile(r"_start;__libc_start_main;(handle_intel|intel_check|get_common_cache_info|update_active|init_c|cpu_features|"
+                           r"__libc_init|__libc_setup_tls|_dl_|__tunables|apply_irel)")
 WORST_SHOWN = 5
 
 
@@ -135,14 +138,15 @@ def show_worst(tap, samples, chain):
 def judge(tap, row, profile, report, text, expected_samples):
     samples, apart = [], []
     for sample in profile.of(row.executable_pattern()):
-        (apart if any(STARTING_OR_ENDING.search(f) for f in sample.kernel) else samples).append(sample)
+        is_apart = any(STARTING_OR_ENDING.search(f) for f in sample.kernel) or LIBC_STARTING.match(sample.text)
+        (apart if is_apart else samples).append(sample)
     total = sum(s.count for s in samples)
     chain = re.compile(row.chain)
     good = sum(s.count for s in samples if chain.fullmatch(s.text))
     share = good / total if total else 0.0
     enough = total >= expected_samples
     exact = tap.check(f"truth {row.name} chain", enough and share >= CHAIN_SHARE,
-                      f"{100 * share:.2f} % of {total} whole, {sum(s.count for s in apart)} in exec or exit")
+                      f"{100 * share:.2f} % of {total} whole, {sum(s.count for s in apart)} in exec, exit or libc's start")
     if not exact:
         if not enough:
             tap.note(f"  {total} samples are less than {expected_samples}; the victim said: {text.strip()[-500:]}")
