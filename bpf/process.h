@@ -16,8 +16,11 @@ struct {
 	__type(value, struct target);
 } targets SEC(".maps");
 
-/* The number that a task has in wick's PID namespace; 0: it is not in it, nor below. */
-static __always_inline u32 process_number(struct task_struct *task)
+/*
+ * The number that a task has in wick's PID namespace; 0: it is not in it, nor below. A function of its own: what it
+ * needs of the stack is not for those that walk.
+ */
+static __noinline u32 process_number(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	u64 level = BPF_CORE_READ(pid, level);

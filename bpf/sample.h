@@ -123,29 +123,29 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 static __always_inline int user_registers(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
 	u32 flags = CURRENT(flags);
-	struct kernel_regs regs;
+	/* Where no frame is yet: arm64's would be half of the stack that a program and what it calls may use. */
+	struct kernel_regs *regs = (void *)&u->words[WORDS_MAX - sizeof(*regs) / 8];
 
-	__builtin_memset(&regs, 0, sizeof(regs));
 	if (flags & PF_KTHREAD)
 		return unwind_end(u, END_KERNEL_THREAD);
 	if (flags & PF_EXITING || !CURRENT(mm))
 		return unwind_end(u, END_EXIT);
 	if (u->trace.flags & TRACE_USER_MODE) {
-		registers_of_context(ctx, &regs);
+		registers_of_context(ctx, regs);
 	} else {
-		if (registers_of_task(task, &regs))
+		if (registers_of_task(task, regs))
 			return unwind_end(u, END_NO_REGISTERS);
-		if (registers_in_syscall(&regs)) {
+		if (registers_in_syscall(regs)) {
 			u->trace.flags |= TRACE_SYSCALL;
-			u->trace.syscall = registers_syscall(&regs);
+			u->trace.syscall = registers_syscall(regs);
 			u->is_return = 1;
 		}
 		if (BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
 			return unwind_end(u, END_EXEC);
 	}
-	if (registers_are_32bit(&regs))
+	if (registers_are_32bit(regs))
 		return unwind_end(u, END_COMPAT);
-	registers_to_dwarf(&regs, &u->regs);
+	registers_to_dwarf(regs, &u->regs);
 	return 0;
 }
 

@@ -167,12 +167,11 @@ static bool find_user(int fd, const struct sockaddr_storage *address, uid_t *ret
 {
 	struct sockaddr_storage own = { 0 };
 	socklen_t bytes = sizeof(own);
-	int r;
 
 	if (getsockname(fd, (void *)&own, &bytes) < 0)
 		return false;
-	r = ask_kernel(address, &own, ret_uid);
-	return r == 0 || (r != -ENOENT && read_tables(address, &own, ret_uid));
+	/* A kernel without that module answers as one without that socket does. */
+	return ask_kernel(address, &own, ret_uid) == 0 || read_tables(address, &own, ret_uid);
 }
 
 static void find_unix(int fd, struct caller *peer)
