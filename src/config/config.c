@@ -70,9 +70,9 @@ static int load_set(struct loading *l, const char *set)
 	_cleanup_(buf_done) struct buf text;
 	const char *equals = strchr(set, '=');
 
+	buf_init(&text, CONFIG_BYTES_MAX);
 	if (!equals || equals == set)
 		return refuse(l, named("--set"), "%.200s: write KEY.PATH=VALUE", set);
-	buf_init(&text, CONFIG_BYTES_MAX);
 	for (const char *c = set; c < equals; c++)
 		buf_add(&text, *c == '.' ? "::" : c, *c == '.' ? 2 : 1);
 	buf_addf(&text, ": %s", equals + 1);
