@@ -231,6 +231,7 @@ static __always_inline void slice_from_leaf(struct unwind *u, struct bpf_perf_ev
 	u->is_return = 0;
 	u->is_guess = 0;
 	u->sp_lost = 0;
+	u->is_unsure = 0;
 	u->trace.user_count = 0;
 	if (!user_registers(u, ctx, task))
 		take_slice(u, task);
