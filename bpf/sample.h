@@ -160,6 +160,16 @@ static __always_inline void kernel_stack(struct unwind *u, struct bpf_perf_event
 		count(COUNTER_KERNEL_CUT);
 }
 
+/* The walk is where the tick was: all registers are known, and nothing was guessed. */
+static __always_inline void at_leaf(struct unwind *u)
+{
+	u->is_leaf = 1;
+	u->is_return = 0;
+	u->is_guess = 0;
+	u->sp_lost = 0;
+	u->is_unsure = 0;
+}
+
 static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *ctx, u64 pid_tgid)
 {
 	u->trace.time_ns = bpf_ktime_get_ns();
@@ -179,11 +189,7 @@ static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *
 	u->trace.slice_state = 0;
 	u->trace.kind = (u8)switches.kind;
 	u->trace.value = 1;
-	u->is_leaf = 1;
-	u->is_return = 0;
-	u->is_guess = 0;
-	u->sp_lost = 0;
-	u->is_unsure = 0;
+	at_leaf(u);
 	u->stack_switches = 0;
 	u->fp_va = 0;
 	u->bx_va = 0;
@@ -227,11 +233,7 @@ static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_
 /* A copy of the whole stack, from the interrupted frame on. */
 static __always_inline void slice_from_leaf(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
 {
-	u->is_leaf = 1;
-	u->is_return = 0;
-	u->is_guess = 0;
-	u->sp_lost = 0;
-	u->is_unsure = 0;
+	at_leaf(u);
 	u->trace.user_count = 0;
 	if (!user_registers(u, ctx, task))
 		take_slice(u, task);

@@ -216,6 +216,7 @@ static struct binary *binaries_take(struct binaries *b, const struct mapping *m,
 	if (!binary)
 		return NULL;
 	file->fd = file->root_fd = -1;
+	binary->file = by_contents->file;
 	binary = binaries_add(b, binary);
 	b->stats.opened += binary != NULL;
 	return binary;

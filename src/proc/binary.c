@@ -41,7 +41,6 @@ struct binary *binary_new(int fd, int root_fd, const char *path, const struct ex
 	binary->fd = fd;
 	binary->root_fd = root_fd;
 	binary->info = *info;
-	binary->file = file_identity(fd);
 	return binary;
 }
 

@@ -24,7 +24,7 @@ struct binary {
 	int root_fd;		/* root (O_PATH) of the process that mapped it, where debug files may lie; or -1 */
 	char *path;		/* as the process names it, "[vdso]" for the vDSO */
 	struct exe_info info;
-	u64 file;		/* file_identity() of it */
+	u64 file;		/* file_identity() of it; 0: it was not asked for */
 };
 
 /*

@@ -147,6 +147,14 @@ static void add_file(struct runtime *runtime, const struct lang_file *file, cons
 	runtime->is_changed |= memcmp(&before, &runtime->slot, sizeof(before)) != 0;
 }
 
+/* Would a file of that language be taken up, or tried to? */
+static bool is_wanted(const struct runtimes *rt, struct runtime_set *set, u32 lang)
+{
+	if (lang >= LANG_MAX || !lang_list[lang] || !(rt->options.langs >> lang & 1))
+		return false;
+	return !set || (!(set->refused >> lang & 1) && !set_find(set, lang) && set->count < SLOT_CHAIN);
+}
+
 /* Past the limit a runtime goes untold. */
 static void note_unread(struct runtimes *rt, struct process *p, const char *title)
 {
@@ -184,7 +192,7 @@ static void attach_one(struct runtimes *rt, struct runtime_set *set, u32 lang, c
 
 	if (known && file && ops->add_file)
 		add_file(known, file, place);
-	if (!ops || !(rt->options.langs >> lang & 1) || set->refused >> lang & 1 || known || set->count == SLOT_CHAIN)
+	if (!is_wanted(rt, set, lang))
 		return;
 	*to = (struct runtime){ .ops = ops, .lang = lang, .slot = { .lang = lang } };
 	r = runtimes_load(rt, lang, ops);
@@ -282,14 +290,13 @@ bool runtimes_are_due(const struct runtimes *rt, const struct process *p, u64 no
 {
 	struct runtime_set *set = p->runtimes;
 
-	if (set && ((set->retry_ns && now_ns < set->retry_ns) || set->count == SLOT_CHAIN))
+	if (set && set->retry_ns && now_ns < set->retry_ns)
 		return false;
 	for (u32 i = 0; i < p->maps->count; i++) {
 		const struct mapping *m = &p->maps->at[i];
 		const struct lang_file *file = m->binary ? modules_file(rt->options.modules, m->binary) : NULL;
 
-		if (file && file->lang < LANG_MAX && rt->options.langs >> file->lang & 1 &&
-		    !(set && set->refused >> file->lang & 1) && !set_find(set, file->lang))
+		if (file && is_wanted(rt, set, file->lang))
 			return true;
 	}
 	return false;

@@ -10,21 +10,9 @@ import os
 import tempfile
 
 from attack import MIB, TAP, Healthy, Wick, at_once, free_port, packed, post, within
+from forge import message
 
 BYTES = 16 * MIB        # of a request, without its compression: below the limit of 20 MiB
-
-
-def varint(number):
-    out = bytearray()
-    while number > 0x7f:
-        out.append(number & 0x7f | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def message(number, body):
-    return varint(number << 3 | 2) + varint(len(body)) + body
 
 
 def many(number, piece=b"", limit=BYTES):
