@@ -225,8 +225,9 @@ def other_binary(tap, directory):
 
 
 def cut(tap, directory):
+    """On one CPU: perf writes one CPU's events after another's, and the mappings must be in the half that stays."""
     path = os.path.join(directory, "cut.data")
-    record(path, ["-F", "997", "-g"], victim("v-fp"))
+    record(path, ["-F", "997", "-g"], ["taskset", "-c", "0", *victim("v-fp")])
     with open(path, "rb") as file:
         offset, size = struct.unpack_from("<QQ", file.read(104), 40)
     os.truncate(path, offset + size // 2)
