@@ -10,13 +10,14 @@
 //   keys, help  by key: what it does; [keys, text] for the help
 import { ask, change, chosen, chooseRange, addFilter, declare, lists, onChange, readURL, replaceFilters, selection, state, tabs, views } from "./state.js";
 import { Chart } from "./chart.js";
-import { element } from "./element.js";
+import { element, update } from "./element.js";
 import { follow } from "./live.js";
-import { closeMenu, hideTip } from "./menu.js";
+import { closeMenu, hideTip, isMenuOpen } from "./menu.js";
 import { values } from "./tree.js";
 
 const $ = id => document.getElementById(id);
 const CONTROLS = "input[name], select[name]";
+const REFRESH_MIN_MS = 900, REST = 4;    // a page that is slow to answer rests four times as long as that takes
 
 function say(text) {
   if ($("message").textContent !== text)
@@ -79,7 +80,7 @@ const typeChosen = () => state.where.find(filter => filter.startsWith("type="))?
 // Values of two types do not add up: one is shown at a time. False: it was not, and is asked for now.
 async function loadTypes() {
   const types = await ask("types", chosen());
-  $("type").replaceChildren(...types.map(({ type, title }) => element("option", { value: type }, title)));
+  update($("type"), ...types.map(({ type, title }) => element("option", { value: type }, title)));
   $("type-label").hidden = types.length < 2;
   Object.assign(values, types.find(({ type }) => type === typeChosen()) ?? types[0]);
   $("type").value = values.type;
@@ -92,7 +93,7 @@ async function loadTypes() {
 const chipTitles = { where: "", focus: "only", ignore: "without", hide: "hidden" };
 
 function showChips() {
-  $("chips").replaceChildren(...lists.flatMap(key => state[key].map(text => element("li", { class: "chip" },
+  update($("chips"), ...lists.flatMap(key => state[key].map(text => element("li", { class: "chip" },
     ...(chipTitles[key] ? [element("b", {}, chipTitles[key])] : []), element("span", { title: text }, text),
     element("button", { type: "button", "aria-label": `remove ${chipTitles[key]} ${text}`, onclick: () =>
       change({ [key]: state[key].filter(other => other !== text), path: "" }) }, "×")))));
@@ -152,6 +153,24 @@ function load() {
   return busy(loadAll());
 }
 
+// What is new comes in under the hand: not while something is dragged or a menu is open, nor before what was asked for is there.
+let isHeld = false, later = 0, taken = 0, asked = 0;
+
+for (const [name, held] of [["pointerdown", true], ["pointerup", false], ["pointercancel", false]])
+  addEventListener(name, () => isHeld = held, true);
+
+async function refresh() {
+  const wait = running || isHeld || isMenuOpen() ? 250 : Math.max(REFRESH_MIN_MS, REST * taken) - (performance.now() - asked);
+  clearTimeout(later);
+  if (wait > 0) {
+    later = setTimeout(refresh, wait);
+    return;
+  }
+  asked = performance.now();
+  await busy(loadAll());
+  taken = performance.now() - asked;
+}
+
 onChange(changes => {
   showControls();
   adjustLive();
@@ -162,7 +181,7 @@ onChange(changes => {
     load();
 });
 
-const adjustLive = follow(() => Boolean(state.live) && state.to === "now", load);
+const adjustLive = follow(() => Boolean(state.live) && state.to === "now", refresh);
 
 bind($("live"));
 $("group").addEventListener("change", () => change({ group: $("group").value, path: "" }));

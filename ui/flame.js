@@ -49,27 +49,87 @@ export class Flame {
 
   // ---- What is shown
 
-  show(tree, path = "") {
-    const isFirst = !this.tree;
-    this.tree = tree;
-    this.fills = null;
-    this.found = null;
-    this.hovered = -1;
-    this.look(Math.max(0, tree.find(path)));
+  // question: what the tree answers. Asked again, and answered with new numbers, it leaves everything where the hand is.
+  show(tree, path = "", question = null) {
+    const isFirst = !this.tree, held = this.tree && question !== null && question === this.question ? this.hold() : null;
+    Object.assign(this, { tree, question, fills: null, found: null, hovered: -1 });
+    this.moveTo(Math.max(0, tree.find(path)));
+    this.resume(held);
+    this.draw();
+    this.events.view?.(this.from, this.to);
     // Flames stand on the ground: that is where one begins to look.
     if (isFirst && !this.icicle)
       this.scroll(this.box.scrollHeight);
   }
 
-  look(node) {
-    const tree = this.tree, all = tree.width[0] || 1;
+  // What is chosen, pointed at and seen, in words that hold in another tree.
+  hold() {
+    const { tree } = this, path = node => node < 0 ? null : tree.path(node);
+    return { chosen: this.chosen === this.root ? null : path(this.chosen), hovered: path(this.hovered), told: this.told && { ...this.told, path: path(this.told.node) },
+             window: this.isWindow() ? this.anchor() : null };
+  }
+
+  resume(held) {
+    const find = path => path === null ? -1 : this.tree.find(path);
+    if (!held)
+      return;
+    const chosen = find(held.chosen), told = held.told ? find(held.told.path) : -1, seen = held.window ? find(held.window.path) : -1;
+    if (chosen >= 0)
+      this.chosen = chosen;
+    this.hovered = find(held.hovered);
+    if (seen >= 0) {
+      const [left, width] = this.share(seen);
+      [this.from, this.to] = [left + held.window.from * width, left + held.window.to * width];
+    }
+    // What has no samples any more is told of as it was.
+    if (told >= 0)
+      this.tell(told, held.told.x, held.told.y);
+  }
+
+  // Of the whole: where a node begins, and how wide it is.
+  share(node) {
+    const all = this.tree.width[0] || 1;
+    return [this.tree.left[node] / all, this.tree.width[node] / all];
+  }
+
+  // Is it a window that no node has?
+  isWindow() {
+    const [left, width] = this.share(this.root);
+    return Math.abs(this.from - left) + Math.abs(this.to - left - width) > 1e-9 && this.to - this.from < 1;
+  }
+
+  // The innermost node that holds the whole window, and where in it that is.
+  anchor() {
+    let node = 0, inner = 0;
+    while (inner !== undefined) {
+      node = inner;
+      inner = this.tree.children(node).find(child => {
+        const [left, width] = this.share(child);
+        return left <= this.from && left + width >= this.to;
+      });
+    }
+    const [left, width] = this.share(node);
+    return { path: this.tree.path(node), from: (this.from - left) / (width || 1), to: (this.to - left) / (width || 1) };
+  }
+
+  moveTo(node) {
+    const [left, width] = this.share(node);
     this.root = this.chosen = node;
-    this.from = tree.left[node] / all;
-    this.to = (tree.left[node] + tree.width[node]) / all;
-    if (!(this.to > this.from))
-      [this.from, this.to] = [0, 1];
+    [this.from, this.to] = width > 0 ? [left, left + width] : [0, 1];
+  }
+
+  look(node) {
+    this.moveTo(node);
     this.draw();
     this.events.view?.(this.from, this.to);
+  }
+
+  // A path of the address, if this tree has it.
+  lookAt(path) {
+    const node = this.tree ? this.tree.find(path) : -1;
+    if (node >= 0 && node !== this.root)
+      this.look(node);
+    return node >= 0;
   }
 
   recolour(by) {
@@ -132,7 +192,13 @@ export class Flame {
     this.reveal(node);
     this.draw();
     const [left, top, wide] = this.place(node), bounds = this.canvas.getBoundingClientRect();
-    this.events.hover?.(node, bounds.left + Math.max(0, left) + Math.min(40, wide / 2), bounds.top + top + ROW);
+    this.tell(node, bounds.left + Math.max(0, left) + Math.min(40, wide / 2), bounds.top + top + ROW);
+  }
+
+  // Says what a node is, at a place of the page; of none, nothing.
+  tell(node, x, y) {
+    this.told = node < 0 || x === undefined ? null : { node, x, y };
+    this.events.hover?.(node, x, y);
   }
 
   // ---- Where things are
@@ -399,7 +465,11 @@ export class Flame {
     canvas.addEventListener("wheel", event => this.wheel(event), { passive: false });
     canvas.addEventListener("keydown", event => this.key(event));
     canvas.addEventListener("focus", () => this.draw());
-    canvas.addEventListener("blur", () => this.draw());
+    canvas.addEventListener("blur", () => {
+      if (this.told && this.hovered < 0)
+        this.tell(-1);
+      this.draw();
+    });
   }
 
   hover(node, event) {
@@ -407,7 +477,7 @@ export class Flame {
       this.hovered = node;
       this.drawSoon();
     }
-    this.events.hover?.(node, event?.clientX, event?.clientY);
+    this.tell(node, event?.clientX, event?.clientY);
   }
 
   move(event) {

@@ -1,7 +1,7 @@
 // What the machine did: charts of CPU, memory, load and the largest processes. A spike leads to its flame graph: a click
 // to that moment, a drag to a range, in the charts of processes to that process.
 import { brush, colours, prepare } from "./chart.js";
-import { element } from "./element.js";
+import { element, update } from "./element.js";
 
 const number = value => value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 const cpus = value => number(value) + " CPUs";
@@ -34,7 +34,7 @@ class Metric {
     this.canvas.setAttribute("aria-label", `${this.title}: at most ${this.format(sums[peak] ?? 0)}` +
       (peak >= 0 ? ` at ${new Date(rows.start[peak] * 1000).toLocaleTimeString()}` : "") +
       "; arrow keys move, Enter shows the flame graph of that moment");
-    this.legend.replaceChildren(...(layers.length > 1 ? layers.map((layer, n) => this.entry(layer, n)) : []));
+    update(this.legend, ...(layers.length > 1 ? layers.map((layer, n) => this.entry(layer, n)) : []));
     this.point(this.at, false);
     this.draw();
   }

@@ -95,7 +95,7 @@ const add = (key, text) => state[key].includes(text) || change({ [key]: [...stat
 export const narrowTo = text => add("focus", text);
 export const narrowWithout = text => add("ignore", text);
 export const hide = text => add("hide", text);
-export const lookAt = name => change({ view: "sandwich", function: name });
+export const lookAt = name => change({ view: "sandwich", function: name, up: "", down: "" });
 
 // From a spike, a trace or a line of the log to its flame graph.
 export function lookAtMoment(from, to, ...filters) {

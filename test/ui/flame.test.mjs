@@ -173,3 +173,32 @@ test("more is red, less is blue, the same is grey", () => {
   }
   assert.ok(light(differenceColour(4, 1)) < light(differenceColour(1.2, 1)), "the more, the stronger");
 });
+
+// New numbers, and a new frame before all others.
+const later = () => new Tree(flameAnswer(["", 0, ["_new", 50], ["a", 150, ["b", 300]], ["c", 599, ["tiny", 1]]]));
+
+test("new numbers for the same question leave what is chosen, pointed at and seen", () => {
+  const { flame, events } = picture();
+  flame.question = "q";
+  flame.chosen = flame.tree.find("a\x1fb");
+  flame.soon = 1;
+  flame.window(0.1, 0.2);
+  flame.hover(flame.tree.find("c"), { clientX: 1, clientY: 2 });
+  events.length = 0;
+  flame.show(later(), "", "q");
+  assert.equal(flame.tree.name(flame.chosen), "b");
+  assert.equal(flame.tree.name(flame.hovered), "c");
+  assert.deepEqual(events, [["hover", flame.tree.find("c")]]);
+  // 0.1 to 0.2 was a third to two thirds of b.
+  const [left, width] = flame.share(flame.tree.find("a\x1fb"));
+  assert.ok(Math.abs(flame.from - left - width / 3) < 1e-9 && Math.abs(flame.to - left - 2 * width / 3) < 1e-9);
+});
+
+test("another question begins with the whole", () => {
+  const { flame } = picture();
+  flame.question = "q";
+  flame.chosen = flame.tree.find("a\x1fb");
+  flame.from = 0.1;
+  flame.show(later(), "", "another");
+  assert.deepEqual([flame.chosen, flame.from, flame.to, flame.hovered], [0, 0, 1, -1]);
+});

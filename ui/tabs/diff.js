@@ -1,5 +1,5 @@
 // The range beside an earlier one.
-import { absolute, ask, selection, state } from "../state.js";
+import { absolute, ask, change, selection, state } from "../state.js";
 import { makeFlame } from "../flameview.js";
 import { Tree } from "../tree.js";
 
@@ -12,7 +12,7 @@ const baseRange = { before: (from, to) => [2 * from - to, from], hour: (from, to
 async function load() {
   const [from, to] = (baseRange[state.base] ?? baseRange.before)(absolute(state.from), absolute(state.to));
   const tree = new Tree(await ask("diff", selection({ group: state.group, base_from: from.toFixed(3), base_to: to.toFixed(3) })));
-  diff.show(tree, state.path);
+  diff.show(tree, state.path, state.base + selection({ group: state.group }));
   $("diff-note").textContent = !tree.base[0] ? "Nothing was sampled then: choose another time, or a shorter range." :
     `${tree.amount(tree.value[0])} now, ${tree.amount(tree.base[0])} then; each is half of the width`;
 }
@@ -20,9 +20,10 @@ async function load() {
 export default {
   address: { base: "before" },
   start() {
-    diff = makeFlame($("diff-box"), $("diff-details"));
+    diff = makeFlame($("diff-box"), $("diff-details"), node => change({ path: diff.tree.path(node) }));
   },
   load,
+  changed: changes => Object.keys(changes).length === 1 && "path" in changes && diff.lookAt(state.path),
   restyle: () => diff.restyle(),
   picture: () => diff.canvas,
   html: `

@@ -1,6 +1,6 @@
 // The files that frames are of, and how many of their functions have names.
 import { addFilter, ask, chosen, selection } from "../state.js";
-import { element } from "../element.js";
+import { element, update } from "../element.js";
 
 const percent = share => (100 * share).toFixed(1) + " %";
 const states = { named: "symbolized", partly: "partly", none: "no names" };
@@ -11,7 +11,7 @@ function executablesTable({ total, rows }, processes, choose) {
     return element("p", { class: "empty" }, "Nothing was sampled in this range. Choose a longer range, or remove filters.");
   const count = state => rows.filter(row => row.state === state).length;
   const summary = Object.entries(states).filter(([state]) => count(state)).map(([state, text]) => `${count(state)} ${text}`).join(", ");
-  const row = file => element("tr", {}, element("td", {}, element("span", { class: "badge " + file.state }, states[file.state] ?? file.state)),
+  const row = file => element("tr", { "data-key": file.path + "\n" + file.build_id }, element("td", {}, element("span", { class: "badge " + file.state }, states[file.state] ?? file.state)),
     element("td", { class: "number" }, `${file.named.toLocaleString()} / ${file.functions.toLocaleString()}`),
     element("td", { class: "number" }, percent(file.self / (total || 1))), element("td", { class: "number" }, percent(file.total / (total || 1))),
     element("td", { class: "name", title: file.path }, processes.has(file.path) ?
@@ -52,7 +52,7 @@ function uploadBox(done) {
 
 async function load() {
   const [answer, processes] = await Promise.all([ask("executables", selection()), ask("values", chosen({ label: "executable" }))]);
-  document.getElementById("executable-rows").replaceChildren(
+  update(document.getElementById("executable-rows"),
     executablesTable(answer, new Set(processes.map(([path]) => path)), path => addFilter("executable=" + path)));
 }
 

@@ -1,7 +1,7 @@
 // The flame graph of all: search, colours, where one is in it.
 import { absolute, ask, change, chooseRange, hide, lists, lookAt, narrowTo, narrowWithout, selection, state } from "../state.js";
 import { kindColour, textColour } from "../colours.js";
-import { element } from "../element.js";
+import { element, update } from "../element.js";
 import { SmallMap } from "../flame.js";
 import { copy, makeFlame } from "../flameview.js";
 import { baseName, exactly } from "../match.js";
@@ -60,13 +60,13 @@ function nextMatch(step) {
 function legend() {
   const { tree } = flame, sums = new Map(), byFile = state.colour === "file";
   if (!tree || state.colour === "name")
-    return $("legend").replaceChildren();
+    return update($("legend"), );
   for (let i = 1; i < tree.count; i++) {
     const key = byFile ? baseName(tree.executable(i)) : tree.kind(i);
     sums.set(key, (sums.get(key) ?? 0) + tree.self[i]);
   }
   const largest = [...sums].filter(([key]) => key).sort((a, b) => b[1] - a[1]).slice(0, LEGEND_MAX);
-  $("legend").replaceChildren(...largest.map(([key]) => {
+  update($("legend"), ...largest.map(([key]) => {
     const swatch = element("i", { class: "swatch" }), text = (byFile ? "file=" : "kind=") + key;
     swatch.style.background = byFile ? textColour(key) : kindColour(key);
     return element("button", { type: "button", title: `show only stacks with it; with Shift: hide it`,
@@ -79,7 +79,7 @@ function crumbs() {
   for (let node = flame.root; node >= 0; node = tree.parent[node])
     way.unshift(node);
   const shown = way.length > 6 ? [way[0], ...way.slice(-4)] : way;
-  $("crumbs").replaceChildren(...(flame.root ? shown : []).map(node => element("li", {},
+  update($("crumbs"), ...(flame.root ? shown : []).map(node => element("li", {},
     element("button", { type: "button", title: tree.name(node), onclick: () => flame.zoom(node) }, tree.name(node)))));
 }
 
@@ -94,7 +94,7 @@ async function loadFlame() {
   asked = String(query);
   flame.icicle = Boolean(state.icicle);
   flame.colour = state.colour;
-  flame.show(tree, state.path);
+  flame.show(tree, state.path, asked);
   performance.mark("flame");
   afterShow();
   await refine();
@@ -109,7 +109,7 @@ async function refine() {
   if (!part || path !== state.path)
     return;
   const whole = flame.tree, at = whole.find(path);
-  flame.show(at < 0 ? new Tree(part) : whole.graft(at, new Tree(part)), at < 0 ? "" : path);
+  flame.show(at < 0 ? new Tree(part) : whole.graft(at, new Tree(part)), at < 0 ? "" : path, asked);
   afterShow();
 }
 

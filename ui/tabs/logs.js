@@ -1,6 +1,6 @@
 // What arrived, from whom, and what went wrong: the last requests, windows and warnings, as they come.
 import { ask, lookAtMoment, state } from "../state.js";
-import { element } from "../element.js";
+import { element, update } from "../element.js";
 import { bytes } from "../tree.js";
 
 const ROWS_MAX = 512;
@@ -38,7 +38,7 @@ class Logs {
       [row.component, row.protocol, row.peer, row.agent, row.text].some(text => text.toLowerCase().includes(part))).reverse();
     const wrong = this.rows.filter(bad).length;
     this.count.textContent = this.rows.length ? `${shown.length} of the last ${this.rows.length}` + (wrong ? `, ${wrong} with something wrong` : "") : "";
-    this.body.replaceChildren(shown.length ? element("table", { class: "log" }, element("thead", {}, element("tr", {},
+    update(this.body, shown.length ? element("table", { class: "log" }, element("thead", {}, element("tr", {},
       ...["time", "level", "receiver", "from", "sender"].map(title => element("th", {}, title)), element("th", { class: "number" }, "bytes"),
       element("th", {}, "what"))), element("tbody", {}, ...shown.map(row => this.row(row)))) :
       element("p", { class: "empty" }, this.rows.length ? "Nothing that arrived is like that." :
@@ -47,7 +47,7 @@ class Logs {
 
   row(row) {
     const time = new Date(row.time * 1000);
-    return element("tr", { class: row.level },
+    return element("tr", { class: row.level, "data-key": row.number },
       element("td", {}, element("button", { type: "button", title: "the flame graph of that moment", onclick: () => lookAtMoment(row.time - 10, row.time + 1) },
         time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 }))),
       element("td", { class: "level" }, row.level), element("td", {}, row.component),

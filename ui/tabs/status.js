@@ -1,6 +1,6 @@
 // How the store is.
 import { ask, chosen } from "../state.js";
-import { element } from "../element.js";
+import { element, update } from "../element.js";
 import { bytes, percent } from "../tree.js";
 
 const moment = seconds => seconds ? new Date(seconds * 1000).toLocaleString() : "nothing yet";
@@ -60,7 +60,7 @@ let panel;
 async function load() {
   const [status, hosts] = await Promise.all([ask("status", ""), ask("values", chosen({ label: "host" }), "hosts")]);
   const open = panel.querySelector("details")?.open;  // new numbers must not close what somebody reads
-  panel.replaceChildren(statusView(status, hosts, open));
+  update(panel, statusView(status, hosts, open));
 }
 
 export default {

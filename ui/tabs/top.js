@@ -4,7 +4,7 @@ import { functionItems } from "../flameview.js";
 import { baseName } from "../match.js";
 import { openMenu } from "../menu.js";
 import { percent } from "../tree.js";
-import { element } from "../element.js";
+import { element, update } from "../element.js";
 
 const ROW = 27, PAGE = 500, FIRST = 100, SPARE = 10;
 const columns = [["self", "self", "number"], ["total", "total", "number"], ["name", "function", "name"], ["file", "file", ""],
@@ -36,8 +36,12 @@ class FunctionTable {
     const turn = ++this.turn, answer = await ask("top", this.query(0, FIRST), "top");
     if (turn !== this.turn)
       return;
-    Object.assign(this, { rows: [], count: answer.count, total: answer.total || 1, asked: new Set() });
+    // What is known of rows further down is shown until they have come anew.
+    Object.assign(this, { rows: this.rows.slice(0, answer.count), count: answer.count, total: answer.total || 1, asked: new Set() });
     this.put(0, answer.rows);
+    for (let page = 0; page * PAGE < this.rows.length; page++)
+      if (this.isSeen(page))
+        this.fetchPage(page);
     columns.forEach(([order], i) => this.heads[i].setAttribute("aria-sort", order && order === state.order ?
       (order === "self" || order === "total" ? "descending" : "ascending") : "none"));
     this.table.setAttribute("aria-rowcount", answer.count + 1);
@@ -66,9 +70,20 @@ class FunctionTable {
     this.draw();
   }
 
-  draw() {
+  // The rows in sight.
+  range() {
     const from = Math.max(0, Math.floor(this.box.scrollTop / ROW) - SPARE);
-    const to = Math.min(this.count, from + Math.ceil((this.box.clientHeight || 600) / ROW) + 2 * SPARE), shown = [];
+    return [from, Math.min(this.count, from + Math.ceil((this.box.clientHeight || 600) / ROW) + 2 * SPARE)];
+  }
+
+  // Beyond the first rows, which have come already.
+  isSeen(page) {
+    const [from, to] = this.range();
+    return to > FIRST && from < (page + 1) * PAGE && to > page * PAGE;
+  }
+
+  draw() {
+    const [from, to] = this.range(), shown = [];
     for (let place = from; place < to; place++) {
       if (!this.rows[place])
         this.fetchPage(Math.floor(place / PAGE));
@@ -78,11 +93,12 @@ class FunctionTable {
     const above = space(), below = space();
     above.style.height = from * ROW + "px";
     below.style.height = (this.count - to) * ROW + "px";
-    this.body.replaceChildren(above, ...shown, below);
+    update(this.body, above, ...shown, below);
   }
 
   row(place) {
-    const row = this.rows[place], made = element("tr", { "data-place": place, "aria-rowindex": place + 2 });
+    const row = this.rows[place];
+    const made = element("tr", { "data-place": place, "data-key": row ? row[0] + "\n" + row[1] : undefined, "aria-rowindex": place + 2 });
     if (!row) {
       made.append(element("td", { colspan: columns.length, class: "dim" }, "…"));
       return made;

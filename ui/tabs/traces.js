@@ -1,6 +1,6 @@
 // Traces and spans that samples were taken in: each leads to its flame graph.
 import { ask, chosen, lookAtMoment, state } from "../state.js";
-import { element } from "../element.js";
+import { element, update } from "../element.js";
 
 const ROWS_MAX = 1000, SPANS_MAX = 200;
 
@@ -32,7 +32,7 @@ class Traces {
     const shown = rows.filter(row => [row.trace, row.service, row.process, row.host].some(text => text.toLowerCase().includes(part)));
     this.count.textContent = rows.length ? `${shown.length.toLocaleString()} of ${rows.length.toLocaleString()} traces` +
       (left_out ? `; ${left_out.toLocaleString()} samples of more traces are left out: choose a shorter range` : "") : "";
-    this.body.replaceChildren(rows.length ? element("table", {}, element("thead", {}, element("tr", {},
+    update(this.body, rows.length ? element("table", {}, element("thead", {}, element("tr", {},
       element("th", {}, "trace"), ...["spans", "samples"].map(title => element("th", { class: "number" }, title)),
       ...["share", "service", "host"].map(title => element("th", {}, title)),
       ...["first seen", "lasted"].map(title => element("th", { class: "number" }, title)))),
@@ -49,13 +49,13 @@ class Traces {
   }
 
   row(row, share) {
-    return element("tr", {}, this.id(row.trace, row, "trace=" + row.trace), element("td", { class: "number" }, element("button", { type: "button",
+    return element("tr", { "data-key": row.trace }, this.id(row.trace, row, "trace=" + row.trace), element("td", { class: "number" }, element("button", { type: "button",
       "aria-expanded": String(this.spans.has(row.trace)), "aria-label": `${row.spans} spans of ${row.trace}`,
       onclick: () => this.expand(row) }, String(row.spans))), ...cells(row, share));
   }
 
   spanRow(span, share) {
-    return element("tr", { class: "span" }, this.id(span.span, span, "trace=" + span.trace, "span=" + span.span),
+    return element("tr", { class: "span", "data-key": span.trace + span.span }, this.id(span.span, span, "trace=" + span.trace, "span=" + span.span),
       element("td", { class: "number" }, "span"), ...cells(span, share));
   }
 
