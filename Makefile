@@ -10,7 +10,7 @@
 # make test-runtimes  every version of every language's runtime; TEST=go one language's; tables in build/test-logs/runtimes-*.md
 # make arm64       build/arm64/wick, cross-built             (check-arm64: its unit tests on an arm64 kernel)
 # make lint        width, length of functions and files, layers, banned functions
-# make docs        write the tables of options in docs/config.md anew
+# make docs        write the tables of options in docs/config.md and the manual page anew
 # make format      clang-format on everything
 # make mutants     FOLDER=src/base N=100: random changes of a folder that its own unit tests do not notice
 # make coverage    which lines the unit tests run, by folder

@@ -94,7 +94,7 @@ golden options-unknown 1 components --options bacth
 for file in "$ROOT"/deploy/*.yaml; do
 	check "deploy/${file##*/} is valid" "$WICK" validate --config="$file"
 done
-check 'docs/config.md is current' "$ROOT/tools/docs.sh" --check "$WICK"
+check 'docs/config.md and the manual page are current' "$ROOT/tools/docs.sh" --check "$WICK"
 "$WICK" components >"$WORK/components"
 check 'components prints YAML' "$WICK" print-config --validate=false --config="$WORK/components"
 finish

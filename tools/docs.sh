@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# docs.sh [--check] WICK: writes the tables of options in docs/config.md anew, from what the binary knows; --check only
-# says whether they are current.
+# docs.sh [--check] WICK: writes the tables of options in docs/config.md and the manual page anew, from what the binary
+# knows; --check only says whether they are current.
 set -eu
 check=
 if [ "$1" = --check ]; then
@@ -9,17 +9,25 @@ if [ "$1" = --check ]; then
 	shift
 fi
 wick=$1
-file=$(dirname "$0")/../docs/config.md
+tools=$(dirname "$0")
+docs=$tools/../docs
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
-sed '/^<!-- generated/q' "$file" >"$new"
-echo >>"$new"
-"$wick" components --options --format=markdown | sed -e '$d' >>"$new"
-if [ -n "$check" ]; then
-	diff -u "$file" "$new" || {
-		echo "docs/config.md is not current: run make docs" >&2
+
+# Puts $new where it belongs, or compares.
+put() {
+	if [ -z "$check" ]; then
+		cp "$new" "$docs/$1"
+	elif ! diff -u "$docs/$1" "$new"; then
+		echo "docs/$1 is not current: run make docs" >&2
 		exit 1
-	}
-else
-	cp "$new" "$file"
-fi
+	fi
+}
+
+sed '/^<!-- generated/q' "$docs/config.md" >"$new"
+echo >>"$new"
+"$wick" components --options --format=markdown >>"$new"
+sed -i '$d' "$new"	# the empty line behind the last table
+put config.md
+"$tools/man.py" "$wick" "$docs/man/wick.1" >"$new"
+put man/wick.1

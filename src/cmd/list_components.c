@@ -6,6 +6,8 @@
 #include "cmd/components.h"
 #include "config/describe.h"
 
+#define ASIDE_MAX 128
+
 enum format { FORMAT_TEXT, FORMAT_MARKDOWN };
 
 struct components_values {
@@ -49,12 +51,56 @@ static void print_names(void)
 
 /* ---- Options ------------------------------------------------------------------------------ */
 
+/* Options that the Collector has, and nothing to set here: told after the others, those of one reason together. */
+struct aside {
+	enum config_type type;
+	struct { char path[DESCRIBE_TEXT_MAX]; const char *why; } at[ASIDE_MAX];
+	u32 count;
+};
+
+static bool is_aside(const struct config_field *field)
+{
+	return field->type == CONFIG_REFUSED || field->type == CONFIG_NEEDLESS;
+}
+
+static void put_aside(void *arg, const struct field_description *d)
+{
+	struct aside *aside = arg;
+
+	if (d->field->type != aside->type || aside->count == ASIDE_MAX)
+		return;
+	snprintf(aside->at[aside->count].path, DESCRIBE_TEXT_MAX, "%s", d->path);
+	aside->at[aside->count++].why = d->field->help;
+}
+
+static void print_aside(const struct component_ops *ops, enum config_type type, const char *heading)
+{
+	static struct aside aside;
+
+	aside = (struct aside){ .type = type };
+	config_describe(ops->fields, ops->defaults, put_aside, &aside);
+	if (aside.count)
+		printf("\n%s:\n\n", heading);
+	for (u32 i = 0; i < aside.count; i++) {
+		const char *why = aside.at[i].why;
+
+		if (!why)
+			continue;
+		printf("- `%s`", aside.at[i].path);
+		for (u32 k = i + 1; k < aside.count; k++) {
+			if (!aside.at[k].why || strcmp(aside.at[k].why, why) != 0)
+				continue;
+			printf(", `%s`", aside.at[k].path);
+			aside.at[k].why = NULL;
+		}
+		printf(": %s\n", why);
+	}
+}
+
 static void print_text(void *arg, const struct field_description *d)
 {
-	bool plain = d->field->type != CONFIG_REFUSED && d->field->type != CONFIG_LATER;
-
 	printf("  %s: %s", d->path, d->type);
-	if (plain && *d->standard)
+	if (!is_aside(d->field) && *d->standard)
 		printf(!strcmp(d->standard, "required") ? " (%s)" : " (default %s)", d->standard);
 	printf("\n      %s\n", d->field->help);
 }
@@ -73,6 +119,8 @@ static void print_markdown(void *arg, const struct field_description *d)
 {
 	bool code = *d->standard && strcmp(d->standard, "required") != 0;
 
+	if (is_aside(d->field))
+		return;
 	printf("| `%s` | ", d->path);
 	print_cell(d->type);
 	printf(code ? " | `%s` | " : " | %s | ", d->standard);
@@ -101,6 +149,10 @@ static void print_component(const struct component_ops *ops, enum format format)
 		puts("\n| option | value | default | |\n|---|---|---|---|");
 	if (any)
 		config_describe(ops->fields, ops->defaults, markdown ? print_markdown : print_text, NULL);
+	if (any && markdown) {
+		print_aside(ops, CONFIG_NEEDLESS, "Accepted without effect, since there is nothing to set");
+		print_aside(ops, CONFIG_REFUSED, "Refused, with what to do instead");
+	}
 	putchar('\n');
 }
 

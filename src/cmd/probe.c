@@ -15,6 +15,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "base/buf.h"
@@ -104,6 +105,34 @@ static void add_feature(struct findings *f, int there, const char *what, enum fi
 			     strerror(-there));
 }
 
+/* A program that has a function and ends in another program, as ours do where a walk goes on in a language's. */
+static int takes_tail_calls(void)
+{
+	_cleanup_(closep) int map = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, NULL, sizeof(u32), sizeof(u32), 1, NULL);
+	struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_6, .src_reg = BPF_REG_1 },
+		{ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = 7 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_6 },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = BPF_REG_2, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map },
+		{ 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3, .imm = 0 },
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_tail_call },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd;
+
+	if (map < 0)
+		return map;
+	fd = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, NULL, "GPL", code, sizeof(code) / sizeof(*code), NULL);
+	if (fd < 0)
+		return fd == -EINVAL ? 0 : fd;
+	close(fd);
+	return 1;
+}
+
 static void probe_bpf(struct findings *f)
 {
 	u64 caps = 0;
@@ -119,8 +148,8 @@ static void probe_bpf(struct findings *f)
 		    FINDING_BAD, "the kernel lacks CONFIG_BPF_EVENTS, nothing can be sampled");
 	add_feature(f, libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL), "ring buffer", FINDING_BAD,
 		    "Linux 5.8 or later is needed");
-	add_feature(f, libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL), "bpf_loop (1024 frames)",
-		    FINDING_OK, "stacks are cut at 128 frames; Linux 5.17 lifts that");
+	add_feature(f, takes_tail_calls(), "tail calls (interpreters' own functions)", FINDING_WARN,
+		    "functions of interpreted and JIT-compiled languages have no names; on arm64 Linux 6.0 lifts that");
 }
 
 /* Before 5.11 BPF memory counts against RLIMIT_MEMLOCK; later it is charged to the cgroup. */

@@ -54,7 +54,7 @@ static void type_text(const struct config_field *f, char text[DESCRIBE_TEXT_MAX]
 		[CONFIG_CHOICE] = "",			[CONFIG_TEXTS] = "list of strings",
 		[CONFIG_PAIRS] = "map of strings",	[CONFIG_SECTION] = "map",
 		[CONFIG_SECTIONS] = "list of maps",	[CONFIG_NODE] = "any value",
-		[CONFIG_REFUSED] = "not supported",	[CONFIG_LATER] = "no effect yet",
+		[CONFIG_REFUSED] = "not supported",	[CONFIG_NEEDLESS] = "no effect",
 	};
 
 	snprintf(text, DESCRIBE_TEXT_MAX, "%s", f->type == CONFIG_TEXTS && f->commas ? "strings with commas" :

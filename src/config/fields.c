@@ -423,7 +423,7 @@ static void decode_item(struct decode *d, const struct item *item, void *options
 		if (!says_nothing(item->node))
 			refuse(d, item->place, &item->path, "%s", field->help);
 		return;
-	case CONFIG_LATER:
+	case CONFIG_NEEDLESS:
 		warn(d, item->place, &item->path, "%s", field->help);
 		return;
 	}
@@ -552,7 +552,7 @@ static void decode_entry(struct decode *d, const struct config_node *node, u32 i
 			refuse(d, entry->place, path, "%s and %s are the same option; remove one", before, entry->key);
 			return;
 		}
-		if (field->type != CONFIG_REFUSED && field->type != CONFIG_LATER)
+		if (field->type != CONFIG_REFUSED && field->type != CONFIG_NEEDLESS)
 			warn(d, entry->place, path, "%s is an older name of %s", entry->key, field->name);
 	}
 	decode_item(d, &(struct item){ field, entry->value, entry->place, { path, field->name } }, options);

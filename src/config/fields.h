@@ -27,7 +27,7 @@
  *	CONFIG_SECTIONS		struct config_sections	list of maps
  *	CONFIG_NODE		const struct config_node *	anything: the component reads it itself
  *	CONFIG_REFUSED		none			error: help says why, and what to do
- *	CONFIG_LATER		none			accepted with a warning: help says what does not happen yet
+ *	CONFIG_NEEDLESS		none			accepted with a warning: help says why there is nothing to set
  *
  * A name matches its option exactly; if any_case, also without underscores and in any letter case
  * (SamplesPerSecond), with a warning. Unknown keys are errors with the nearest name.
@@ -59,7 +59,7 @@ enum config_type {
 	CONFIG_SECTIONS,
 	CONFIG_NODE,
 	CONFIG_REFUSED,
-	CONFIG_LATER,
+	CONFIG_NEEDLESS,
 };
 
 #define CONFIG_MAX_NONE 1e15	/* of anything that is set by hand; of nanoseconds: 11 days */

@@ -59,7 +59,7 @@ static const struct config_field fields[] = {
 	  .element_bytes = sizeof(struct element), .help = "sections" },
 	{ "n", CONFIG_NODE, FIELD(struct options, node), .help = "anything" },
 	{ "no", CONFIG_REFUSED, .help = "refused" },
-	{ "soon", CONFIG_LATER, .help = "later" },
+	{ "soon", CONFIG_NEEDLESS, .help = "later" },
 	{ 0 },
 };
 

@@ -64,7 +64,7 @@ static const struct config_field fields[] = {
 	  .element_bytes = sizeof(struct element), .element_defaults = &element_defaults, .help = "rules" },
 	{ "any", CONFIG_NODE, FIELD(struct options, any), .help = "anything" },
 	{ "balancer_name", CONFIG_REFUSED, .help = "one address only; remove it" },
-	{ "warm_up", CONFIG_LATER, .help = "has no effect yet" },
+	{ "warm_up", CONFIG_NEEDLESS, .help = "nothing is warmed up here" },
 	{ 0 },
 };
 
@@ -278,7 +278,7 @@ TEST(fields_warn_of_what_comes_later)
 
 	setup(&f);
 	decodes(&f, "warm_up", (struct config_node)BOOL(true));
-	STREQ(f.errors.warnings[0], "f.yaml:1:2: exporters::otlp::warm_up: has no effect yet");
+	STREQ(f.errors.warnings[0], "f.yaml:1:2: exporters::otlp::warm_up: nothing is warmed up here");
 	done(&f);
 }
 

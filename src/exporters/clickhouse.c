@@ -64,10 +64,10 @@ static const struct config_field fields[] = {
 	  .help = "a proxy; if not given http_proxy, HTTPS_PROXY and NO_PROXY of the environment say" },
 	SENDER_FIELDS(struct options, sender),
 	{ "json", CONFIG_REFUSED, .help = "wick writes attributes as maps; remove it" },
-	{ "logs_table_name", CONFIG_LATER, .help = "wick sends only profiles" },
-	{ "traces_table_name", CONFIG_LATER, .help = "wick sends only profiles" },
-	{ "metrics_table_name", CONFIG_LATER, .help = "wick sends only profiles" },
-	{ "metrics_tables", CONFIG_LATER, .help = "wick sends only profiles" },
+	{ "logs_table_name", CONFIG_NEEDLESS, .help = "wick sends only profiles" },
+	{ "traces_table_name", CONFIG_NEEDLESS, .help = "wick sends only profiles" },
+	{ "metrics_table_name", CONFIG_NEEDLESS, .help = "wick sends only profiles" },
+	{ "metrics_tables", CONFIG_NEEDLESS, .help = "wick sends only profiles" },
 	{ 0 },
 };
 

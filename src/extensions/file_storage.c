@@ -22,14 +22,14 @@ struct options {
 #define NO_COMPACTION "each record is a file, whose space is given back when it is sent"
 
 static const struct config_field compaction_fields[] = {
-	{ "on_start", CONFIG_LATER, .help = NO_COMPACTION },
-	{ "on_rebound", CONFIG_LATER, .help = NO_COMPACTION },
-	{ "directory", CONFIG_LATER, .help = NO_COMPACTION },
-	{ "rebound_needed_threshold_mib", CONFIG_LATER, .help = NO_COMPACTION },
-	{ "rebound_trigger_threshold_mib", CONFIG_LATER, .help = NO_COMPACTION },
-	{ "max_transaction_size", CONFIG_LATER, .help = NO_COMPACTION },
-	{ "check_interval", CONFIG_LATER, .help = NO_COMPACTION },
-	{ "cleanup_on_start", CONFIG_LATER, .help = "what was left half-written is always removed" },
+	{ "on_start", CONFIG_NEEDLESS, .help = NO_COMPACTION },
+	{ "on_rebound", CONFIG_NEEDLESS, .help = NO_COMPACTION },
+	{ "directory", CONFIG_NEEDLESS, .help = NO_COMPACTION },
+	{ "rebound_needed_threshold_mib", CONFIG_NEEDLESS, .help = NO_COMPACTION },
+	{ "rebound_trigger_threshold_mib", CONFIG_NEEDLESS, .help = NO_COMPACTION },
+	{ "max_transaction_size", CONFIG_NEEDLESS, .help = NO_COMPACTION },
+	{ "check_interval", CONFIG_NEEDLESS, .help = NO_COMPACTION },
+	{ "cleanup_on_start", CONFIG_NEEDLESS, .help = "what was left half-written is always removed" },
 	{ 0 },
 };
 
@@ -46,7 +46,7 @@ static const struct config_field fields[] = {
 	{ "fsync", CONFIG_BOOL, FIELD(struct options, fsync),
 	  .help = "wait for the disk, so that records survive a power failure; on unless it is turned off" },
 	{ "compaction", CONFIG_SECTION, 0, .fields = compaction_fields, .help = NO_COMPACTION },
-	{ "recreate", CONFIG_LATER, .help = "wick always starts; records that are damaged are removed and counted" },
+	{ "recreate", CONFIG_NEEDLESS, .help = "wick always starts; records that are damaged are removed and counted" },
 	{ 0 },
 };
 

@@ -48,7 +48,7 @@ static const struct config_field fields[] = {
 	{ "path", CONFIG_TEXT, FIELD(struct options, path), .help = "where it answers" },
 	{ "response_body", CONFIG_SECTION, 0, .fields = body_fields,
 	  .present = FIELD_PRESENT(struct options, has_body), .help = "texts instead of JSON" },
-	{ "check_collector_pipeline", CONFIG_LATER,
+	{ "check_collector_pipeline", CONFIG_NEEDLESS,
 	  .help = "it does nothing, as in the Collector; health follows what each component reports" },
 	{ "use_v2", CONFIG_REFUSED, .help = "only the first form of this extension is there; remove it" },
 	{ "http", CONFIG_REFUSED, .help = "write endpoint and path beside it instead" },

@@ -57,8 +57,8 @@ static const struct config_field fields[] = {
 	  .help = "address and port to listen on" },
 	{ "save_to_file", CONFIG_TEXT, FIELD(struct options, save_to_file),
 	  .help = "also take a profile of the whole run, and write it there at the end" },
-	{ "block_profile_fraction", CONFIG_LATER, .help = "there are no profiles of blocking; only of CPU time" },
-	{ "mutex_profile_fraction", CONFIG_LATER, .help = "there are no profiles of mutexes; only of CPU time" },
+	{ "block_profile_fraction", CONFIG_NEEDLESS, .help = "there are no profiles of blocking; only of CPU time" },
+	{ "mutex_profile_fraction", CONFIG_NEEDLESS, .help = "there are no profiles of mutexes; only of CPU time" },
 	{ "dialer", CONFIG_REFUSED, .help = "this extension connects to nobody; remove it" },
 	{ 0 },
 };

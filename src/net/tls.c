@@ -31,11 +31,11 @@ const struct config_field tls_server_fields[] = {
 	  .help = "key exchanges that are spoken, the best first: X25519, P256, P384, P521" },
 	{ "reload_interval", CONFIG_DURATION, FIELD(struct tls_server_options, reload_interval_ns), .min = 0,
 	  .max = 9e18, .help = "how often to look whether the files have changed; 0: never" },
-	{ "ca_file", CONFIG_LATER, .help = "a server does not verify with it: client_ca_file is what clients are "
+	{ "ca_file", CONFIG_NEEDLESS, .help = "a server does not verify with it: client_ca_file is what clients are "
 					   "checked by" },
-	{ "ca_pem", CONFIG_LATER, .help = "a server does not verify with it: client_ca_file is what clients are "
+	{ "ca_pem", CONFIG_NEEDLESS, .help = "a server does not verify with it: client_ca_file is what clients are "
 					  "checked by" },
-	{ "include_system_ca_certs_pool", CONFIG_LATER,
+	{ "include_system_ca_certs_pool", CONFIG_NEEDLESS,
 	  .help = "a server does not verify with it: client_ca_file is what clients are checked by" },
 	{ "tpm", CONFIG_REFUSED, .help = "keys in a TPM are not supported; use key_file" },
 	{ 0 },

@@ -269,7 +269,7 @@ const struct config_field match_fields[] = {
 	{ "attributes", CONFIG_SECTIONS, FIELD(struct match_options, attributes), .fields = attribute_fields,
 	  .element_bytes = sizeof(struct attribute_options), .element_defaults = &attribute_defaults,
 	  .help = "attributes of the profile or sample, which all must match" },
-	{ "regexp", CONFIG_LATER, .help = "patterns are not cached: they are compiled once" },
+	{ "regexp", CONFIG_NEEDLESS, .help = "patterns are not cached: they are compiled once" },
 	{ "span_names", CONFIG_REFUSED, OTHER_SIGNAL },
 	{ "span_kinds", CONFIG_REFUSED, OTHER_SIGNAL },
 	{ "log_bodies", CONFIG_REFUSED, OTHER_SIGNAL },

@@ -191,8 +191,8 @@ static const struct config_field fields[] = {
 	  .help = "the attribute that decides about samples without a link" },
 	{ "sampling_priority", CONFIG_TEXT, FIELD(struct options, sampling_priority),
 	  .help = "the attribute that has a sample's own percentage" },
-	{ "fail_closed", CONFIG_LATER, .help = "samples without a trace id are kept by chance, they do not fail" },
-	{ "sampling_precision", CONFIG_LATER, .help = "profiles have no tracestate to write thresholds into" },
+	{ "fail_closed", CONFIG_NEEDLESS, .help = "samples without a trace id are kept by chance, they do not fail" },
+	{ "sampling_precision", CONFIG_NEEDLESS, .help = "profiles have no tracestate to write thresholds into" },
 	{ 0 },
 };
 

@@ -72,8 +72,8 @@ static const struct config_field grpc_fields[] = {
 	{ "keepalive", CONFIG_SECTION, 0, .fields = keepalive_fields, .help = "pings, and the age of connections" },
 	{ "include_metadata", CONFIG_BOOL, GRPC(include_metadata),
 	  .help = "no effect: nothing here looks at the headers of requests" },
-	{ "read_buffer_size", CONFIG_LATER, .help = "buffers have the size that is needed" },
-	{ "write_buffer_size", CONFIG_LATER, .help = "buffers have the size that is needed" },
+	{ "read_buffer_size", CONFIG_NEEDLESS, .help = "buffers have the size that is needed" },
+	{ "write_buffer_size", CONFIG_NEEDLESS, .help = "buffers have the size that is needed" },
 	{ "middlewares", CONFIG_REFUSED, .help = "there are no middlewares here; remove it" },
 	{ "allowed_hosts", CONFIG_TEXTS, GRPC(allowed_hosts),
 	  .help = "names of this machine that senders on it may use besides localhost, such as those that a proxy here "
@@ -119,9 +119,9 @@ static const struct config_field http_fields[] = {
 	{ "keep_alives_enabled", CONFIG_BOOL, HTTP(keep_alives_enabled),
 	  .help = "keep connections for further requests" },
 	{ "keepalive", CONFIG_SECTION, 0, .fields = http_keepalive_fields, .help = "the age of connections" },
-	{ "traces_url_path", CONFIG_LATER, .help = "only profiles are received, at /v1development/profiles" },
-	{ "metrics_url_path", CONFIG_LATER, .help = "only profiles are received, at /v1development/profiles" },
-	{ "logs_url_path", CONFIG_LATER, .help = "only profiles are received, at /v1development/profiles" },
+	{ "traces_url_path", CONFIG_NEEDLESS, .help = "only profiles are received, at /v1development/profiles" },
+	{ "metrics_url_path", CONFIG_NEEDLESS, .help = "only profiles are received, at /v1development/profiles" },
+	{ "logs_url_path", CONFIG_NEEDLESS, .help = "only profiles are received, at /v1development/profiles" },
 	{ "middlewares", CONFIG_REFUSED, .help = "there are no middlewares here; remove it" },
 	{ "allowed_hosts", CONFIG_TEXTS, HTTP(allowed_hosts),
 	  .help = "names of this machine that senders on it may use besides localhost, such as those that a proxy here "

@@ -21,9 +21,9 @@ static const char *const error_modes[] = { "propagate", "ignore", NULL };
 #define X(name)                                                                                                 \
 	static const struct config_field name##_fields[] = {                                                    \
 		{ "disabled", CONFIG_BOOL, .offset = AT(name##_off), .help = "leave its frames native" },       \
-		{ "labels", CONFIG_LATER, .help = "labels of goroutines are always read" },                     \
-		{ "symbolization", CONFIG_LATER, .help = "frames are always named" },                           \
-		{ "skip_native_resume", CONFIG_LATER, .help = "native frames between are always walked" },      \
+		{ "labels", CONFIG_NEEDLESS, .help = "labels of goroutines are always read" },                     \
+		{ "symbolization", CONFIG_NEEDLESS, .help = "frames are always named" },                           \
+		{ "skip_native_resume", CONFIG_NEEDLESS, .help = "native frames between are always walked" },      \
 		{ 0 },                                                                                          \
 	};
 INTERPRETERS(X)
@@ -83,12 +83,12 @@ const struct config_field profiling_fields[] = {
 	OPTION(probes, NODE, .offset = AT(probes), .help = "probes are not there yet"),
 	OPTION(probe_links, NODE, .offset = AT(probe_links), .help = "older form of probes"),
 	OPTION(u_probe_links, NODE, .offset = AT(u_probe_links), .help = "older form of probes"),
-	OPTION(monitor_interval, LATER, .help = "counters are always up to date"),
-	OPTION(clock_sync_interval, LATER, .help = "both clocks are read for each profile"),
-	OPTION(frame_cache_size, LATER, .help = "names that are kept are bounded in bytes"),
-	OPTION(max_grpc_retries, LATER, .help = "exporters have retry_on_failure"),
-	OPTION(max_rpc_msg_size, LATER, .help = "exporters have sending_queue::batch to cut what is too large"),
-	OPTION(bpf_fs_root, LATER, .help = "nothing is kept in a BPF file system"),
+	OPTION(monitor_interval, NEEDLESS, .help = "counters are always up to date"),
+	OPTION(clock_sync_interval, NEEDLESS, .help = "both clocks are read for each profile"),
+	OPTION(frame_cache_size, NEEDLESS, .help = "names that are kept are bounded in bytes"),
+	OPTION(max_grpc_retries, NEEDLESS, .help = "exporters have retry_on_failure"),
+	OPTION(max_rpc_msg_size, NEEDLESS, .help = "exporters have sending_queue::batch to cut what is too large"),
+	OPTION(bpf_fs_root, NEEDLESS, .help = "nothing is kept in a BPF file system"),
 	{ 0 },
 };
 
