@@ -204,7 +204,7 @@ $("export").addEventListener("change", () => {
   if (format === "png")
     savePicture(shown[state.view]?.picture?.());
   else if (format)
-    location.href = "/api/v1/export?" + selection({ format, group: state.group });
+    location.href = "/api/v1/export?" + selection({ format });
 });
 
 function savePicture(canvas) {

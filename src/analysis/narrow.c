@@ -152,7 +152,31 @@ static int copy_nodes(struct copy *c)
 	return 0;
 }
 
+/* What is left of where nodes went, for who asks where values did. */
+static u32 *take_map(struct copy *c)
+{
+	for (u32 i = 0; i < c->from->nodes.count; i++)
+		c->node[i] = c->path[i] & COUNTED ? c->node[i] + 1 : 0;
+	return TAKE(c->node);
+}
+
+bool narrow_keeps_leaves(const struct narrow *n)
+{
+	bool hides = false;
+
+	for (u32 i = 0; i < n->count; i++)
+		hides |= n->texts[i].rule == NARROW_HIDE;
+	return !hides && !n->collapse && !n->shape;
+}
+
 int narrow_calltree(const struct narrow *n, struct calltree **tree, struct buf *why)
+{
+	_cleanup_(freep) u32 *map = NULL;
+
+	return narrow_calltree_map(n, tree, &map, why);
+}
+
+int narrow_calltree_map(const struct narrow *n, struct calltree **tree, u32 **ret_map, struct buf *why)
 {
 	_cleanup_(copy_done) struct copy c = { 0 };
 	int r;
@@ -169,6 +193,7 @@ int narrow_calltree(const struct narrow *n, struct calltree **tree, struct buf *
 	if (r < 0)
 		return r;
 	calltree_sum(c.into);
+	*ret_map = take_map(&c);
 	calltree_free(*tree);
 	*tree = TAKE(c.into);
 	return 0;

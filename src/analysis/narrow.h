@@ -46,6 +46,15 @@ bool narrow_any(const struct narrow *narrow);
 /* Takes *tree's place, if anything is to be narrowed at all. -EINVAL and a sentence; -ENOMEM, -E2BIG. */
 int narrow_calltree(const struct narrow *narrow, struct calltree **tree, struct buf *why);
 
+/*
+ * The same, and where the values of each node are now: its number + 1, 0 if they are dropped. The caller frees it; NULL
+ * if nothing was narrowed.
+ */
+int narrow_calltree_map(const struct narrow *narrow, struct calltree **tree, u32 **ret_map, struct buf *why);
+
+/* Does the last frame of every stack that is left stay what it was? */
+bool narrow_keeps_leaves(const struct narrow *narrow);
+
 /* What the outermost functions that a text means have in all, and how many nodes that are meant there are. */
 struct narrow_found {
 	s64 total;

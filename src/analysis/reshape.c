@@ -193,6 +193,8 @@ static void add_node(struct profile *p, const struct calltree *tree, u32 *locati
 	for (u32 n = node; n && depth < DEPTH_MAX; n = calltree_nodes(tree)[n].parent) {
 		u32 frame = calltree_nodes(tree)[n].frame;
 
+		if (frame_is_label(&calltree_frames(tree)[frame]))
+			break;
 		if (!locations[frame])
 			locations[frame] = add_location(p, &calltree_frames(tree)[frame]);
 		stack[depth++] = locations[frame];
@@ -221,20 +223,40 @@ static void describe_set(struct profile *p, const struct calltree *tree, const c
 		set->period_type = (struct profile_type){ 0 };
 }
 
-int reshape_profile(const struct calltree *tree, const char *type, struct profile **ret_profile)
+/* Of the resource that a label stands for; of what has none, one without attributes. */
+static struct profile_set *add_set(struct profile *p, const struct calltree *tree, u32 label, const char *type,
+				   const char *attribute)
+{
+	struct str text = calltree_frame_of(tree, label)->name;
+	struct keyvalue whose = { str_of(attribute), { .kind = ANY_STRING, .string = text } };
+	bool is_known = label && !str_is(text, "(none)");
+	struct profile_resource *resource = profile_add_resource(p, &whose, is_known);
+	struct profile_set *set = profile_add_set(p, profile_add_scope(p, resource));
+
+	if (set)
+		describe_set(p, tree, type, set);
+	return set;
+}
+
+int reshape_profile(const struct calltree *tree, const char *type, const char *attribute, struct profile **ret_profile)
 {
 	_cleanup_(profile_freep) struct profile *p = profile_new();
 	_cleanup_(freep) u32 *locations = array_calloc((size_t)tree->frames.count + 1, sizeof(*locations));
-	struct profile_resource *resource = p ? profile_add_resource(p, NULL, 0) : NULL;
-	struct profile_scope *scope = resource ? profile_add_scope(p, resource) : NULL;
-	struct profile_set *set = scope ? profile_add_set(p, scope) : NULL;
+	_cleanup_(freep) struct profile_set **sets = array_calloc((size_t)tree->nodes.count + 1, sizeof(*sets));
 
-	if (!set || !locations)
+	if (!p || !locations || !sets)
 		return -ENOMEM;
-	describe_set(p, tree, type, set);
-	for (u32 i = 0; i < tree->nodes.count && !profile_err(p); i++)
-		if (calltree_nodes(tree)[i].self)
-			add_node(p, tree, locations, set, i);
+	/* A node is of the set that its parent is of. */
+	for (u32 i = 0; i < tree->nodes.count && !profile_err(p); i++) {
+		const struct calltree_node *node = &calltree_nodes(tree)[i];
+
+		if (i && node->parent)
+			sets[i] = sets[node->parent];
+		else if (i || node->self)
+			sets[i] = add_set(p, tree, i, type, attribute);
+		if (node->self && sets[i])
+			add_node(p, tree, locations, sets[i], i);
+	}
 	if (profile_err(p) < 0)
 		return profile_err(p);
 	*ret_profile = TAKE(p);

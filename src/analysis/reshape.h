@@ -17,7 +17,11 @@ int reshape_callers(const struct calltree *tree, const char *name, struct calltr
 /* Both in one tree: the values are those of a, the base of each node is its total in b. */
 int reshape_join(const struct calltree *a, const struct calltree *b, struct calltree **ret_tree);
 
-/* A sample for each node that has a value of its own; type: of them, NULL if that is not known. */
-int reshape_profile(const struct calltree *tree, const char *type, struct profile **ret_profile);
+/*
+ * A sample for each node that has a value of its own; type: of them, NULL if that is not known. The outermost frames
+ * are labels: each is a resource, which has it as the value of that attribute.
+ */
+int reshape_profile(const struct calltree *tree, const char *type, const char *attribute,
+		    struct profile **ret_profile);
 
 #endif

@@ -20,6 +20,9 @@ struct store_ops {
 	/* nodes_max: 0 for all of them; else there are no groups. */
 	int (*flame)(struct store *store, const struct store_selection *selection, enum store_label group_by,
 		     u32 nodes_max, struct calltree **ret_flame);
+	/* NULL: it has no samples, only sums. */
+	int (*profile)(struct store *store, const struct store_selection *selection, const struct narrow *narrow,
+		       struct profile **ret_profile, struct buf *why);
 	int (*chart)(struct store *store, const struct store_selection *selection, enum store_label by,
 		     u32 bucket_count, u32 lines_max, struct store_chart *ret_chart);
 	int (*heat)(struct store *store, const struct store_selection *selection, struct store_heat *heat);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Merges the rows of a selection into one tree. */
+#include "store/flame_query.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,34 +13,10 @@
 #include "base/saturate.h"
 #include "profile/any.h"
 #include "analysis/calltree.h"
-#include "store/scan.h"
-#include "store/weigh.h"
 
 #define ROWS_AHEAD 16
 
-/* What is gathered of one epoch: a value for each node. */
-struct gathered {
-	s64 *values;
-	u32 count;		/* of values */
-	u32 *nodes, *frames;	/* in the flame, + 1; 0: not there yet */
-	struct table places;	/* where there are groups, of struct place */
-};
-
-struct flame_query {
-	struct sqlite_store *store;
-	enum store_label group_by;
-	struct calltree *flame;
-	struct gathered *epochs;
-	u32 epoch_count;
-	struct weigh weigh;
-	bool has_group;
-	u32 group_epoch, group_series;
-	s64 group;		/* the node of the last row's group */
-	bool is_negative;	/* a value is */
-	bool is_joined;		/* two frames of the dictionary are one in the flame: so may be their nodes */
-};
-
-static void flame_query_done(struct flame_query *q)
+void flame_query_done(struct flame_query *q)
 {
 	for (u32 i = 0; q->epochs && i < q->epoch_count; i++) {
 		free(q->epochs[i].values);
@@ -78,7 +55,7 @@ static inline s64 weighed(struct flame_query *q, const struct scan_row *row)
 	return q->weigh.factor == 1 ? row->row->value : saturating_multiply(row->row->value, q->weigh.factor);
 }
 
-static int gathered_init(struct gathered *g, const struct dict *dict)
+static int flame_epoch_init(struct flame_epoch *g, const struct dict *dict)
 {
 	size_t count = (size_t)dict->nodes.count + 1;
 
@@ -136,7 +113,7 @@ static s64 add_frame(struct calltree *flame, const struct names *names, const st
 	return calltree_frame(flame, &frame);
 }
 
-static s64 frame_of(struct flame_query *q, struct gathered *g, const struct dict *dict, u32 number)
+static s64 frame_of(struct flame_query *q, struct flame_epoch *g, const struct dict *dict, u32 number)
 {
 	u32 before = q->flame->frames.count;
 	s64 frame;
@@ -153,14 +130,14 @@ static s64 frame_of(struct flame_query *q, struct gathered *g, const struct dict
 
 /* ---- All in one tree: values by node, then one pass up and one down -------------------------- */
 
-static int count_node(void *arg, const struct scan_row *row)
+int flame_query_count(void *arg, const struct scan_row *row)
 {
 	struct flame_query *q = arg;
-	struct gathered *g = &q->epochs[row->epoch_index];
+	struct flame_epoch *g = &q->epochs[row->epoch_index];
 	s64 value;
 
 	if (!g->values) {
-		int r = gathered_init(g, row->dict);
+		int r = flame_epoch_init(g, row->dict);
 
 		if (r < 0)
 			return r;
@@ -175,7 +152,7 @@ static int count_node(void *arg, const struct scan_row *row)
 }
 
 /* Which nodes are on the way to one that has a value: marked in nodes. */
-static void mark_paths(struct gathered *g, const struct dict *dict)
+static void mark_paths(struct flame_epoch *g, const struct dict *dict)
 {
 	const struct dict_node *nodes = dict_nodes(dict);
 
@@ -185,7 +162,7 @@ static void mark_paths(struct gathered *g, const struct dict *dict)
 	g->nodes[0] = 1;
 }
 
-static int merge_epoch(struct flame_query *q, struct gathered *g, const struct dict *dict, bool is_first)
+static int merge_epoch(struct flame_query *q, struct flame_epoch *g, const struct dict *dict, bool is_first)
 {
 	const struct dict_node *nodes = dict_nodes(dict);
 
@@ -209,7 +186,7 @@ static int merge_epoch(struct flame_query *q, struct gathered *g, const struct d
 	return 0;
 }
 
-static int merge_epochs(struct flame_query *q)
+int flame_query_merge(struct flame_query *q)
 {
 	bool is_first = true;
 	int r = 0;
@@ -264,7 +241,7 @@ static bool has_own_name(const struct dict *dict, const struct dict_frame *f)
 }
 
 /* Two frames may turn out to be one, but only if one of them was sent without a name. Then all have to be looked at. */
-static int look_for_joined(struct flame_query *q, struct gathered *g, const struct dict *dict)
+static int look_for_joined(struct flame_query *q, struct flame_epoch *g, const struct dict *dict)
 {
 	_cleanup_(freep) bool *used = array_calloc((size_t)dict->frames.count + 1, sizeof(*used));
 	const struct dict_node *nodes = dict_nodes(dict);
@@ -286,7 +263,7 @@ static int look_for_joined(struct flame_query *q, struct gathered *g, const stru
 }
 
 /* What a node has itself is what its children leave of its total. */
-static int take_largest(struct flame_query *q, struct gathered *g, const struct dict *dict, s64 least)
+static int take_largest(struct flame_query *q, struct flame_epoch *g, const struct dict *dict, s64 least)
 {
 	const struct dict_node *nodes = dict_nodes(dict);
 	const s64 *totals = g->values;
@@ -314,9 +291,9 @@ static int take_largest(struct flame_query *q, struct gathered *g, const struct 
 }
 
 /* The epoch that everything is from; NULL if there are several, or none. */
-static struct gathered *only_epoch(const struct flame_query *q)
+static struct flame_epoch *only_epoch(const struct flame_query *q)
 {
-	struct gathered *only = NULL;
+	struct flame_epoch *only = NULL;
 
 	for (u32 i = 0; i < q->epoch_count; i++) {
 		if (only && q->epochs[i].values)
@@ -329,7 +306,7 @@ static struct gathered *only_epoch(const struct flame_query *q)
 /* 1: done. 0: nodes of the dictionary are not those of the flame one by one, or may be larger than their parents. */
 static int merge_largest(struct flame_query *q, u32 nodes_max)
 {
-	struct gathered *g = only_epoch(q);
+	struct flame_epoch *g = only_epoch(q);
 	const struct dict *dict = g ? q->store->epochs[g - q->epochs].dict : NULL;
 	bool wraps;
 	s64 least;
@@ -378,7 +355,7 @@ static bool place_equal(const void *a, const void *b)
 static const struct table_type place_type = { sizeof(struct place), place_hash, place_equal, NULL };
 
 /* The way up to the next one that has its place, and down again. */
-static s64 place_of(struct flame_query *q, struct gathered *g, const struct dict *dict, u32 group, u32 node)
+static s64 place_of(struct flame_query *q, struct flame_epoch *g, const struct dict *dict, u32 group, u32 node)
 {
 	const struct dict_node *nodes = dict_nodes(dict);
 	u32 way[DEPTH_MAX], depth = 0;
@@ -429,11 +406,11 @@ static s64 group_of(struct flame_query *q, const struct scan_row *row)
 static int count_grouped(void *arg, const struct scan_row *row)
 {
 	struct flame_query *q = arg;
-	struct gathered *g = &q->epochs[row->epoch_index];
+	struct flame_epoch *g = &q->epochs[row->epoch_index];
 	s64 at, value;
 
 	if (!g->values) {
-		if (gathered_init(g, row->dict) < 0)
+		if (flame_epoch_init(g, row->dict) < 0)
 			return -ENOMEM;
 		table_init(&g->places, &place_type, NULL, 0, PLACES_MAX);
 	}
@@ -464,13 +441,14 @@ int sqlite_flame(struct store *base, const struct store_selection *selection, en
 	pthread_rwlock_rdlock(&store->lock);
 	q.epoch_count = store->epoch_count;
 	q.epochs = calloc((size_t)q.epoch_count + 1, sizeof(*q.epochs));
-	r = q.epochs ? scan(store, selection, &options, grouped ? count_grouped : count_node, &q, &plan) : -ENOMEM;
+	r = q.epochs ? scan(store, selection, &options, grouped ? count_grouped : flame_query_count, &q, &plan) :
+		       -ENOMEM;
 	if (r == 0)
 		note_unit(&q);
 	if (r == 0 && nodes_max)
 		r = merge_largest(&q, nodes_max);
 	if (r == 0 && !grouped)
-		r = merge_epochs(&q);
+		r = flame_query_merge(&q);
 	pthread_rwlock_unlock(&store->lock);
 	if (r == 0)
 		calltree_sum(q.flame);

@@ -338,6 +338,14 @@ static u32 filter_columns(const struct store_selection *selection)
 	return columns;
 }
 
+/* Roll-ups have no details; those of a nanosecond are none, but where blocks are gone any will do. */
+static u64 period_max(const struct scanner *s)
+{
+	if (!(s->columns & BLOCK_DETAILS))
+		return s->options->period_max_ns;
+	return s->options->or_rollups;
+}
+
 static int run(struct scanner *s, struct scan_plan *plan)
 {
 	_cleanup_(buf_done) struct buf why;
@@ -352,8 +360,7 @@ static int run(struct scanner *s, struct scan_plan *plan)
 	if (r == 0)
 		r = read_reach(s->store, s->db, &reach);
 	if (r == 0)
-		r = scan_plan(&reach, s->selection->from_ns, s->selection->to_ns,
-			      s->columns & BLOCK_DETAILS ? 0 : s->options->period_max_ns, plan);
+		r = scan_plan(&reach, s->selection->from_ns, s->selection->to_ns, period_max(s), plan);
 	return r < 0 ? r : scan_parts(s, plan);
 }
 

@@ -52,6 +52,7 @@ struct scan_options {
 	u32 columns;			/* BLOCK_...: what fn looks at; without any a row is the sum of a series */
 	u32 buckets;			/* 0, or: times matter only by scan_bucket() */
 	u64 period_max_ns;		/* as above */
+	bool or_rollups;		/* columns of details: also what only roll-ups have left, which have none */
 };
 
 /* Which of so many equal parts of the selection a time is in. */

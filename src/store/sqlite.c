@@ -481,6 +481,7 @@ static void sqlite_close(struct store *base)
 static const struct store_ops sqlite_ops = {
 	.name = "sqlite",
 	.flame = sqlite_flame,
+	.profile = sqlite_profile,
 	.chart = sqlite_chart,
 	.heat = sqlite_heat,
 	.values = sqlite_values,

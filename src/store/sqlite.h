@@ -57,6 +57,8 @@ int sqlite_flame(struct store *base, const struct store_selection *selection, en
 		 struct calltree **ret_flame);
 int sqlite_chart(struct store *base, const struct store_selection *selection, enum store_label by, u32 bucket_count,
 		 u32 lines_max, struct store_chart *ret_chart);
+int sqlite_profile(struct store *base, const struct store_selection *selection, const struct narrow *narrow,
+		   struct profile **ret_profile, struct buf *why);
 int sqlite_heat(struct store *base, const struct store_selection *selection, struct store_heat *heat);
 int sqlite_values(struct store *base, const struct store_selection *selection, enum store_label label, u32 max,
 		  struct store_values *ret_values);

@@ -49,6 +49,12 @@ int store_flame_largest(struct store *store, const struct store_selection *selec
 	return store->ops->flame(store, selection, STORE_LABEL_COUNT, nodes_max, ret_flame);
 }
 
+int store_profile(struct store *store, const struct store_selection *selection, const struct narrow *narrow,
+		  struct profile **ret_profile, struct buf *why)
+{
+	return store->ops->profile ? store->ops->profile(store, selection, narrow, ret_profile, why) : -EOPNOTSUPP;
+}
+
 int store_chart(struct store *store, const struct store_selection *selection, enum store_label by, u32 bucket_count,
 		u32 lines_max, struct store_chart *ret_chart)
 {

@@ -31,6 +31,7 @@
 
 struct buf;
 struct calltree;
+struct narrow;
 struct profile;
 struct store;
 
@@ -122,6 +123,13 @@ int store_flame(struct store *store, const struct store_selection *selection, en
  */
 int store_flame_largest(struct store *store, const struct store_selection *selection, u32 nodes_max,
 			struct calltree **ret_flame);
+
+/*
+ * Everything that is kept of a selection, as a profile: who, when, on which thread and CPU. Of more than some millions
+ * of samples: sums by who and stack. -EOPNOTSUPP: this store has sums only; -EINVAL and a sentence.
+ */
+int store_profile(struct store *store, const struct store_selection *selection, const struct narrow *narrow,
+		  struct profile **ret_profile, struct buf *why);
 
 /* Sums over time: bucket_count buckets between from and to, of each of the largest values of a label. */
 struct store_chart {

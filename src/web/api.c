@@ -510,22 +510,39 @@ static const struct format_ops *export_format(struct call *c)
 	return NULL;
 }
 
+/* Of a store that has sums only: those of processes. */
+static int get_summed(struct call *c, const char *type, struct profile **ret_profile)
+{
+	_cleanup_(calltree_freep) struct calltree *flame = NULL;
+	int r = get_selected(c, &c->question->selection, STORE_PROCESS, &flame);
+
+	return r < 0 ? r : reshape_profile(flame, type, store_label_attribute(STORE_PROCESS), ret_profile);
+}
+
+static int get_profile(struct call *c, struct profile **ret_profile)
+{
+	struct store_selection *selection = &c->question->selection;
+	_cleanup_(types_done) struct types types = { 0 };
+	struct narrow narrow;
+	int r = question_narrow(c->question, &narrow, c->why);
+
+	if (r == 0)
+		r = types_find(c->store, selection, &types);
+	if (r < 0)
+		return r;
+	types_choose(&types, selection);
+	r = store_profile(c->store, selection, &narrow, ret_profile, c->why);
+	return r == -EOPNOTSUPP ? get_summed(c, types_chosen(&types, selection), ret_profile) : r;
+}
+
 static int answer_export(struct call *c)
 {
 	const struct format_ops *format = export_format(c);
-	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 	_cleanup_(profile_freep) struct profile *profile = NULL;
 	_cleanup_(buf_done) struct buf plain;
-	_cleanup_(types_done) struct types types = { 0 };
-	int r = format ? types_find(c->store, &c->question->selection, &types) : -EINVAL;
+	int r = format ? get_profile(c, &profile) : -EINVAL;
 
 	buf_init(&plain, c->answer->body->max);
-	if (r == 0)
-		types_choose(&types, &c->question->selection);
-	if (r == 0)
-		r = get_flame(c, &flame);
-	if (r == 0)
-		r = reshape_profile(flame, types_chosen(&types, &c->question->selection), &profile);
 	if (r == 0)
 		r = format->encode(profile, &plain);
 	if (r == -ENODATA) {

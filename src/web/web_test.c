@@ -468,10 +468,11 @@ TEST(profile_of_a_flame_has_its_values)
 	struct profile *profile = NULL;
 	s64 sum = 0;
 
-	EQ(reshape_profile(flame, "samples", &profile), 0);
+	EQ(reshape_profile(flame, "samples", "process.executable.name", &profile), 0);
 	EQ(profile_check(profile), 0);
-	for (u32 i = 0; i < profile->resources.at[0].scopes[0].sets[0].sample_count; i++)
-		sum += profile_sample_value(&profile->resources.at[0].scopes[0].sets[0].samples[i]);
+	for (u32 r = 0; r < profile->resources.count; r++)
+		for (u32 i = 0; i < profile->resources.at[r].scopes[0].sets[0].sample_count; i++)
+			sum += profile_sample_value(&profile->resources.at[r].scopes[0].sets[0].samples[i]);
 	EQ(sum, 31);
 	profile_free(profile);
 }

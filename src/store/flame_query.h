@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Merges the rows of a selection into one tree: values are gathered by node of the dictionaries while they are read,
+ * then the nodes become those of a tree of functions. The store's lock is held all the time.
+ */
+#ifndef STORE_FLAME_QUERY_H
+#define STORE_FLAME_QUERY_H
+
+#include "store/scan.h"
+#include "store/weigh.h"
+
+struct calltree;
+
+/* What is gathered of one epoch: a value for each node. */
+struct flame_epoch {
+	s64 *values;
+	u32 count;		/* of values */
+	u32 *nodes, *frames;	/* in the flame, + 1; 0: not there yet */
+	struct table places;	/* where there are groups, of struct place */
+};
+
+struct flame_query {
+	struct sqlite_store *store;
+	enum store_label group_by;
+	struct calltree *flame;
+	struct flame_epoch *epochs;
+	u32 epoch_count;
+	struct weigh weigh;
+	bool has_group;
+	u32 group_epoch, group_series;
+	s64 group;		/* the node of the last row's group */
+	bool is_negative;	/* a value is */
+	bool is_joined;		/* two frames of the dictionary are one in the flame: so may be their nodes */
+};
+
+void flame_query_done(struct flame_query *q);
+
+/* A scan_fn: counts a row; the query has as many epochs as the store. */
+int flame_query_count(void *arg, const struct scan_row *row);
+
+/* All that was counted becomes q->flame, not yet summed up: node i of an epoch's dictionary is its nodes[i] - 1. */
+int flame_query_merge(struct flame_query *q);
+
+#endif

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/profile_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/budget.h"
+#include "kinds/choice.h"
+#include "profile/any.h"
+
+#define ROWS_MAX (4u << 20)
+#define SERIES_MAX (1u << 20)
+#define OWNERS_MAX (1u << 22)
+#define DEPTH_MAX 4096
+#define LINES_MAX 256		/* of one location: more that are inlined get one of their own */
+
+/* ---- What rows have in common ------------------------------------------------------------- */
+
+static u64 series_hash(const void *row, u64 seed)
+{
+	return hash_bytes(seed, row, sizeof(struct built_series));
+}
+
+static bool series_equal(const void *a, const void *b)
+{
+	return !memcmp(a, b, sizeof(struct built_series));
+}
+
+static u64 owner_hash(const void *row, u64 seed)
+{
+	return hash_bytes(seed, row, sizeof(struct built_owner));
+}
+
+static bool owner_equal(const void *a, const void *b)
+{
+	return !memcmp(a, b, sizeof(struct built_owner));
+}
+
+static const struct table_type series_type = { sizeof(struct built_series), series_hash, series_equal, NULL };
+static const struct table_type owner_type = { sizeof(struct built_owner), owner_hash, owner_equal, NULL };
+
+int profile_build_init(struct profile_build *b, bool is_summed)
+{
+	*b = (struct profile_build){ .profile = profile_new(), .is_summed = is_summed };
+	table_init(&b->series, &series_type, NULL, 0, SERIES_MAX);
+	table_init(&b->owners, &owner_type, NULL, 0, OWNERS_MAX);
+	return b->profile ? 0 : -ENOMEM;
+}
+
+void profile_build_done(struct profile_build *b)
+{
+	profile_free(b->profile);
+	table_done(&b->series);
+	table_done(&b->owners);
+	free(b->rows);
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static int find_series(struct profile_build *b, const struct scan_row *row)
+{
+	const struct dict_series *labels = dict_series(row->dict, row->row->series);
+	struct built_series series = { 0 };
+	s64 number;
+
+	if (b->dict == row->dict && b->last_series == row->row->series)
+		return 0;
+	for (u32 i = 0; i < STORE_SERIES_LABEL_COUNT; i++) {
+		struct str text = dict_string(row->dict, labels->label[i]);
+
+		series.label[i] = profile_add_string(b->profile, text.at, text.len);
+	}
+	number = table_add(&b->series, &series);
+	if (number < 0)
+		return (int)number;
+	b->series_number = (u32)number;
+	series.label[STORE_TYPE] = series.label[STORE_UNIT] = series.label[STORE_PERIOD] = 0;
+	number = table_add(&b->series, &series);
+	if (number < 0)
+		return (int)number;
+	b->resource_number = (u32)number;
+	b->dict = row->dict;
+	b->last_series = row->row->series;
+	return 0;
+}
+
+static int find_owner(struct profile_build *b, const struct scan_row *row, u32 *ret_owner)
+{
+	struct profile *p = b->profile;
+	struct built_owner owner = { 0 };
+	s64 number;
+
+	if (row->row->thread) {
+		const struct block_thread *thread = block_thread(row->rows, row->row->thread);
+		struct str name = dict_string(row->dict, thread->name);
+
+		if (thread->tid)
+			owner.tid = profile_add_attribute_int(p, "thread.id", thread->tid);
+		if (name.len)
+			owner.thread = profile_add_attribute(p, &(struct profile_attribute){
+				.key = profile_add_cstring(p, "thread.name"),
+				.value = { .kind = ANY_STRING, .string = name } });
+	}
+	if (row->row->cpu != BLOCK_NO_CPU)
+		owner.cpu = profile_add_attribute_int(p, "cpu.logical_number", row->row->cpu - 1);
+	if (row->row->link) {
+		const struct block_link *from = block_link(row->rows, row->row->link);
+		struct profile_link link;
+
+		memcpy(link.trace_id, from->trace_id, sizeof(link.trace_id));
+		memcpy(link.span_id, from->span_id, sizeof(link.span_id));
+		owner.link = profile_add_link(p, &link);
+	}
+	number = table_add(&b->owners, &owner);
+	*ret_owner = (u32)number;
+	return number < 0 ? (int)number : 0;
+}
+
+#define BY(field) (x->field != y->field ? (x->field < y->field ? -1 : 1) :
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct built_row *x = a, *y = b;
+
+	return BY(resource) BY(series) BY(node) BY(epoch) BY(owner) BY(address) BY(line) 0)))))));
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct built_row *x = a, *y = b;
+	int r = compare_samples(a, b);
+
+	return r ? r : BY(time_ns) 0);
+}
+
+/* Makes room where rows of one series and node are one. */
+static int fold(struct profile_build *b)
+{
+	u32 kept = 0;
+
+	qsort(b->rows, b->count, sizeof(*b->rows), compare_rows);
+	for (u32 i = 0; i < b->count; i++) {
+		if (kept && !compare_rows(&b->rows[kept - 1], &b->rows[i]))
+			b->rows[kept - 1].value += b->rows[i].value;
+		else
+			b->rows[kept++] = b->rows[i];
+	}
+	b->count = kept;
+	return kept > ROWS_MAX / 2 ? -E2BIG : 0;
+}
+
+int profile_build_add(struct profile_build *b, const struct scan_row *row)
+{
+	struct built_row built = { .node = row->row->node, .epoch = row->epoch_index, .value = row->row->value };
+	int r = find_series(b, row);
+
+	if (r == 0 && !b->is_summed) {
+		r = find_owner(b, row, &built.owner);
+		built.line = row->row->line;
+		built.address = row->row->address;
+		built.time_ns = row->period_ns ? 0 : row->time_ns;
+	}
+	if (r == 0 && b->count == ROWS_MAX)
+		r = b->is_summed ? fold(b) : -E2BIG;
+	if (r == 0)
+		r = array_grow(&b->rows, &b->cap, b->count, ROWS_MAX, sizeof(*b->rows));
+	if (r < 0)
+		return r;
+	built.series = b->series_number;
+	built.resource = b->resource_number;
+	b->rows[b->count++] = built;
+	return profile_err(b->profile);
+}
+
+/* ---- Frames ------------------------------------------------------------------------------------- */
+
+struct builder {
+	struct profile_build *b;
+	struct profile *p;
+	const struct calltree *tree;
+	const struct profile_build_options *options;
+	u32 *locations;		/* by node: of those that end there; 0: not made yet */
+};
+
+static u32 add_function(struct profile *p, const struct frame *f)
+{
+	struct profile_function function = { .name = profile_add_string(p, f->name.at, f->name.len),
+					     .filename = profile_add_string(p, f->file.at, f->file.len),
+					     .start_line = f->line };
+
+	return profile_add_function(p, &function);
+}
+
+static u32 add_text_attribute(struct profile *p, const char *key, struct str text)
+{
+	return profile_add_attribute(p, &(struct profile_attribute){
+		.key = profile_add_cstring(p, key), .value = { .kind = ANY_STRING, .string = text } });
+}
+
+static u32 add_mapping(struct profile *p, const struct frame *f)
+{
+	struct profile_mapping mapping = { .filename = profile_add_string(p, f->exe.at, f->exe.len) };
+	u32 build_id;
+
+	if (f->build_id.len) {
+		build_id = add_text_attribute(p, "process.executable.build_id.gnu", f->build_id);
+		mapping.attributes = (struct indices){ &build_id, 1 };
+	}
+	return f->exe.len || f->build_id.len ? profile_add_mapping(p, &mapping) : 0;
+}
+
+/* The location that ends at a node: it, and what it is inlined into. *ret_above: the node above all that. */
+static u32 add_location(struct builder *w, u32 node, u64 address, u32 line, u32 *ret_above)
+{
+	const struct calltree_node *nodes = calltree_nodes(w->tree);
+	struct profile_line lines[LINES_MAX] = { 0 };
+	struct profile_location location = { .address = address, .lines = lines };
+	const struct frame *f;
+	u32 type;
+
+	do {
+		f = calltree_frame_of(w->tree, node);
+		lines[location.line_count++].function = add_function(w->p, f);
+		node = nodes[node].parent;
+	} while (f->is_inline && node && location.line_count < LINES_MAX);
+	lines[0].line = line;
+	if (!location.address)
+		location.address = f->address;
+	location.mapping = add_mapping(w->p, f);
+	if (f->type.len) {
+		type = add_text_attribute(w->p, "profile.frame.type", f->type);
+		location.attributes = (struct indices){ &type, 1 };
+	}
+	*ret_above = node;
+	return profile_add_location(w->p, &location);
+}
+
+static u32 node_above(const struct builder *w, u32 node)
+{
+	const struct calltree_node *nodes = calltree_nodes(w->tree);
+	u32 lines = 0;
+	bool is_inline;
+
+	do {
+		is_inline = calltree_frame_of(w->tree, node)->is_inline;
+		node = nodes[node].parent;
+	} while (is_inline && node && ++lines < LINES_MAX);
+	return node;
+}
+
+static u32 add_stack(struct builder *w, const struct built_row *row)
+{
+	u32 stack[DEPTH_MAX], depth = 0, node = row->node, above;
+
+	if (node && w->options->leaves && (row->address || row->line)) {
+		stack[depth++] = add_location(w, node, row->address, row->line, &above);
+		node = above;
+	}
+	for (; node && depth < DEPTH_MAX; node = above) {
+		if (!w->locations[node])
+			w->locations[node] = add_location(w, node, 0, 0, &above);
+		else
+			above = node_above(w, node);
+		stack[depth++] = w->locations[node];
+	}
+	return profile_add_stack(w->p, stack, depth);
+}
+
+/* ---- Samples ---------------------------------------------------------------------------------------- */
+
+static void add_sample(struct builder *w, struct profile_set *set, const struct built_row *rows, u32 count)
+{
+	const struct built_owner *owner = (const struct built_owner *)w->b->owners.rows + rows->owner;
+	struct profile_sample *sample = profile_add_sample(w->p, set);
+	s64 *values = profile_alloc(w->p, count * sizeof(*values));
+	u64 *times = rows->time_ns ? profile_alloc(w->p, count * sizeof(*times)) : NULL;
+	u32 attributes[3], n = 0;
+
+	if (!sample || !values || (rows->time_ns && !times))
+		return;
+	for (u32 i = 0; i < count; i++) {
+		values[i] = rows[i].value;
+		if (times)
+			times[i] = rows[i].time_ns;
+	}
+	sample->stack = add_stack(w, rows);
+	sample->values = values;
+	sample->times_unix_ns = times;
+	sample->value_count = count;
+	sample->time_count = times ? count : 0;
+	if (w->b->is_summed)
+		return;
+	sample->link = owner->link;
+	attributes[n] = owner->tid;
+	n += owner->tid != 0;
+	attributes[n] = owner->thread;
+	n += owner->thread != 0;
+	attributes[n] = owner->cpu;
+	n += owner->cpu != 0;
+	sample->attributes = profile_copy_indices(w->p, attributes, n);
+}
+
+static struct str label_of(const struct builder *w, u32 series, enum store_label label)
+{
+	return w->p->strings.at[((const struct built_series *)w->b->series.rows)[series].label[label]];
+}
+
+static s64 number_of(struct str text)
+{
+	s64 number = 0;
+
+	for (u32 i = 0; i < text.len && number < INT64_MAX / 20; i++) {
+		if (text.at[i] < '0' || text.at[i] > '9')
+			return -1;
+		number = number * 10 + (text.at[i] - '0');
+	}
+	return text.len ? number : -1;
+}
+
+static struct profile_scope *add_resource(struct builder *w, u32 series)
+{
+	struct keyvalue attributes[STORE_SERIES_LABEL_COUNT];
+	u32 count = 0;
+
+	for (u32 i = 0; i < STORE_SERIES_LABEL_COUNT; i++) {
+		struct str key = str_of(store_label_attribute(i)), text = label_of(w, series, i);
+		struct any value = { .kind = ANY_STRING, .string = text };
+
+		if (!key.len || !text.len || (i == STORE_HOST && str_is(text, PROFILE_HOST_UNKNOWN)))
+			continue;
+		if (i == STORE_PID && number_of(text) >= 0)
+			value = (struct any){ .kind = ANY_INT, .integer = number_of(text) };
+		attributes[count++] = (struct keyvalue){ key, value };
+	}
+	return profile_add_scope(w->p, profile_add_resource(w->p, attributes, count));
+}
+
+static struct profile_set *add_set(struct builder *w, struct profile_scope *scope, u32 series)
+{
+	struct profile_set *set = scope ? profile_add_set(w->p, scope) : NULL;
+	struct str type = label_of(w, series, STORE_TYPE), unit = label_of(w, series, STORE_UNIT);
+	const struct kind *kind = kind_of(type, STR(""));
+
+	if (!set)
+		return NULL;
+	profile_set_describe(w->p, set, kind && kind->period.type ? kind : kind_list[KIND_CPU], 0);
+	set->sample_type.type = profile_add_string(w->p, type.at, type.len);
+	set->sample_type.unit = profile_add_string(w->p, unit.at, unit.len);
+	set->time_unix_ns = w->tree->from_ns;
+	set->duration_ns = w->tree->to_ns - w->tree->from_ns;
+	set->period = number_of(label_of(w, series, STORE_PERIOD));
+	if (w->options->unit.len)
+		set->sample_type.unit = profile_add_string(w->p, w->options->unit.at, w->options->unit.len);
+	if (set->period <= 0 || w->options->unit.len) {
+		set->period = 0;
+		set->period_type = (struct profile_type){ 0 };
+	}
+	return set;
+}
+
+/* Rows that are one sample: those without a time have nothing that tells how many they are. */
+static u32 same_sample(const struct built_row *rows, u32 count)
+{
+	u32 n = 1;
+
+	while (n < count && !compare_samples(rows, &rows[n]) && !rows[n].time_ns == !rows->time_ns)
+		n++;
+	return n;
+}
+
+static int add_samples(struct builder *w)
+{
+	const struct built_row *rows = w->b->rows;
+	struct profile_scope *scope = NULL;
+	struct profile_set *set = NULL;
+
+	for (u32 i = 0, n = 0; i < w->b->count && !profile_err(w->p); i += n) {
+		if (!i || rows[i].resource != rows[i - 1].resource)
+			scope = add_resource(w, rows[i].resource);
+		if (!i || rows[i].series != rows[i - 1].series)
+			set = add_set(w, scope, rows[i].series);
+		n = same_sample(&rows[i], w->b->count - i);
+		if (set)
+			add_sample(w, set, &rows[i], rows[i].time_ns ? n : (n = 1));
+		if (budget_check() < 0)
+			return -ECANCELED;
+	}
+	return profile_err(w->p);
+}
+
+int profile_build_finish(struct profile_build *b, const struct calltree *tree,
+			 const struct profile_build_options *options, struct profile **ret_profile)
+{
+	_cleanup_(freep) u32 *locations = array_calloc((size_t)tree->nodes.count + 1, sizeof(*locations));
+	struct builder w = { b, b->profile, tree, options, locations };
+	int r;
+
+	if (!locations)
+		return -ENOMEM;
+	for (u32 i = 0; i < b->count; i++)
+		b->rows[i].epoch = 0;
+	r = b->is_summed ? fold(b) : 0;
+	if (r == -E2BIG)
+		r = 0;
+	qsort(b->rows, b->count, sizeof(*b->rows), compare_rows);
+	if (r == 0)
+		r = add_samples(&w);
+	if (r == 0)
+		*ret_profile = TAKE(b->profile);
+	return r;
+}
