@@ -56,7 +56,9 @@ class Victim:
             fields = line.split()
             if len(fields) == 4 and fields[3] in FUNCTIONS:
                 self.range[fields[3]] = (int(fields[0], 16), int(fields[1], 16))
-        os.remove(full)
+        self.unstripped = os.path.join(directory, "whole", "victim")
+        os.mkdir(os.path.dirname(self.unstripped))
+        os.rename(full, self.unstripped)
 
     def stacks(self):
         """Stacks of addresses, leaf first, with how often each is sent: every address of each function."""
@@ -78,8 +80,8 @@ class Victim:
             paths[tuple(self.called(a) for a in reversed(stack))] += count
         return paths
 
-    def request(self, now_ns):
-        strings = ["", "victim", "process.executable.build_id.gnu", "profile.frame.type", "samples", "count"]
+    def request(self, now_ns, name="victim", executable=None):
+        strings = ["", name, "process.executable.build_id.gnu", "profile.frame.type", "samples", "count"]
         addresses, stacks, samples = [], [[]], []
         for stack, count in self.stacks():
             for address in stack:
@@ -87,7 +89,8 @@ class Victim:
                     addresses.append(address)
             stacks.append([addresses.index(a) + 1 for a in stack])
             samples.append({"stackIndex": len(stacks) - 1, "values": [str(count)], "timestampsUnixNano": [str(now_ns)]})
-        return {"resourceProfiles": [{"resource": {"attributes": [{"key": "host.name", "value": {"stringValue": "far"}}]},
+        told = {"host.name": "far", **({"process.executable.path": executable} if executable else {})}
+        return {"resourceProfiles": [{"resource": {"attributes": [{"key": k, "value": {"stringValue": v}} for k, v in told.items()]},
                                       "scopeProfiles": [{"profiles": [{
                                           "sampleType": {"typeStrindex": 4, "unitStrindex": 5}, "timeUnixNano": str(now_ns),
                                           "samples": samples}]}]}],
@@ -172,10 +175,10 @@ def state(wick):
     return next((row for row in wick.ask("executables")["rows"] if row["path"] == "victim"), {})
 
 
-def send(wick, victim):
+def send(wick, victim, **told):
     before = wick.ask("flame")["root"]
     total = sum(victim.tree().values())
-    request = json.dumps(victim.request(time.time_ns())).encode()
+    request = json.dumps(victim.request(time.time_ns(), **told)).encode()
     # The receiver starts after the page.
     wick.until(lambda: wick.post("/v1development/profiles", request, "application/json")[0] == 200)
     return check("profiles with addresses alone come in", wick.until(lambda: wick.ask("flame")["root"] == before + total))
@@ -238,6 +241,23 @@ def check_local(directory, victim):
     return check_background("a file that was put into the store by hand", "uploaded", victim, store)
 
 
+def check_paths(directory, victim):
+    """A file of this machine in a folder that nobody would look into, named by the last part of its path alone."""
+    good = True
+    for name, store, first in (("a program whose whole path its process tells", "process", {"executable": victim.unstripped}),
+                               ("a file whose path another sender tells", "sender", {"name": victim.unstripped})):
+        wick = Wick(os.path.join(directory, store))
+        if "name" in first:
+            good &= send(wick, victim)
+            time.sleep(1)
+            good &= check("a name without a folder is found nowhere", state(wick)["state"] == "none", state(wick))
+        good &= send(wick, victim, **first)
+        good &= check(f"{name} gets its names from there", wick.until(lambda w=wick: state(w).get("state") == "named") and
+                      state(wick)["sources"] == {"local": len(FUNCTIONS)}, wick.ask("executables"))
+        wick.stop()
+    return good
+
+
 def check_debuginfod(directory, victim):
     for tool in ("debuginfod", "curl"):
         if not shutil.which(tool):
@@ -274,6 +294,7 @@ def main():
         victim = Victim(directory)
         good = check_upload(directory, victim)
         good &= check_local(directory, victim)
+        good &= check_paths(directory, victim)
         good &= check_debuginfod(directory, victim)
         if not good:
             with open(os.path.join(directory, "wick.log")) as log:

@@ -35,6 +35,7 @@ struct key {
 struct entry {
 	struct binary *binary;	/* or NULL: nowhere, until retry_ns */
 	u64 retry_ns;
+	bool tried_path;	/* who asked knew a path from the root */
 };
 
 struct named_file {
@@ -179,18 +180,12 @@ static struct binary *try_roots(struct binary_finder *f, const struct finder_wan
 static struct binary *try_profile_paths(struct binary_finder *f, const struct finder_want *want)
 {
 	struct binary *found = try_roots(f, want, want->name);
-	struct str base = str_base_name(want->name);
-	u32 tries = 0;
+	u32 tries = 0, resource = 0;
+	struct str path;
 
-	for (u32 i = 0; !found && want->profile && i < want->profile->resources.count && tries < FINDER_PIDS_MAX; i++) {
-		const struct profile_resource *r = &want->profile->resources.at[i];
-		const struct any *path = keyvalue_find(r->attributes, r->attribute_count, "process.executable.path");
-
-		if (!path || path->kind != ANY_STRING || !str_equal(str_base_name(path->string), base))
-			continue;
-		tries++;
-		found = try_roots(f, want, path->string);
-	}
+	while (!found && want->profile && tries++ < FINDER_PIDS_MAX &&
+	       profile_executable_path(want->profile, want->name, &resource, &path))
+		found = try_roots(f, want, path);
 	return found;
 }
 
@@ -404,6 +399,11 @@ static struct binary *find_by_id(struct binary_finder *f, const struct finder_wa
 	return found ? found : lay_out(try_debuginfod(f, want, ret_later), NULL);
 }
 
+static bool is_path(const struct finder_want *want)
+{
+	return want->name.len && want->name.at[0] == '/';
+}
+
 static void find(struct binary_finder *f, const struct finder_want *want, struct entry *entry)
 {
 	bool later = false;
@@ -414,6 +414,7 @@ static void find(struct binary_finder *f, const struct finder_want *want, struct
 	else
 		found = has_id(want) ? find_by_id(f, want, &later) : try_roots(f, want, want->name);
 	entry->binary = found;
+	entry->tried_path = is_path(want);
 	entry->retry_ns = monotonic_ns() + (later ? FINDER_RETRY_NS : FINDER_MISS_NS);
 	f->stats.found += found != NULL;
 	f->stats.missed += !found;
@@ -453,7 +454,7 @@ struct binary *binary_finder_get(struct binary_finder *f, const struct finder_wa
 	if (number == INTERNER_NONE)
 		return NULL;
 	entry = &f->entries[number];
-	if (is_new || (!entry->binary && monotonic_ns() >= entry->retry_ns))
+	if (is_new || (!entry->binary && (monotonic_ns() >= entry->retry_ns || (is_path(want) && !entry->tried_path))))
 		find(f, want, entry);
 	return entry->binary;
 }

@@ -631,6 +631,22 @@ const struct any *keyvalue_find(const struct keyvalue *at, u32 count, const char
 	return NULL;
 }
 
+bool profile_executable_path(const struct profile *profile, struct str name, u32 *next, struct str *ret_path)
+{
+	struct str base = str_base_name(name);
+
+	while (*next < profile->resources.count) {
+		const struct profile_resource *r = &profile->resources.at[(*next)++];
+		const struct any *path = keyvalue_find(r->attributes, r->attribute_count, "process.executable.path");
+
+		if (path && path->kind == ANY_STRING && str_equal(str_base_name(path->string), base)) {
+			*ret_path = path->string;
+			return true;
+		}
+	}
+	return false;
+}
+
 const struct any *profile_attribute_find(const struct profile *profile, struct indices attributes, const char *key)
 {
 	struct str wanted = { key, (u32)strlen(key) };

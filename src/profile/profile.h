@@ -232,6 +232,12 @@ s64 profile_sample_value_at(const struct profile_sample *sample, u32 time);
 /* The value of a resource attribute, or NULL. */
 const struct any *keyvalue_find(const struct keyvalue *at, u32 count, const char *key);
 
+/*
+ * A program's path with the same last part as name, as the profile's resources tell ("process.executable.path"): of
+ * resource *next or a later one; *next is where to go on.
+ */
+bool profile_executable_path(const struct profile *profile, struct str name, u32 *next, struct str *ret_path);
+
 /* The value of an attribute of a sample, mapping or location, or NULL. */
 const struct any *profile_attribute_find(const struct profile *profile, struct indices attributes, const char *key);
 

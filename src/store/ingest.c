@@ -77,6 +77,19 @@ static u32 add_text(struct ingest *in, const struct any *value)
 
 /* ---- Stacks ---------------------------------------------------------------------- */
 
+/* Agents that name a program by the last part of its path tell the whole one with its process. */
+static void note_path(struct ingest *in, const struct dict_exe *exe)
+{
+	struct str path = dict_string(in->dict, exe->path), whole;
+	u32 resource = 0;
+
+	if (!exe->build_id || !path.len)
+		return;
+	if (path.at[0] != '/' && profile_executable_path(in->profile, path, &resource, &whole))
+		path = whole;
+	names_note_path(in->names, dict_string(in->dict, exe->build_id), path);
+}
+
 static u32 exe_of(struct ingest *in, u32 mapping)
 {
 	static const char *const ids[] = { "process.executable.build_id.gnu", "process.executable.build_id.go",
@@ -89,6 +102,7 @@ static u32 exe_of(struct ingest *in, u32 mapping)
 	exe.path = string_of(in, m->filename);
 	for (u32 i = 0; i < sizeof(ids) / sizeof(ids[0]) && !exe.build_id; i++)
 		exe.build_id = add_text(in, profile_attribute_find(in->profile, m->attributes, ids[i]));
+	note_path(in, &exe);
 	in->exes[mapping] = dict_add_exe(in->dict, &exe);
 	return in->exes[mapping];
 }

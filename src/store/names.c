@@ -110,6 +110,20 @@ struct names_exe *names_exe(struct names *names, u32 number)
 	return number < names->ids.count ? &names->exes[number] : NULL;
 }
 
+static bool is_from_root(struct str path)
+{
+	return path.len && path.at[0] == '/';
+}
+
+/* Where somebody else has it is worth another look at once. */
+static void better_path(struct names *names, struct names_exe *exe, struct str path)
+{
+	if (exe->path.len && (is_from_root(exe->path) || !is_from_root(path)))
+		return;
+	exe->path = copy(names, path);
+	exe->tried = 0;
+}
+
 static s64 add_exe(struct names *names, struct str build_id, struct str path)
 {
 	bool is_new;
@@ -127,8 +141,8 @@ static s64 add_exe(struct names *names, struct str build_id, struct str path)
 			.build_id = { interner_get(&names->ids, number)->at, build_id.len },
 			.path = copy(names, path),
 		};
-	if (!names->exes[number].path.len && path.len)
-		names->exes[number].path = copy(names, path);
+	else
+		better_path(names, &names->exes[number], path);
 	return number;
 }
 
@@ -150,6 +164,12 @@ static s64 add_address(struct names *names, u32 exe, u64 address)
 		names->exes[exe].addresses++;
 	}
 	return number;
+}
+
+void names_note_path(struct names *names, struct str build_id, struct str path)
+{
+	if (is_from_root(path))
+		(void)add_exe(names, build_id, path);
 }
 
 u64 names_want(struct names *names, struct str build_id, struct str path, u64 address)

@@ -53,7 +53,7 @@ struct name_function {
 };
 
 struct names_exe {
-	struct str build_id, path;	/* the path is that of the first frame */
+	struct str build_id, path;	/* the first path from the root that was told, else the first name */
 	u32 addresses;			/* how many were noted */
 	u32 newest;			/* of them, a number; 0: none */
 	u32 tried;			/* the newest when a file was last looked for */
@@ -76,6 +76,9 @@ DEFINE_CLEANUP(struct names *, names_free)
  * the start of the function if that is known, else the address.
  */
 u64 names_want(struct names *names, struct str build_id, struct str path, u64 address);
+
+/* The file with that id is at this path, says somebody: there it can be looked for. */
+void names_note_path(struct names *names, struct str build_id, struct str path);
 
 /* What an address, or the start of a function, belongs to; NULL if that is not known. */
 const struct name_function *names_find(const struct names *names, struct str build_id, u64 address);

@@ -85,6 +85,24 @@ TEST(names_list_what_is_new)
 	OK(!names_exe(names, 2));
 }
 
+TEST(names_look_again_once_somebody_tells_the_whole_path)
+{
+	_cleanup_(names_freep) struct names *names = names_new();
+	struct names_exe *exe;
+
+	EQ(names_want(names, ID, STR("prog"), 0x1010), 0x1010);
+	exe = names_exe(names, 0);
+	exe->tried = exe->newest;
+	names_note_path(names, ID, STR("other"));
+	OK(str_equal(exe->path, STR("prog")));
+	EQ(exe->tried, exe->newest);
+	names_note_path(names, ID, STR("/far/prog"));
+	OK(str_equal(exe->path, STR("/far/prog")));
+	EQ(exe->tried, 0);
+	names_note_path(names, ID, STR("/elsewhere/prog"));
+	OK(str_equal(exe->path, STR("/far/prog")));
+}
+
 TEST(names_need_a_build_id_that_fits)
 {
 	_cleanup_(names_freep) struct names *names = names_new();

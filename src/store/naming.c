@@ -31,6 +31,9 @@ static int load_name(void *arg, const struct db_name *name)
 
 static void want_frames(struct names *names, const struct dict *dict)
 {
+	for (u32 i = 1; i < dict->exes.count; i++)
+		names_note_path(names, dict_string(dict, dict_exe(dict, i)->build_id),
+				dict_string(dict, dict_exe(dict, i)->path));
 	for (u32 i = 1; i < dict->frames.count; i++) {
 		const struct dict_frame *frame = dict_frame(dict, i);
 		const struct dict_exe *exe = dict_exe(dict, frame->exe);
