@@ -232,8 +232,12 @@ _Static_assert(sizeof(struct switches) == 56, "no gaps");
  */
 #define RINGS_MAX          64
 #define KERNEL_FRAMES_MAX  127
-#define USER_FRAMES_MAX    1024
+#define LEAF_FRAMES_MAX    512	/* of a user stack, kept from its leaf on */
+#define ROOT_FRAMES_MAX    512	/* ... and up to its root; a power of two */
+#define USER_FRAMES_MAX    (LEAF_FRAMES_MAX + ROOT_FRAMES_MAX)
 #define USER_WORDS_MAX     (2 * USER_FRAMES_MAX)
+#define WALK_FRAMES_MAX    8192	/* a stack that is deeper is cut */
+#define WALK_NS_MAX        1000000	/* ... as is one that takes longer, past its first frames */
 #define SLICE_BYTES_MAX    (14 * SLICE_STEP_BYTES)
 #define SLICE_STEP_BYTES   2048	/* divides a page: a step is there as a whole, or not */
 #define SLICE_HOLES_MAX    4	/* steps that may be missing: buffers that nobody has touched yet */
@@ -247,10 +251,11 @@ _Static_assert(sizeof(struct switches) == 56, "no gaps");
  *	|  kind   |  flags | address in the process                |	FRAME_VA
  *	|  kind   |  flags | language | the language's own        |	FRAME_RUNTIME; a second word of its own follows
  *	|  kind   |   0    | index in the window                   |	FRAME_NAMED: what user space makes of the others
+ *	|  kind   |   0    | how many                              |	FRAME_GAP: so many frames were left out here
  *
  * Addresses that were found as return addresses have 1 subtracted: they lie in the call.
  */
-enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_RUNTIME, FRAME_NAMED };
+enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_RUNTIME, FRAME_NAMED, FRAME_GAP };
 
 #define FRAME_KIND_SHIFT   60
 #define FRAME_GUESSED      (1ULL << 56)	/* found without a rule, by the frame pointer */
@@ -260,7 +265,7 @@ enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_RUNTIME, FRAME_NAMED };
 #define FRAME_EA_MASK      0xfffffffffULL
 #define FRAME_VA_MASK      0xffffffffffffffULL
 #define FRAME_LANG_SHIFT   48
-#define FRAME_LOW_MASK     0xffffffffffffULL	/* of FRAME_RUNTIME and FRAME_NAMED */
+#define FRAME_LOW_MASK     0xffffffffffffULL	/* of FRAME_RUNTIME, FRAME_NAMED and FRAME_GAP */
 
 /* How a user stack ended. Each is a counter; the text is what `wick doctor` prints. */
 #define STACK_ENDS(X)                                                                                \
@@ -277,7 +282,7 @@ enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_RUNTIME, FRAME_NAMED };
 	X(NO_REGISTER, "stack_no_register", "cut: the rule needs a register that is not known here")   \
 	X(NO_PROGRESS, "stack_no_progress", "cut: the stack pointer did not move up")                  \
 	X(NO_ROOT, "stack_no_root", "cut: no first function of a thread, or frames before it may be missing") \
-	X(TRUNCATED, "stack_truncated", "cut: deeper than the limit; the leaf part is kept")           \
+	X(TRUNCATED, "stack_truncated", "cut: deeper than 8192 frames; the leaf part is kept")         \
 	X(SLICE_SHORT, "stack_slice_short", "cut: the copied part of the stack ends there")            \
 	X(GONE, "process_gone", "cut: the process ended before its mappings could be read")             \
 	X(RUNTIME, "stack_runtime", "cut: the structures of a language's runtime made no sense")       \
@@ -335,6 +340,11 @@ struct slice_regs {
  * user_count words of frames; if end is END_SLICE, then a struct slice_regs of
  * the next frame and slice_bytes of memory from its stack pointer on. All leaf
  * first.
+ *
+ * Frames past LEAF_FRAMES_MAX have two words each, whatever they are, and go
+ * round: the one with number n, counted from there on, is at
+ * n % ROOT_FRAMES_MAX. Those below frames_lost are no more
+ * (src/tracer/both_ends.h puts all this in order).
  */
 struct trace_record {
 	u64 time_ns;		/* CLOCK_MONOTONIC */
@@ -352,9 +362,11 @@ struct trace_record {
 	u8 kind;		/* its number in kinds/list.h */
 	u16 slice_holes;	/* bit n: the slice's step n could not be read */
 	u16 cpu;
+	u32 frame_count;	/* of user frames that were met */
+	u32 frames_lost;
 	char comm[COMM_BYTES];
 };
-_Static_assert(sizeof(struct trace_record) == 80, "wire size of a trace");
+_Static_assert(sizeof(struct trace_record) == 88, "wire size of a trace");
 _Static_assert(SLICE_BYTES_MAX / SLICE_STEP_BYTES <= 16, "a bit for each step of a slice");
 
 #endif

@@ -227,6 +227,7 @@ static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_
 	u->maps_serial = proc->maps_serial;
 	u->first_slot = proc->slot;
 	u->lang = proc->slot ? proc->start_lang : 0;
+	u->trace.end = END_TRUNCATED;	/* unless it ends before all steps are taken */
 	return 1;
 }
 
@@ -235,6 +236,8 @@ static __always_inline void slice_from_leaf(struct unwind *u, struct bpf_perf_ev
 {
 	at_leaf(u);
 	u->trace.user_count = 0;
+	u->trace.frame_count = 0;
+	u->trace.frames_lost = 0;
 	if (!user_registers(u, ctx, task))
 		take_slice(u, task);
 }

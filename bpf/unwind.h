@@ -101,7 +101,6 @@ struct unwind {
 	u8 switch_count;	/* programs that took over so far */
 	u8 is_unsure;		/* some frames may be missing: the stack goes on, but is not called whole */
 	u32 slice_pid;		/* whose stack was copied last */
-	u32 frame_count;	/* pushed so far */
 	u32 first_slot;		/* of the process; 0: it has no runtimes */
 	u32 langs_off;		/* bit n: runtime n has no program; its code is walked as native */
 	u32 stack_switches;	/* from one stack to another so far */
@@ -123,16 +122,51 @@ static inline int unwind_end(struct unwind *u, u8 why)
 	return -1;
 }
 
+/* A frame past the leaf's part: it takes the place of the oldest one there, if there is no other. */
+static inline int unwind_push_deep(struct unwind *u, u64 first, u64 second)
+{
+	u32 number = u->trace.frame_count - LEAF_FRAMES_MAX;
+	u64 at = (u64)u->trace.kernel_count + u->trace.user_count;
+
+	if (u->trace.frame_count >= WALK_FRAMES_MAX)
+		return unwind_end(u, END_TRUNCATED);
+	if (number >= ROOT_FRAMES_MAX)
+		at -= 2 * (ROOT_FRAMES_MAX - number % ROOT_FRAMES_MAX);
+	if (at >= KERNEL_FRAMES_MAX + USER_WORDS_MAX - 1)
+		return unwind_end(u, END_TRUNCATED);
+	u->words[at] = first;
+	u->words[at + 1] = second;
+	if (number < ROOT_FRAMES_MAX)
+		u->trace.user_count += 2;
+	else if (u->trace.frames_lost <= number - ROOT_FRAMES_MAX)
+		u->trace.frames_lost = number - ROOT_FRAMES_MAX + 1;
+	u->trace.frame_count++;
+	return 0;
+}
+
 static inline int unwind_push(struct unwind *u, u64 frame)
 {
 	u64 at = (u64)u->trace.kernel_count + u->trace.user_count;
 
-	if (u->frame_count >= USER_FRAMES_MAX || at >= KERNEL_FRAMES_MAX + USER_WORDS_MAX)
+	if (u->trace.frame_count >= LEAF_FRAMES_MAX)
+		return unwind_push_deep(u, frame, 0);
+	if (at >= KERNEL_FRAMES_MAX + USER_WORDS_MAX)
 		return unwind_end(u, END_TRUNCATED);
 	u->words[at] = frame;
 	u->trace.user_count++;
-	u->frame_count++;
+	u->trace.frame_count++;
 	return 0;
+}
+
+/* Takes the last frames back, down to when there were so many, in so many words. */
+static inline void unwind_give_back(struct unwind *u, u32 frames, u32 words)
+{
+	u->trace.user_count = (u16)words;
+	u->trace.frame_count = frames;
+	if (frames > LEAF_FRAMES_MAX && u->trace.frames_lost > frames - LEAF_FRAMES_MAX)
+		u->trace.frames_lost = frames - LEAF_FRAMES_MAX;
+	else if (frames <= LEAF_FRAMES_MAX)
+		u->trace.frames_lost = 0;
 }
 
 /*
@@ -155,12 +189,14 @@ static inline int unwind_push_pair(struct unwind *u, u64 first, u64 second)
 {
 	u64 at = (u64)u->trace.kernel_count + u->trace.user_count;
 
-	if (u->frame_count >= USER_FRAMES_MAX || at >= KERNEL_FRAMES_MAX + USER_WORDS_MAX - 1)
+	if (u->trace.frame_count >= LEAF_FRAMES_MAX)
+		return unwind_push_deep(u, first, second);
+	if (at >= KERNEL_FRAMES_MAX + USER_WORDS_MAX - 1)
 		return unwind_end(u, END_TRUNCATED);
 	u->words[at] = first;
 	u->words[at + 1] = second;
 	u->trace.user_count += 2;
-	u->frame_count++;
+	u->trace.frame_count++;
 	return 0;
 }
 

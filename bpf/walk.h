@@ -17,7 +17,7 @@
  * kind's maps. So a walk finds its state without asking whose it is.
  *
  * One step of the walk is a global function: the verifier looks at it once,
- * alone, however often it is called. So a plain bounded loop of 1024 frames
+ * alone, however often it is called. So a plain bounded loop of 8192 frames
  * loads on every kernel that has global functions (v5.6), without bpf_loop.
  */
 #ifndef BPF_WALK_H
@@ -79,7 +79,8 @@ static __always_inline void walk_begin(struct unwind *u)
 	u->lang = 0;
 	u->lang_here = 0;
 	u->switch_count = 0;
-	u->frame_count = 0;
+	u->trace.frame_count = 0;
+	u->trace.frames_lost = 0;
 	u->first_slot = 0;
 	u->langs_off = 0;
 }
@@ -122,14 +123,20 @@ static __always_inline void walk_switch(struct unwind *u, void *ctx)
 	u->lang = 0;
 }
 
+/* Whoever is sampled waits: a deep stack of frames that take long is cut. Asked for deep ones only. */
+static __always_inline int walk_is_late(struct unwind *u)
+{
+	return bpf_ktime_get_ns() - u->trace.time_ns > WALK_NS_MAX ? unwind_end(u, END_TRUNCATED) : 0;
+}
+
 /* From the current frame on. In the end, u->trace.end says why. */
 static __always_inline void walk(struct unwind *u, void *ctx)
 {
 	LOOP_NO_UNROLL
 	for (u64 round = 0; round <= SLOT_CHAIN; round++) {
 		LOOP_NO_UNROLL
-		for (u64 i = 0; !u->lang && i < 2 * USER_FRAMES_MAX / WALK_BATCH; i++)
-			if (walk_steps(0))
+		for (u64 i = 0; !u->lang && i < 2 * WALK_FRAMES_MAX / WALK_BATCH; i++)
+			if (walk_steps(0) || walk_is_late(u))
 				break;
 		if (!u->lang)
 			break;

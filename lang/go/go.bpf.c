@@ -15,7 +15,7 @@ __noinline int go_begin(u32 unused)
 	u32 zero = 0;
 	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
 
-	if (u && !u->frame_count)
+	if (u && !u->trace.frame_count)
 		go_push_labels(u);
 	return 0;
 }

@@ -52,7 +52,7 @@ static void setup(void)
 static bool has_labels(void)
 {
 	u.trace.user_count = 0;
-	u.frame_count = 0;
+	u.trace.frame_count = 0;
 	go_push_labels(&u);
 	return u.trace.user_count == 2 && u.words[1] == LABELS;
 }

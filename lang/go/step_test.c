@@ -53,7 +53,7 @@ static void setup(u64 kind)
 static u64 signature(void)
 {
 	u.trace.user_count = 0;
-	u.frame_count = 0;
+	u.trace.frame_count = 0;
 	go_push_labels(&u);
 	if (!u.trace.user_count)
 		return 0;

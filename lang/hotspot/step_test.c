@@ -326,7 +326,7 @@ TEST(hotspot_walks_the_frames_of_a_virtual_thread_in_the_heap)
 	EQ(hotspot_step(&u), STEP_CALLER);
 	check_frame(0, HOTSPOT_COMPILED, BLOB, BLOB_CODE + 0x100);
 	check_frame(1, HOTSPOT_COMPILED, BLOB, BLOB_CODE + 0x150);	/* not the stub */
-	EQ(u.frame_count, 2);
+	EQ(u.trace.frame_count, 2);
 	check_carrier();
 }
 
@@ -412,7 +412,7 @@ TEST(hotspot_shows_the_stub_where_the_heap_cannot_be_read)
 	*word_at(CHUNK_VA + FRAMES_AT + 7 * 8) = CODE_VA + 0x2000;
 	for (u32 i = 0; i < 2 * STACK_SWITCHES_MAX && hotspot_step(&u) == STEP_CALLER && u.regs.pc != CARRIER_PC; i++)
 		;
-	EQ(u.frame_count, 1 + STACK_SWITCHES_MAX);
+	EQ(u.trace.frame_count, 1 + STACK_SWITCHES_MAX);
 	check_carrier();
 }
 

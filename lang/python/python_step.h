@@ -23,7 +23,7 @@
 #include "python.h"
 
 #define PYTHON_FRAMES_STEP 16	/* frames looked at in one step */
-#define PYTHON_FRAMES_MAX (2 * USER_FRAMES_MAX)	/* ... in a walk: those that are not shown may lie in a circle */
+#define PYTHON_FRAMES_MAX (2 * WALK_FRAMES_MAX)	/* ... in a walk: those that are not shown may lie in a circle */
 
 /*
  * Where frames and code objects are read into: u->words, behind all that can be pushed. A read costs more than what is
@@ -205,7 +205,7 @@ static inline int python_enter(struct unwind *u, const struct python_slot *slot,
 		return STEP_NATIVE;
 	}
 	st->words = u->trace.user_count;
-	st->frames = u->frame_count;
+	st->frames = u->trace.frame_count;
 	st->run = st->at;
 	st->task = st->running;
 	st->task_frame = st->running_frame;
@@ -238,8 +238,7 @@ static inline int python_leave(struct unwind *u, const struct python_slot *slot,
 
 		if (!passed && shim < python_cfa(u, rule))
 			return STEP_UNWIND;
-		u->trace.user_count = (u16)st->words;
-		u->frame_count = st->frames;
+		unwind_give_back(u, st->frames, st->words);
 		if (passed)
 			return STEP_AGAIN;
 		st->at = st->run;

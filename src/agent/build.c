@@ -15,7 +15,7 @@
 #include "symbol/symbolizer.h"
 #include "trace/window.h"
 
-#define STACK_MAX (KERNEL_FRAMES_MAX + USER_FRAMES_MAX + 1)
+#define STACK_MAX (KERNEL_FRAMES_MAX + WINDOW_FRAMES_MAX + 1)
 #define ATTRIBUTES_MAX 36	/* of a sample: 32 labels and our own */
 #define SCHEMA_URL "https://opentelemetry.io/schemas/1.37.0"
 

@@ -228,6 +228,15 @@ static const char *type_of(const struct symbol_name *name)
 	return lang ? lang->look.type : "native";
 }
 
+/* What stands for so many frames in the middle of a deep stack. */
+static u32 make_gap(struct locations *b, u64 count)
+{
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "[… %llu frames …]", (unsigned long long)count);
+	return locations_mark(b, text);
+}
+
 static u32 make_user(struct locations *b, u64 frame)
 {
 	const struct window_frame *named = window_frame(b->window, frame);
@@ -237,6 +246,8 @@ static u32 make_user(struct locations *b, u64 frame)
 
 	if (named)
 		return make_named(b, named);
+	if (frame >> FRAME_KIND_SHIFT == FRAME_GAP)
+		return make_gap(b, frame & FRAME_LOW_MASK);
 	if (frame >> FRAME_KIND_SHIFT == FRAME_EXE)
 		binary = window_binary(b->window, (u32)(frame >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK));
 	if (!binary)

@@ -14,6 +14,7 @@
 #include "exe/rows_file.h"
 #include "naming/binary_finder.h"
 #include "proc/binary.h"
+#include "tracer/both_ends.h"
 #include "tracer/slice.h"
 #include "tracer/tables.h"
 #include "unwind.h"
@@ -45,6 +46,7 @@ struct perf_unwind {
 	const struct perfread_about *about;	/* of the sample at hand */
 	struct map_entry maps[PROC_MAPS_MAX];
 	struct unwind unwind;
+	u64 ordered[BOTH_ENDS_WORDS_MAX];
 	struct buf record;
 };
 
@@ -205,14 +207,18 @@ static bool read_registers(const struct perfread_sample *sample, struct slice_re
 	       perfread_sample_register(sample, PERF_PC, &ret_regs->pc);
 }
 
-static u32 frames_of(const struct perf_unwind *u, u64 ret_va[PERFREAD_UNWOUND_MAX])
+/* Of a stack that is deeper than we keep, the leaf's part: there is no address for what is left out. */
+static u32 frames_of(struct perf_unwind *u, u64 ret_va[PERFREAD_UNWOUND_MAX])
 {
-	u32 count = 0;
+	const u64 *words;
+	u32 word_count = both_ends(&u->unwind.trace, u->unwind.words, u->ordered, &words), count = 0;
 
-	for (u32 i = 0; i < u->unwind.trace.user_count && count < PERFREAD_UNWOUND_MAX; i++) {
-		u64 word = u->unwind.words[i];
+	for (u32 i = 0; i < word_count && count < PERFREAD_UNWOUND_MAX; i++) {
+		u64 word = words[i];
 		u32 map = (u32)(word >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK) - 1;
 
+		if (word >> FRAME_KIND_SHIFT == FRAME_GAP)
+			break;
 		if (word >> FRAME_KIND_SHIFT == FRAME_EXE && map < u->map_count)
 			ret_va[count++] = (word & FRAME_EA_MASK) + u->maps[map].bias;
 		else if (word >> FRAME_KIND_SHIFT == FRAME_VA)

@@ -186,7 +186,7 @@ static void window_take_binaries(struct window *w, const u64 *frames, u32 count,
 static u32 window_add_stack(struct window *w, u32 process, const struct trace_record *trace, const u64 *kernel,
 			    const u64 *user, u32 user_count, u8 end, bool *ret_new)
 {
-	u64 key[sizeof(struct window_stack) / 8 + KERNEL_FRAMES_MAX + USER_FRAMES_MAX];
+	u64 key[sizeof(struct window_stack) / 8 + KERNEL_FRAMES_MAX + WINDOW_FRAMES_MAX];
 	struct window_stack *head = (void *)key;
 	size_t kernel_count = trace->kernel_count;
 

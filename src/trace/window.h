@@ -22,6 +22,7 @@ struct binary;
 #define WINDOW_BYTES_MAX (64u << 20)
 #define WINDOW_SAMPLES_MAX (4u << 20)
 #define WINDOW_SYMBOLS_MAX 65536
+#define WINDOW_FRAMES_MAX (USER_FRAMES_MAX + 1)	/* of a user stack: with what stands for those left out */
 
 struct window_process {
 	u32 pid;

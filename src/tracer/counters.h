@@ -29,6 +29,7 @@ struct counter_value {
 	X(WINDOW_FULL, "samples_lost_window_full", LOSS, "samples lost: more distinct stacks than a window may hold")  \
 	X(PENDING_FULL, "samples_lost_pending_full", LOSS, "samples lost: too many of unknown processes at once")      \
 	X(STACKS_EARLY, "stacks_unwound_early", SHORT, "stacks unwound before all rows for them were there")           \
+	X(STACKS_SHORTENED, "stacks_shortened", NEUTRAL, "stacks deeper than 1024 frames: both ends are kept")         \
 	X(STACKS_LIVE, "stacks_read_live", NEUTRAL, "stacks whose outer part was read from the process afterwards")    \
 	X(YOUNG, "samples_of_young_processes", NEUTRAL, "samples left out: their process was too young")               \
 	X(SIDEBAND_EVENTS, "process_events", NEUTRAL, "exec, mmap, fork, exit events read")                            \

@@ -13,6 +13,7 @@
 #include "proc/peek.h"
 #include "proc/processes.h"
 #include "trace/window.h"
+#include "tracer/both_ends.h"
 #include "tracer/installer.h"
 #include "tracer/modules.h"
 #include "tracer/runtimes.h"
@@ -66,8 +67,9 @@ struct ingest {
 	u64 learned_count;		/* how many were, by then */
 	u64 malformed, pending_full, window_lost, young, nameless, early;
 	struct unwind unwind;		/* scratch for slices */
-	u64 named[USER_FRAMES_MAX];	/* scratch for a stack whose frames all have one word */
-	u64 live_stacks;
+	u64 ordered[BOTH_ENDS_WORDS_MAX];	/* scratch for a deep stack */
+	u64 named[WINDOW_FRAMES_MAX];	/* scratch for a stack whose frames all have one word */
+	u64 live_stacks, shortened;
 };
 
 static void on_maps_gone(void *arg, struct maps *maps)
@@ -213,7 +215,7 @@ static u32 ingest_name_frames(struct ingest *in, struct process *p, const u64 *u
 {
 	u32 count = 0;
 
-	for (u32 i = 0; i < user_count && count < USER_FRAMES_MAX; i++) {
+	for (u32 i = 0; i < user_count && count < WINDOW_FRAMES_MAX; i++) {
 		u64 kind = user[i] >> FRAME_KIND_SHIFT, frame[2] = { user[i], 0 };
 		bool is_labels = kind == FRAME_RUNTIME && user[i] & FRAME_LABELS;
 
@@ -259,6 +261,17 @@ static void ingest_fold(struct ingest *in, struct process *p, const struct trace
 		runtimes_count(in->runtimes, p);
 	in->ends[end]++;
 	in->sample_count++;
+}
+
+/* The same of a stack as it was walked. */
+static void ingest_fold_walked(struct ingest *in, struct process *p, const struct trace_record *record,
+			       const struct trace_record *walked, const u64 *words, u8 end)
+{
+	const u64 *user;
+	u32 count = both_ends(walked, words, in->ordered, &user);
+
+	in->shortened += user == in->ordered && walked->frames_lost;
+	ingest_fold(in, p, record, user, count, end);
 }
 
 /* How much of a slice is kept: when many samples wait, rather short ones than none. */
@@ -319,7 +332,7 @@ void ingest_record(struct ingest *in, const void *data, size_t bytes)
 		ingest_wait(in, record, bytes);
 		return;
 	}
-	ingest_fold(in, p, record, (const u64 *)(record + 1) + record->kernel_count, record->user_count, record->end);
+	ingest_fold_walked(in, p, record, record, (const u64 *)(record + 1) + record->kernel_count, record->end);
 }
 
 /*
@@ -441,7 +454,7 @@ static bool ingest_slice(struct ingest *in, struct process *p, const struct pend
 	end = in->unwind.trace.end;
 	if (end == END_NO_MAPPING && p->is_gone)
 		end = END_GONE;
-	ingest_fold(in, p, record, in->unwind.words, in->unwind.trace.user_count, end);
+	ingest_fold_walked(in, p, record, &in->unwind.trace, in->unwind.words, end);
 	return true;
 }
 
@@ -466,7 +479,7 @@ static bool ingest_pending(struct ingest *in, const struct pending *pending, str
 		processes_describe(in->processes, p, record->tid);
 	if (record->end == END_SLICE)
 		return ingest_slice(in, p, pending);
-	ingest_fold(in, p, record, (const u64 *)(record + 1) + record->kernel_count, record->user_count, record->end);
+	ingest_fold_walked(in, p, record, record, (const u64 *)(record + 1) + record->kernel_count, record->end);
 	return true;
 }
 
@@ -734,6 +747,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_WINDOW_FULL] = in->window_lost + in->window->lost;
 	ret_values[TRACER_PENDING_FULL] = in->pending_full;
 	ret_values[TRACER_STACKS_EARLY] = in->early;
+	ret_values[TRACER_STACKS_SHORTENED] = in->shortened;
 	ret_values[TRACER_STACKS_LIVE] = in->live_stacks;
 	ret_values[TRACER_YOUNG] = in->young;
 	ret_values[TRACER_SIDEBAND_EVENTS] = s.events;

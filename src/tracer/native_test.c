@@ -240,7 +240,7 @@ static void step_both_ways(struct unwind_rule rule, int is_quick)
 	EQ(memcmp(&u.regs, &slow.regs, sizeof(u.regs)), 0);
 	EQ(u.words[0], slow.words[0]);
 	EQ(u.trace.user_count, slow.trace.user_count);
-	EQ(u.frame_count, slow.frame_count);
+	EQ(u.trace.frame_count, slow.trace.frame_count);
 	EQ(u.fp_va, slow.fp_va);
 	EQ(u.bx_va, slow.bx_va);
 	EQ(u.is_leaf, slow.is_leaf);
@@ -555,7 +555,9 @@ TEST(native_cuts_a_stack_that_never_ends)
 			break;
 	}
 	EQ(u.trace.end, END_TRUNCATED);
-	EQ(u.trace.user_count, USER_FRAMES_MAX);
+	EQ(u.trace.frame_count, WALK_FRAMES_MAX);
+	EQ(u.trace.frames_lost, WALK_FRAMES_MAX - USER_FRAMES_MAX);
+	EQ(u.trace.user_count, LEAF_FRAMES_MAX + 2 * ROOT_FRAMES_MAX);
 }
 
 TEST(native_guesses_by_the_frame_pointer)
@@ -693,7 +695,7 @@ TEST(native_asks_the_runtime_about_frames_in_its_code)
 	EQ(u.trace.end, END_COMPLETE);
 	EQ(runtime_asked, 3);
 	/* Two frames of two words each in place of the native one, then the two native callers. */
-	EQ(u.frame_count, 4);
+	EQ(u.trace.frame_count, 4);
 	EQ(u.trace.user_count, 6);
 	EQ(u.words[0], (u64)FRAME_RUNTIME << FRAME_KIND_SHIFT | 3ull << FRAME_LANG_SHIFT | 1);
 	EQ(u.words[1], 0x1234);

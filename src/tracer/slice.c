@@ -11,7 +11,7 @@
 #define LIVE_PAGE_BYTES 4096u
 #define LIVE_CHECK_BYTES 256u
 #define FUNCTION_BYTES_MAX (256u << 10)	/* hardly any is larger */
-#define STEPS_MAX (2 * USER_FRAMES_MAX)	/* as in bpf/walk.h: a step of a runtime need not push a frame */
+#define STEPS_MAX (2 * WALK_FRAMES_MAX)	/* as in bpf/walk.h: a step of a runtime need not push a frame */
 
 /* What bpf/native.h is given to work on, in place of maps and another process's memory. */
 static __thread struct {
@@ -233,7 +233,8 @@ static void begin(struct unwind *u, const struct trace_record *record)
 	memset(u, 0, offsetof(struct unwind, words));
 	memcpy(u->words, words, record->user_count * sizeof(*words));
 	u->trace.user_count = record->user_count;
-	u->frame_count = record->user_count;
+	u->trace.frame_count = record->frame_count;
+	u->trace.frames_lost = record->frames_lost;
 	memcpy(&u->regs, regs, sizeof(u->regs));
 	slice.memory = (const u8 *)regs + sizeof(u->regs);
 	slice.start_va = u->regs.reg[REG_SP];

@@ -33,7 +33,7 @@ struct slice_process {
 	u64 serial;
 };
 
-#define SLICE_LIVE_PAGES_MAX 64
+#define SLICE_LIVE_PAGES_MAX 256
 
 /*
  * The frames of the slice in a record (its words behind it). They are left in
