@@ -157,12 +157,13 @@ static inline int native_behind_call(struct unwind *u, u64 return_va)
 
 /*
  * Goes to the caller: its stack pointer is u->cfa. Without one the stack is not whole, since the first functions of
- * threads are known, and have RULE_END: what led here was wrong.
+ * threads are known, and have RULE_END: what led here was wrong. But for a coroutine of which a runtime knows that all
+ * its frames were met.
  */
 static inline int native_return(struct unwind *u, u64 return_va)
 {
 	if (!return_va)
-		return unwind_end(u, END_NO_ROOT);
+		return unwind_end(u, u->ends_at_zero && !u->is_unsure ? END_COMPLETE : END_NO_ROOT);
 	/* Only a leaf that has pushed nothing leaves the stack pointer where it is. */
 	if (u->cfa < u->regs.reg[REG_SP] || (u->cfa == u->regs.reg[REG_SP] && !u->is_leaf))
 		return unwind_end(u, END_NO_PROGRESS);

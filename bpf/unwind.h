@@ -100,6 +100,7 @@ struct unwind {
 	u8 lang_here;		/* ... whose program this is, and whose slot is in slot[] */
 	u8 switch_count;	/* programs that took over so far */
 	u8 is_unsure;		/* some frames may be missing: the stack goes on, but is not called whole */
+	u8 ends_at_zero;	/* the runtime says that its frames end here: so does the stack, at no return address */
 	u32 slice_pid;		/* whose stack was copied last */
 	u32 first_slot;		/* of the process; 0: it has no runtimes */
 	u32 langs_off;		/* bit n: runtime n has no program; its code is walked as native */

@@ -83,6 +83,7 @@ static __always_inline void walk_begin(struct unwind *u)
 	u->trace.frames_lost = 0;
 	u->first_slot = 0;
 	u->langs_off = 0;
+	u->ends_at_zero = 0;
 }
 
 /* Global functions of v5.10 take no pointers: the state is looked up again. */

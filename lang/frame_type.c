@@ -9,7 +9,6 @@ static const struct frame_type others[] = {
 	{ "", "Other", 0xcdb79e, "grey" },
 	{ "native", "Native", 0xf2b84b, "yellow" },
 	{ "kernel", "Kernel", 0xe8590c, "orange" },
-	{ "ruby", "Ruby", 0xe5738a, "red" },
 	{ "php", "PHP", 0xa597e8, "purple" },
 	{ "perl", "Perl", 0x7bbfb5, "magenta" },
 	{ "dotnet", ".NET", 0xb487c9, "lightred" },

@@ -12,7 +12,8 @@
 	X(2, GO, go)            \
 	X(3, V8, v8)            \
 	X(4, HOTSPOT, hotspot)  \
-	X(5, JIT, jit)
+	X(5, JIT, jit)          \
+	X(6, RUBY, ruby)
 
 enum lang {
 	LANG_NONE,

@@ -8,7 +8,7 @@
 TEST(runtimes_that_are_not_read_are_known_by_their_files)
 {
 	static const struct { const char *path, *title; } cases[] = {
-		{ "/usr/bin/ruby3.1", "Ruby" }, { "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.2", "Ruby" },
+		{ "/usr/bin/lua5.4", "Lua" }, { "/usr/lib/x86_64-linux-gnu/liblua5.4.so.0", "Lua" },
 		{ "/usr/bin/perl", "Perl" }, { "/usr/lib/libperl.so.5.36.0", "Perl" },
 		{ "/usr/sbin/php-fpm8.2", "PHP" }, { "/usr/lib/apache2/modules/libphp8.2.so", "PHP" },
 		{ "/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.0/libcoreclr.so", ".NET" },
@@ -27,7 +27,7 @@ TEST(runtimes_that_are_not_read_are_known_by_their_files)
 TEST(files_that_only_sound_like_a_runtime_are_none)
 {
 	static const char *const paths[] = {
-		"/usr/bin/python3.11", "/usr/bin/python3.13", "/opt/rubymine/bin/fsnotifier", "/usr/bin/bundle", "",
+		"/usr/bin/python3.11", "/usr/bin/ruby3.1", "/opt/rubymine/bin/fsnotifier", "/usr/bin/bundle", "",
 		"/", "/usr/lib/libReadline.so", "/usr/bin/perlin", "/usr/bin/luakit", "/ruby/bin/true",
 	};
 

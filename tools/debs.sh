@@ -39,6 +39,7 @@ ubuntu() {
 sources() {
 	case $suite in
 	focal | jammy | noble) ubuntu "$suite" ;;
+	experimental) stanza "$archive" sid && stanza "$archive" experimental ;; # what it lacks is sid's
 	sid | *-*) stanza "$archive" "$suite" ;; # neither it nor backports have a security archive
 	*)
 		stanza "$archive" "$suite"

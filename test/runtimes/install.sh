@@ -132,6 +132,25 @@ python() {
 	echo "$root"
 }
 
+# Debian's and Ubuntu's; ruby-dev brings headers, for a C extension.
+ruby_into() {
+	case $1 in
+	2.7) package_root bullseye ruby2.7 ruby2.7-dev ruby-stackprof ;;
+	3.0) package_root jammy ruby3.0 ruby3.0-dev ruby-stackprof ;;
+	3.1) package_root bookworm ruby3.1 ruby3.1-dev ruby-stackprof ;;
+	3.2) package_root noble ruby3.2 ruby3.2-dev ruby-stackprof ;;
+	3.3) package_root trixie ruby3.3 ruby3.3-dev ruby-stackprof ;;
+	3.4) package_root experimental ruby3.4/experimental libruby3.4/experimental ruby3.4-dev/experimental ;;
+	*) die "no package of Ruby $1 is known" ;;
+	esac
+}
+
+# A root to chroot into, with /usr/bin/rubyVERSION.
+ruby() {
+	once "$cache/ruby/$1" ruby_into "$1"
+	echo "$dir"
+}
+
 python_jits_into() {
 	python3 -m venv "$dir"
 	timeout 500 "$dir/bin/pip" install -q --disable-pip-version-check --only-binary=:all: \
@@ -205,5 +224,6 @@ python) python "$2" ;;
 py-spy) pyspy "$2" ;;
 python-jits) python_jits "$2" ;;
 node) node "$2" ;;
+ruby) ruby "$2" ;;
 *) die "no runtime $1" ;;
 esac

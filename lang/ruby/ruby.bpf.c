@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
+#include "walk.h"
+
+#include "lang/list.h"
+#include "ruby_step.h"
+
+WALKER(LANG_RUBY)
