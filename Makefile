@@ -19,6 +19,7 @@
 # make bench       print what we promise about speed and memory, and whether it holds (bench-collector: of the relay alone,
 #                  bench-store: of the store, bench-formats: of readers and writers of files,
 #                  bench-languages: of a sample of each language)
+# make dist        build/dist/wick: one file that needs no library
 # make install     PREFIX=/usr/local DESTDIR=
 MAKEFLAGS += -r --no-print-directory
 COMMA   := ,
@@ -261,6 +262,24 @@ micro: $(MICRO:%_micro.c=$(O)/%)
 	$(Q)$(O)/bench/micro/otlp_check
 	$(Q)$(O)/bench/micro/rows $(wildcard /lib/$(TRIPLE)/libc.so.6 /lib/$(TRIPLE)/libLLVM-14.so.1)
 
+# One file that needs no library, for roots that have none. Two modules load libraries elsewhere; here they have them.
+ONE_FILE := src/base/curl_library src/extensions/htpasswd
+CURL_DIR ?= $(O)/curl
+$(CURL_DIR)/libcurl.a:
+	$(call say,CURL)tools/static_curl.sh $(@D)
+$(O)/one-file/%.o: %.c $(CURL_DIR)/libcurl.a | $(SKELS)
+	$(Q)mkdir -p $(@D)
+	$(call say,CC)$(CC) -DWICK_ONE_FILE -DCURL_STATICLIB -I$(CURL_DIR)/include $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+$(O)/dist/wick: $(filter-out $(ONE_FILE:%=$(O)/%.o),$(OBJS)) $(ONE_FILE:%=$(O)/one-file/%.o)
+	$(Q)mkdir -p $(@D)
+	$(call say,LINK)$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now -Wl,-z,pack-relative-relocs -Wl,--gc-sections $^ \
+		$(CURL_DIR)/libcurl.a $(LDLIBS) -lcrypt -o $@.whole 2>$@.log || { cat $@.log; exit 1; }
+	$(Q)$(STRIP) -o $@ $@.whole
+dist:
+	$(Q)tools/deps.sh build dist
+	$(Q)$(MAKE) $(JOBS) $(O)/dist/wick
+	$(Q)ls -l $(O)/dist/wick
+
 install: all
 	install -D -m755 $(O)/wick $(DESTDIR)$(PREFIX)/bin/wick
 	$(Q)for m in docs/man/*.[1-8]; do [ -f "$$m" ] || continue; \
@@ -271,7 +290,7 @@ clean:
 
 .PHONY: all test-build check check-ui link-layers mutants coverage analyse docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets \
 	deps run \
-	test test-fresh test-all test-runtimes zoo test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro install clean
+	test test-fresh test-all test-runtimes zoo test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro dist install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(patsubst %.c,$(O)/%.d,$(ALL) $(BPF) $(SIDE)))

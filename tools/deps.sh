@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what the named purposes need: deps.sh build|test|kernels|runtimes|bench|fresh|all ...
+# Installs what the named purposes need: deps.sh build|test|kernels|runtimes|bench|dist|fresh|all ...
 # PACKAGE/COMMAND is satisfied by the command, wherever it comes from.
 # As root on Debian by apt; elsewhere it says what is missing. Silent when nothing is.
 set -eu
@@ -13,6 +13,7 @@ test='libclang-rt-dev curl openssl openjdk-17-jdk-headless/javac g++ gdb linux-p
 kernels='qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross busybox-static cpio xz-utils zstd'
 runtimes='maven/mvn erlang-base/erl php-cli/php'
 bench='golang-go/go linux-perf bpftrace python3 nodejs'
+dist='dpkg-dev patch libcrypt-dev'
 fresh='debootstrap'
 all=''
 

@@ -2,7 +2,7 @@
 /*
  * libcurl, loaded when it is first needed. It brings 30 libraries along, which
  * cost 5.5 MB of memory in each of our processes; few of them ever send a
- * request.
+ * request. In the one file that `make dist` makes it is linked in.
  *
  * Any thread may call it; the library stays loaded.
  */

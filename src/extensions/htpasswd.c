@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extensions/htpasswd.h"
 
+#include <crypt.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <openssl/crypto.h>
@@ -31,6 +32,15 @@ static bool equal(const void *a, const void *b, size_t len)
 	return CRYPTO_memcmp(a, b, len) == 0;
 }
 
+#ifdef WICK_ONE_FILE
+
+static char *(*load_crypt(void))(const char *, const char *, void **, int *)
+{
+	return crypt_ra;
+}
+
+#else
+
 static char *(*load_crypt(void))(const char *, const char *, void **, int *)
 {
 	static char *(*function)(const char *, const char *, void **, int *);
@@ -46,6 +56,8 @@ static char *(*load_crypt(void))(const char *, const char *, void **, int *)
 	}
 	return function;
 }
+
+#endif
 
 static bool matches_crypt(const char *hash, const char *password)
 {

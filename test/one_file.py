@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The one file of `make dist`, in a root that holds nothing else: it records and names what runs on the machine, keeps and
+shows it, and sends it on by gRPC and by HTTPS. Prints TAP."""
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+import common
+
+FILE = os.path.join(common.BUILD, "dist", "wick")
+VICTIM = os.path.join(common.BUILD, "victims", "v-fp")
+
+
+def check(tap, name, good, detail=""):
+    if not tap.check(name, bool(good)):
+        tap.note(detail)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Root:
+    """Nothing but the file, /proc, /sys and /tmp."""
+
+    def __init__(self, path):
+        self.path = path
+        for folder in ("proc", "sys", "tmp"):
+            os.mkdir(os.path.join(path, folder))
+        shutil.copy(FILE, os.path.join(path, "wick"))
+
+    def command(self, *arguments):
+        mounts = f"mount --bind /proc {self.path}/proc && mount --rbind /sys {self.path}/sys && exec chroot {self.path} /wick \"$@\""
+        return ["unshare", "--mount", "sh", "-c", mounts, "sh", *arguments]
+
+    def run(self, *arguments):
+        return subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=120, check=False)
+
+    def start(self, *arguments, **environment):
+        log = open(os.path.join(self.path, "log"), "a")
+        return subprocess.Popen(self.command(*arguments), stdout=log, stderr=log, env={**os.environ, **environment})
+
+
+def check_file(tap):
+    headers = subprocess.run(["readelf", "-dlW", FILE], capture_output=True, text=True, check=True).stdout
+    check(tap, "no library and no loader is asked for", "NEEDED" not in headers and "INTERP" not in headers, headers[-300:])
+    check(tap, "it is position independent", re.search(r"Elf file type is DYN", headers) is not None)
+
+
+def check_record(tap, root):
+    victim = subprocess.Popen([VICTIM, "20"], stdout=subprocess.DEVNULL)
+    said = root.run("record", "-F", "199", "-d", "3", "-p", str(victim.pid), "-o", "/tmp/out.otlp")
+    victim.kill()
+    victim.wait()
+    check(tap, "it records in an empty root", said.returncode == 0, said.stderr[-500:])
+    report = root.run("report", "--json", "/tmp/out.otlp")
+    names = {row["name"] for row in json.loads(report.stdout)["rows"]} if report.returncode == 0 else set()
+    check(tap, "... and names what ran outside", {"leaf_a", "outer", "main"} <= names, sorted(names)[:20])
+    whole = re.search(r"([\d.]+) % .*whole", said.stderr)
+    check(tap, "... with whole stacks", whole and float(whole[1]) >= 99, said.stderr[-500:])
+
+
+def samples(port):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/flame?from=now-5m&to=now", timeout=5) as answer:
+            return json.load(answer)["root"]
+    except OSError:
+        return 0
+
+
+def comes(port, process):
+    for _ in range(300):
+        if samples(port) or process.poll() is not None:
+            break
+        time.sleep(0.1)
+    return samples(port) > 0
+
+
+def stop(*processes):
+    for process in processes:
+        process.terminate()
+        process.wait(30)
+
+
+def log_of(root):
+    with open(os.path.join(root.path, "log")) as file:
+        return file.read()[-800:]
+
+
+def check_page_and_grpc(tap, root):
+    """One keeps and shows what another sends, both in the root."""
+    port = free_port()
+    keeper = root.start(f"--config=yaml:{json.dumps(keeper_config(port))}")
+    sender = root.start(f"-collection-agent=127.0.0.1:{port}", "-disable-tls", "-reporter-interval=1s")
+    check(tap, "it sends by gRPC, and another keeps and shows it", comes(port, sender), log_of(root))
+    stop(sender, keeper)
+
+
+def keeper_config(port, grpc=True, **tls):
+    protocol = {"endpoint": f"127.0.0.1:{port}" if grpc else tls.pop("endpoint"), **({"tls": tls} if tls else {})}
+    return {"receivers": {"otlp": {"protocols": {"grpc" if grpc else "http": protocol}}},
+            "exporters": {"store": {"path": f"/tmp/store-{port}"}}, "extensions": {"page": {"endpoint": f"127.0.0.1:{port}"}},
+            "service": {"extensions": ["page"], "telemetry": {"metrics": {"level": "none"}},
+                        "pipelines": {"profiles": {"receivers": ["otlp"], "exporters": ["store"]}}}}
+
+
+def check_https(tap, root):
+    """The certificate is that of an authority that only SSL_CERT_FILE names, as a bundle of the world is."""
+    certificate, key = (os.path.join(root.path, "tmp", name) for name in ("cert.pem", "key.pem"))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
+                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], capture_output=True, check=True)
+    port, intake = free_port(), free_port()
+    config = keeper_config(port, grpc=False, endpoint=f"127.0.0.1:{intake}", cert_file="/tmp/cert.pem", key_file="/tmp/key.pem")
+    keeper = root.start(f"--config=yaml:{json.dumps(config)}")
+    sending = {"receivers": {"profiling": {"reporter_interval": "1s"}},
+               "exporters": {"otlp_http": {"endpoint": f"https://127.0.0.1:{intake}"}},
+               "service": {"telemetry": {"metrics": {"level": "none"}},
+                           "pipelines": {"profiles": {"receivers": ["profiling"], "exporters": ["otlp_http"]}}}}
+    sender = root.start(f"--config=yaml:{json.dumps(sending)}", SSL_CERT_FILE="/tmp/cert.pem")
+    check(tap, "it sends by HTTPS to whom SSL_CERT_FILE vouches for", comes(port, sender), log_of(root))
+    stop(sender)
+    before = samples(port)
+    stranger = root.start(f"--config=yaml:{json.dumps(sending)}")
+    time.sleep(4)
+    check(tap, "... and to nobody else", samples(port) == before and "certificate" in log_of(root), log_of(root))
+    stop(stranger, keeper)
+
+
+def main():
+    tap = common.Tap()
+    check_file(tap)
+    with tempfile.TemporaryDirectory(prefix="wick-one-file-") as folder:
+        root = Root(folder)
+        check_record(tap, root)
+        check_page_and_grpc(tap, root)
+        check_https(tap, root)
+    tap.end()
+
+
+if __name__ == "__main__":
+    main()
