@@ -30,6 +30,7 @@
 #include "pipeline/taps.h"
 
 #define WHY_MAX 4096
+#define RELOAD_PAUSE_NS SECOND_NS	/* SIGHUPs that come sooner than that after a reload are one */
 /* How the thread that drains tells that it is done. */
 #define SIGDRAINED SIGUSR1
 
@@ -149,8 +150,12 @@ static int start(struct runner *r, struct buf *why)
 		if (err < 0)
 			buf_addf(why, "cannot start: %s", strerror(-err));
 	}
-	if (err == 0)
+	if (err == 0) {
+		/* Whoever connects meanwhile is answered when all routes are there. */
+		server_hold(r->host.server, true);
 		err = service_start(&r->host, r->config, &r->service, why);
+		server_hold(r->host.server, false);
+	}
 	if (err == 0)
 		log_warnings(&errors);
 	config_errors_done(&errors);
@@ -258,22 +263,40 @@ static void signals(sigset_t *set)
 		sigaddset(set, all[i]);
 }
 
+/* The next signal; 0: the time has come, if there is one. */
+static int next_signal(u64 until_ns)
+{
+	u64 now_ns = monotonic_ns(), left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	struct timespec left = { (time_t)(left_ns / SECOND_NS), (long)(left_ns % SECOND_NS) };
+	sigset_t set;
+	int number;
+
+	signals(&set);
+	if (!until_ns)
+		return sigwait(&set, &number) == 0 ? number : 0;
+	number = sigtimedwait(&set, NULL, &left);
+	return number > 0 ? number : 0;
+}
+
 /* Until it is told to stop: 0. -errno: it cannot go on. */
 static int serve(struct runner *r)
 {
-	sigset_t set;
+	u64 reload_ns = 0, reloaded_ns = 0;	/* when it is to be, 0: not at all; when it last was */
 	int err = 0, number;
 
-	signals(&set);
 	while (err == 0) {
-		if (sigwait(&set, &number) != 0)
-			continue;
+		number = next_signal(reload_ns);
 		if (number == SIGDRAINED && atomic_load(&r->retired.is_drained))
 			bury(&r->retired);
-		if (number == SIGHUP)
-			err = reload(r);
+		if (number == SIGHUP && !reload_ns)
+			reload_ns = reloaded_ns + RELOAD_PAUSE_NS;
 		if (number == SIGINT || number == SIGTERM)
 			break;
+		if (!reload_ns || monotonic_ns() < reload_ns)
+			continue;
+		err = reload(r);
+		reload_ns = 0;
+		reloaded_ns = monotonic_ns();
 	}
 	return err;
 }

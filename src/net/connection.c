@@ -228,10 +228,17 @@ static void write_output(struct connection *connection)
 	}
 }
 
+/* While the server is held nobody begins a request, but what has begun goes on. */
+static bool must_wait(const struct connection *connection)
+{
+	return connection->server->held && !connection->exchange_count && !connection->handshaking;
+}
+
 static bool wants_input(const struct connection *connection)
 {
-	return !connection->ended && !connection->broken && (!connection->closing || connection->lingering) &&
-	       !connection->paused && !(connection->stalled_link && connection->protocol == &http1_protocol);
+	return !must_wait(connection) && !connection->ended && !connection->broken &&
+	       (!connection->closing || connection->lingering) && !connection->paused &&
+	       !(connection->stalled_link && connection->protocol == &http1_protocol);
 }
 
 static void read_input(struct connection *connection)

@@ -84,8 +84,10 @@ static void add_connection(struct endpoint *endpoint, int fd, const struct calle
 	connection_settle(connection);
 }
 
+/* While the server is held, who connects waits in the kernel's queue. */
 static void set_accepting(struct endpoint *endpoint, bool on)
 {
+	on &= !endpoint->server->held;
 	for (int i = 0; i < ENDPOINT_SOCKETS; i++)
 		if (endpoint->sockets[i].fd.fd >= 0)
 			(void)loop_watch(endpoint->server->loop, &endpoint->sockets[i].fd, on ? EPOLLIN : 0);
@@ -113,8 +115,8 @@ static void accept_ready(struct loop_fd *fd, u32 events)
 {
 	struct endpoint *endpoint = ((struct accepting *)((char *)fd - offsetof(struct accepting, fd)))->endpoint;
 
-	/* The last member has left since the kernel told of this: it waits for the next one. */
-	if (!endpoint->listeners)
+	/* The last member has left since the kernel told of this, or it is held: it waits. */
+	if (!endpoint->listeners || endpoint->server->held)
 		return;
 	for (int i = 0; i < ACCEPTS_MAX; i++) {
 		struct sockaddr_storage address = { 0 };
@@ -492,18 +494,34 @@ static void take_routes(void *arg)
 	unlink_listener(leave->listener);
 	if (endpoint->listeners)
 		return;
-	/* Who connects meanwhile waits in the kernel's queue. */
-	if (endpoint->server->held)
-		set_accepting(endpoint, false);
-	else
+	if (!endpoint->server->held)
 		close_endpoint(endpoint);
+}
+
+/* It may be gone afterwards. */
+static void settle_all(struct endpoint *endpoint)
+{
+	struct connection *connection, *next;
+
+	endpoint->pins++;
+	for (connection = endpoint->connections; connection; connection = next) {
+		next = connection->next;
+		connection_settle(connection);
+	}
+	unpin(endpoint);
 }
 
 static void hold(void *arg)
 {
 	struct server *server = arg;
+	struct endpoint *endpoint, *next;
 
 	server->held = true;
+	for (endpoint = server->endpoints; endpoint; endpoint = next) {
+		next = endpoint->next;
+		set_accepting(endpoint, false);
+		settle_all(endpoint);
+	}
 }
 
 static void release(void *arg)
@@ -515,7 +533,11 @@ static void release(void *arg)
 	for (endpoint = server->endpoints; endpoint; endpoint = next) {
 		next = endpoint->next;
 		endpoint->left = !endpoint->listeners;
-		if (!endpoint->listeners)
+		if (endpoint->routes && !endpoint->accept_at_ns)
+			set_accepting(endpoint, true);
+		if (endpoint->listeners)
+			settle_all(endpoint);
+		else
 			close_endpoint(endpoint);
 	}
 }

@@ -107,9 +107,10 @@ int listener_route(struct listener *listener, const struct route *route);
 void listener_leave(struct listener *listener, const void *arg, u64 deadline_ns);
 
 /*
- * For a reload: while it holds, a listener that the last one left stays open, with its connections, and
- * requests that no route takes are answered with 503 (gRPC: UNAVAILABLE), for the sender to try again,
- * instead of 404. When it no longer does, listeners that nobody has joined again are closed.
+ * For a start or a reload: while it holds, a listener that the last one left stays open, with its connections. Who
+ * connects, or has a connection and begins a request, waits; where a connection is in the midst of another request,
+ * one that no route takes is answered with 503 (gRPC: UNAVAILABLE), for the sender to try again, instead of 404. When
+ * it no longer holds, listeners that nobody has joined again are closed.
  */
 void server_hold(struct server *server, bool hold);
 
@@ -128,6 +129,9 @@ const char *exchange_peer(const struct exchange *exchange);		/* "127.0.0.1:40312
 
 /* The user whose socket is at the other end, if it is one of this machine and could be found out. */
 bool exchange_peer_user(const struct exchange *exchange, uid_t *ret_uid);
+
+/* Whom shares are by (net/caller.h); not 0. */
+u64 exchange_peer_key(const struct exchange *exchange);
 
 /* By a name in lower case: NULL if there is none; how often it came. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
