@@ -101,7 +101,7 @@ static int add_window(struct run *run)
 
 	before = cpu_ns();
 	if (r == 0)
-		r = store_add(run->store, profile, now_ns);
+		r = store_add(run->store, profile, 0, now_ns);
 	after = cpu_ns();
 	run->add_ns += after - before;
 	for (u32 i = 0; i < TEND_STEPS && r == 0; i++) {

@@ -6,8 +6,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/random.h>
 
 #define TRIM_BYTES ((u64)16 << 20)
+#define SENDERS 256
+#define SMALL_PERCENT 90		/* up to which a sender may take who has little */
+#define SMALL_PART 16			/* that is, less than such a part of the limit */
 
 static const struct { const char *name; u32 percent; } accounts[BUDGET_ACCOUNT_COUNT] = {
 #define X(id, name, percent) { name, percent },
@@ -18,10 +22,24 @@ static const struct { const char *name; u32 percent; } accounts[BUDGET_ACCOUNT_C
 static struct {
 	_Atomic u64 limit, lower, outside, total;
 	_Atomic u64 used[BUDGET_ACCOUNT_COUNT], refused[BUDGET_ACCOUNT_COUNT];
+	_Atomic u64 by_sender[SENDERS], seed;
 	_Atomic u64 given_back;		/* since memory was last given back to the system */
 } ledger = { .limit = UINT64_MAX };
 
 static __thread struct budget_scope *scope_now;
+
+static u8 slot_of(u64 sender)
+{
+	u64 seed = atomic_load_explicit(&ledger.seed, memory_order_relaxed);
+
+	/* Two threads that come first may each make one: then a few charges are with another sender. */
+	if (!seed) {
+		if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+			seed = (u64)(uintptr_t)&seed;
+		atomic_store_explicit(&ledger.seed, seed | 1, memory_order_relaxed);
+	}
+	return (u8)(((sender ^ seed) * 0x9e3779b97f4a7c15) >> 56);
+}
 
 void budget_set_limit(u64 bytes)
 {
@@ -64,41 +82,88 @@ enum budget_account budget_payer(void)
 	return scope_now ? scope_now->scratch.account : BUDGET_NOBODY;
 }
 
-void budget_charge_init(struct budget_charge *charge)
+void budget_set_sender(struct budget_scope *scope, u64 sender)
 {
-	*charge = (struct budget_charge){ .account = (u8)budget_payer() };
+	scope->sender = sender;
+	scope->scratch.sender = slot_of(sender);
 }
 
-u64 budget_most(enum budget_account account)
+u64 budget_sender(void)
+{
+	return scope_now ? scope_now->sender : 0;
+}
+
+void budget_charge_init(struct budget_charge *charge)
+{
+	*charge = (struct budget_charge){ .account = (u8)budget_payer(),
+					  .sender = scope_now ? scope_now->scratch.sender : 0 };
+}
+
+/* What is not held for all. */
+static u64 free_limit(void)
 {
 	u64 limit = atomic_load_explicit(&ledger.limit, memory_order_relaxed);
+	u64 held = atomic_load_explicit(&ledger.used[BUDGET_STORE], memory_order_relaxed);
+
+	return limit == UINT64_MAX ? limit : held < limit ? limit - held : 0;
+}
+
+static u64 most(u32 percent)
+{
+	u64 limit = free_limit();
 	u64 lower = atomic_load_explicit(&ledger.lower, memory_order_relaxed);
 	u64 outside = atomic_load_explicit(&ledger.outside, memory_order_relaxed);
-	u64 part = limit / 100 * accounts[account].percent, rest;
+	u64 part = limit / 100 * percent, rest;
 
 	if (!lower)
 		return limit == UINT64_MAX ? limit : part;
-	lower = lower / 100 * accounts[account].percent;
+	lower = lower / 100 * percent;
 	rest = lower > outside ? lower - outside : 0;
 	return rest < part ? rest : part;
 }
 
-static bool take(enum budget_account account, u64 bytes)
+u64 budget_most(enum budget_account account)
 {
-	if (atomic_fetch_add(&ledger.total, bytes) + bytes > budget_most(account)) {
+	return most(accounts[account].percent);
+}
+
+/* The more for who has little. */
+static u64 most_for(const struct budget_charge *charge, u64 bytes)
+{
+	u64 has = atomic_load_explicit(&ledger.by_sender[charge->sender], memory_order_relaxed);
+
+	if (charge->account == BUDGET_OTLP && has + bytes <= free_limit() / SMALL_PART)
+		return most(SMALL_PERCENT);
+	return budget_most(charge->account);
+}
+
+static bool take(const struct budget_charge *charge, u64 bytes)
+{
+	if (atomic_fetch_add(&ledger.total, bytes) + bytes > most_for(charge, bytes)) {
 		atomic_fetch_sub(&ledger.total, bytes);
-		atomic_fetch_add(&ledger.refused[account], 1);
+		atomic_fetch_add(&ledger.refused[charge->account], 1);
 		return false;
 	}
-	atomic_fetch_add(&ledger.used[account], bytes);
+	atomic_fetch_add(&ledger.used[charge->account], bytes);
+	atomic_fetch_add(&ledger.by_sender[charge->sender], bytes);
 	return true;
 }
 
-static void give(enum budget_account account, u64 bytes)
+static void give(const struct budget_charge *charge, u64 bytes)
 {
 	atomic_fetch_sub(&ledger.total, bytes);
-	atomic_fetch_sub(&ledger.used[account], bytes);
+	atomic_fetch_sub(&ledger.used[charge->account], bytes);
+	atomic_fetch_sub(&ledger.by_sender[charge->sender], bytes);
 	atomic_fetch_add(&ledger.given_back, bytes);
+}
+
+void budget_hold(struct budget_charge *charge, size_t bytes)
+{
+	charge->account = BUDGET_STORE;
+	atomic_fetch_add(&ledger.used[BUDGET_STORE], bytes - charge->bytes);
+	if (bytes < charge->bytes)
+		atomic_fetch_add(&ledger.given_back, charge->bytes - bytes);
+	charge->bytes = bytes;
 }
 
 int budget_charge_to(struct budget_charge *charge, size_t bytes)
@@ -109,10 +174,10 @@ int budget_charge_to(struct budget_charge *charge, size_t bytes)
 		return 0;
 	if (bytes > charge->bytes && budget_check() < 0)
 		return -ECANCELED;
-	if (bytes > charge->bytes && !take(account, bytes - charge->bytes))
+	if (bytes > charge->bytes && !take(charge, bytes - charge->bytes))
 		return bytes > budget_most(account) ? -E2BIG : -ENOMEM;
 	if (bytes < charge->bytes)
-		give(account, charge->bytes - bytes);
+		give(charge, charge->bytes - bytes);
 	charge->bytes = bytes;
 	return 0;
 }
@@ -143,6 +208,12 @@ void budget_end(struct budget_scope *scope)
 int budget_scratch(size_t more_bytes)
 {
 	return scope_now ? budget_charge_to(&scope_now->scratch, scope_now->scratch.bytes + more_bytes) : 0;
+}
+
+void budget_scratch_back(size_t bytes)
+{
+	if (scope_now && bytes <= scope_now->scratch.bytes)
+		(void)budget_charge_to(&scope_now->scratch, scope_now->scratch.bytes - bytes);
 }
 
 void budget_settle(void)

@@ -68,7 +68,7 @@ static void send_batch_to_store(void *self, struct batch *batch, struct send_res
 	int r = batch_profile(batch, &profile);
 
 	if (r == 0)
-		r = store_add(exporter->store, profile, now_ns);
+		r = store_add(exporter->store, profile, batch_sender(batch), now_ns);
 	tell(exporter, r, ret_result);
 	if (r < 0)
 		return;

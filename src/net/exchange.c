@@ -224,6 +224,11 @@ bool exchange_peer_user(const struct exchange *exchange, uid_t *ret_uid)
 	return exchange->peer.has_uid;
 }
 
+u64 exchange_peer_key(const struct exchange *exchange)
+{
+	return exchange->peer.key ? exchange->peer.key : 1;
+}
+
 static const char *header_name(const struct exchange *exchange, u32 i)
 {
 	return text_at(exchange, exchange->headers[i].name);

@@ -19,6 +19,7 @@ struct batch {
 	_Atomic u32 references;
 	pthread_mutex_t lock;		/* of the forms, while one is made from the other */
 	u8 payer;			/* for whom it was made: pays for the form that is made later, too */
+	u64 sender;
 	bool has_bytes;			/* else there is a profile */
 	struct buf bytes;
 	struct profile *profile;	/* or NULL */
@@ -33,6 +34,7 @@ static struct batch *batch_new(void)
 		return NULL;
 	atomic_init(&batch->references, 1);
 	batch->payer = (u8)budget_payer();
+	batch->sender = budget_sender();
 	pthread_mutex_init(&batch->lock, NULL);
 	buf_init(&batch->bytes, BATCH_BYTES_MAX);
 	return batch;
@@ -91,6 +93,16 @@ u64 batch_samples(const struct batch *batch)
 	return batch->samples;
 }
 
+u64 batch_sender(const struct batch *batch)
+{
+	return batch->sender;
+}
+
+void batch_set_sender(struct batch *batch, u64 sender)
+{
+	batch->sender = sender;
+}
+
 u32 batch_resources(struct batch *batch)
 {
 	struct pb_field field;
@@ -127,6 +139,7 @@ static int make_profile(struct batch *batch)
 	if (batch->profile)
 		return 0;
 	budget_begin(&scope, batch->payer);
+	budget_set_sender(&scope, batch->sender);
 	r = otlp_decode(batch->bytes.data, batch->bytes.len, NULL, &batch->profile);
 	budget_end(&scope);
 	return r;
@@ -191,6 +204,7 @@ static int copy(struct batch *batch, struct batch **ret_copy)
 	*ret_copy = batch_from_profile(profile);
 	if (!*ret_copy)
 		return -ENOMEM;
+	(*ret_copy)->sender = batch->sender;
 	profile = NULL;
 	return 0;
 }

@@ -37,6 +37,14 @@ DEFINE_CLEANUP(struct batch *, batch_unref)
 
 u64 batch_samples(const struct batch *batch);
 
+/*
+ * Who sent it: whom the thread worked for that made it (base/budget.h); BATCH_LOCAL: it is this machine's own. What is
+ * made of others is the sender's of the first that has one.
+ */
+#define BATCH_LOCAL 0
+u64 batch_sender(const struct batch *batch);
+void batch_set_sender(struct batch *batch, u64 sender);
+
 /* How many resources it holds, counted in the form that is there. Any thread. */
 u32 batch_resources(struct batch *batch);
 

@@ -14,6 +14,7 @@ struct regroup {
 	void *arg;
 	struct profile *into;		/* the piece that is being filled, or NULL */
 	u64 samples;			/* in it */
+	u64 sender;			/* of what is added */
 	u64 lost;
 	int err;			/* the first */
 };
@@ -44,6 +45,7 @@ static void flush(struct regroup *g)
 		lose(g, -ENOMEM, 0);
 		return;
 	}
+	batch_set_sender(batch, g->sender);
 	g->into = NULL;
 	g->samples = 0;
 	note(g, g->emit(g->arg, batch));
@@ -93,6 +95,21 @@ static void add(struct regroup *g, struct batch *batch)
 	}
 }
 
+static void add_those(struct regroup *g, struct batch *const *batches, u32 count, bool local)
+{
+	g->sender = BATCH_LOCAL;
+	for (u32 i = 0; i < count; i++) {
+		u64 sender = batch_sender(batches[i]);
+
+		if ((sender == BATCH_LOCAL) != local)
+			continue;
+		if (g->sender == BATCH_LOCAL)
+			g->sender = sender;
+		add(g, batches[i]);
+	}
+	flush(g);
+}
+
 int batches_regroup(struct batch *const *batches, u32 count, u64 samples_max,
 		    int (*emit)(void *arg, struct batch *batch), void *arg, u64 *ret_lost)
 {
@@ -101,9 +118,8 @@ int batches_regroup(struct batch *const *batches, u32 count, u64 samples_max,
 	if (count == 1 && batch_samples(batches[0]) <= g.samples_max) {
 		note(&g, emit(arg, batch_ref(batches[0])));
 	} else {
-		for (u32 i = 0; i < count; i++)
-			add(&g, batches[i]);
-		flush(&g);
+		add_those(&g, batches, count, true);
+		add_those(&g, batches, count, false);
 	}
 	*ret_lost = g.lost;
 	return g.err;

@@ -67,7 +67,10 @@ static int write_resources(struct batch *batch, const struct profile *resources,
 	if (r < 0)
 		return r;
 	*ret_batch = batch_from_bytes(&out, batch_samples(batch) - dropped);
-	return *ret_batch ? 0 : -ENOMEM;
+	if (!*ret_batch)
+		return -ENOMEM;
+	batch_set_sender(*ret_batch, batch_sender(batch));
+	return 0;
 }
 
 int processor_edit_resources(const struct component_setup *setup, struct batch *batch,

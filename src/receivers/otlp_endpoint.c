@@ -29,8 +29,7 @@ void otlp_endpoint_tell(const struct otlp_endpoint *endpoint, struct arrival *ar
 	arrivals_add(endpoint->arrivals, arrival);
 }
 
-enum rpc_code otlp_endpoint_admit(const struct otlp_endpoint *endpoint, const struct exchange *exchange,
-				  struct buf *why)
+enum rpc_code otlp_endpoint_admit(struct otlp_endpoint *endpoint, const struct exchange *exchange, struct buf *why)
 {
 	const char *version = exchange_header(exchange, VERSION_HEADER);
 
@@ -41,6 +40,11 @@ enum rpc_code otlp_endpoint_admit(const struct otlp_endpoint *endpoint, const st
 	if (version && (exchange_header_count(exchange, VERSION_HEADER) > 1 || strcmp(version, VERSION))) {
 		buf_addf(why, VERSION_HEADER " is not " VERSION ", the only version known here");
 		return RPC_INVALID_ARGUMENT;
+	}
+	if (!otlp_intake_allows(&endpoint->intake, exchange_peer_key(exchange))) {
+		buf_addf(why, "you have brought more new names and stacks than your share of the store's memory; "
+			 "try again later, or raise --max-memory");
+		return RPC_RESOURCE_EXHAUSTED;
 	}
 	return RPC_OK;
 }
@@ -87,6 +91,7 @@ enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, struct exchange
 	enum rpc_code code;
 
 	budget_begin(&scope, BUDGET_OTLP);
+	budget_set_sender(&scope, exchange_peer_key(exchange));
 	code = take(endpoint, exchange, json, arrival, why);
 	budget_end(&scope);
 	budget_settle();

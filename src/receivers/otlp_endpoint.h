@@ -21,6 +21,7 @@ struct exchange;
 struct listener;
 
 #define OTLP_WHY_MAX 1024
+#define OTLP_LATER_SECONDS 30		/* when a sender may come again who has brought too much that is new */
 
 struct otlp_endpoint {
 	struct otlp_intake intake;
@@ -38,9 +39,8 @@ void otlp_endpoint_note(const struct otlp_endpoint *endpoint, struct exchange *e
 void otlp_endpoint_tell(const struct otlp_endpoint *endpoint, struct arrival *arrival, enum rpc_code code,
 			const char *why);
 
-/* RPC_OK, or why the request is not even read. */
-enum rpc_code otlp_endpoint_admit(const struct otlp_endpoint *endpoint, const struct exchange *exchange,
-				  struct buf *why);
+/* RPC_OK, or why the request is not even read; RPC_RESOURCE_EXHAUSTED: it may come again after OTLP_LATER_SECONDS. */
+enum rpc_code otlp_endpoint_admit(struct otlp_endpoint *endpoint, const struct exchange *exchange, struct buf *why);
 
 /* Reads the message and takes it in; the arrival gets how much there was. */
 enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json,

@@ -4,23 +4,39 @@
 #include "net/server.h"
 #include "pipeline/arrivals.h"
 #include "receivers/otlp_endpoint.h"
+#include "wire/otlp/rpc_status.h"
+
+/* All went well is said by a response without fields. */
+static void answer(struct exchange *exchange, enum rpc_code code, const char *why, bool later)
+{
+	_cleanup_(buf_done) struct buf message, retry;
+	struct http_header trailer = { "grpc-status-details-bin", NULL };
+
+	buf_init(&message, 1);
+	buf_init(&retry, 4096);
+	if (later) {
+		rpc_status_retry(code, why, OTLP_LATER_SECONDS, &retry);
+		buf_add(&retry, "", 1);
+		later = buf_err(&retry) == 0;
+		trailer.value = retry.data;
+	}
+	exchange_reply_grpc(exchange, code, why, &trailer, later, code == RPC_OK ? &message : NULL);
+}
 
 void otlp_grpc_handle(void *arg, struct exchange *exchange)
 {
 	struct otlp_endpoint *endpoint = arg;
-	struct buf why, message;
+	_cleanup_(buf_done) struct buf why;
 	struct arrival arrival;
 	enum rpc_code code;
+	bool later;
 
 	buf_init(&why, OTLP_WHY_MAX);
-	buf_init(&message, 1);
 	otlp_endpoint_note(endpoint, exchange, &arrival);
 	code = otlp_endpoint_admit(endpoint, exchange, &why);
+	later = code == RPC_RESOURCE_EXHAUSTED;
 	if (code == RPC_OK)
 		code = otlp_endpoint_take(endpoint, exchange, false, &arrival, &why);
 	otlp_endpoint_tell(endpoint, &arrival, code, why.len ? why.data : "");
-	/* All went well is said by a response without fields. */
-	exchange_reply_grpc(exchange, code, why.len ? why.data : "", NULL, 0, code == RPC_OK ? &message : NULL);
-	buf_done(&message);
-	buf_done(&why);
+	answer(exchange, code, why.len ? why.data : "", later);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* OTLP/HTTP: POST of protobuf or JSON, answered in kind. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -11,7 +12,7 @@
 #include "wire/otlp/rpc_status.h"
 
 #define ANSWER_MAX 4096
-#define HEADERS_MAX (CORS_HEADERS_MAX + 32)
+#define HEADERS_MAX (CORS_HEADERS_MAX + 33)
 
 enum body { BODY_OTHER, BODY_PROTOBUF, BODY_JSON };
 static const char *const body_types[] = { "text/plain", "application/x-protobuf", "application/json" };
@@ -36,6 +37,7 @@ struct answer {
 	struct cors_answer cors;
 	struct http_header headers[HEADERS_MAX];
 	u32 count;
+	char later[16];		/* "": not asked to come again */
 };
 
 static void answer_add(struct answer *a, const char *name, const char *value)
@@ -50,6 +52,7 @@ static void answer_init(struct answer *a, const struct otlp_http_options *option
 
 	a->exchange = exchange;
 	a->count = 0;
+	a->later[0] = '\0';
 	if (!strcmp(exchange_method(exchange), "OPTIONS"))
 		cors_answer_preflight(&options->cors, origin,
 				      exchange_header(exchange, "access-control-request-headers"), &a->cors);
@@ -82,7 +85,10 @@ static void answer_status(struct answer *a, enum rpc_code code, const char *text
 		buf_addf(&body, "{}");
 	if (code == RPC_UNAUTHENTICATED)
 		answer_add(a, "www-authenticate", "Bearer, Basic");
-	exchange_reply(a->exchange, rpc_status_http(code), body_types[as], a->headers, a->count, &body);
+	if (*a->later)
+		answer_add(a, "retry-after", a->later);
+	exchange_reply(a->exchange, *a->later ? 429 : rpc_status_http(code), body_types[as], a->headers, a->count,
+		       &body);
 	buf_done(&body);
 }
 
@@ -108,11 +114,14 @@ static void refuse(struct otlp_endpoint *endpoint, struct arrival *arrival, stru
 	answer_text(a, status, text);
 }
 
-static enum rpc_code take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json,
-			  struct arrival *arrival, struct buf *why)
+static enum rpc_code take(struct otlp_endpoint *endpoint, struct answer *a, bool json, struct arrival *arrival,
+			  struct buf *why)
 {
+	struct exchange *exchange = a->exchange;
 	enum rpc_code code = otlp_endpoint_admit(endpoint, exchange, why);
 
+	if (code == RPC_RESOURCE_EXHAUSTED)
+		snprintf(a->later, sizeof(a->later), "%d", OTLP_LATER_SECONDS);
 	if (code == RPC_OK && !encoding_allowed(endpoint->http, exchange)) {
 		buf_addf(why, "this Content-Encoding is not accepted here");
 		code = RPC_INVALID_ARGUMENT;
@@ -146,7 +155,7 @@ void otlp_http_handle(void *arg, struct exchange *exchange)
 	if (body == BODY_JSON)
 		ARRIVAL_TEXT(arrival.protocol, "http json");
 	buf_init(&why, OTLP_WHY_MAX);
-	code = take(endpoint, exchange, body == BODY_JSON, &arrival, &why);
+	code = take(endpoint, &a, body == BODY_JSON, &arrival, &why);
 	answer_status(&a, code, why.len ? why.data : "", body);
 	buf_done(&why);
 }

@@ -6,6 +6,8 @@
 
 #include "base/budget.h"
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/growth.h"
 #include "base/metrics.h"
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
@@ -25,7 +27,19 @@ void otlp_intake_init(struct otlp_intake *intake, struct metrics *metrics, const
 	intake->json_busy = metrics_get(metrics, METRIC_COUNTER, "wick_receiver_json_busy_requests",
 					"Requests in JSON that were told to come again: too much of it at once.",
 					&(struct metric_label){ "receiver", setup->id }, 1);
+	intake->greedy = metrics_get(metrics, METRIC_COUNTER, "wick_receiver_new_stacks_refused_requests",
+				     "Requests of senders who had brought too many new names and stacks for the store.",
+				     &(struct metric_label){ "receiver", setup->id }, 1);
 	atomic_init(&intake->json_bytes, 0);
+}
+
+bool otlp_intake_allows(struct otlp_intake *intake, u64 sender)
+{
+	if (growth_allows(sender, monotonic_ns()))
+		return true;
+	metric_add(intake->greedy, 1);
+	receipts_failed(&intake->receipts, 0);
+	return false;
 }
 
 static int take_profile(struct profile *profile, struct batch **ret_batch)

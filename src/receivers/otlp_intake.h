@@ -23,11 +23,15 @@ struct otlp_intake {
 	bool decodes;			/* at once: see component_setup.next_reads_profiles */
 	struct metric *guessed;		/* requests whose numbering nothing in them told: wire/otlp/otlp_older.h */
 	struct metric *json_busy;	/* requests that have to come again: OTLP_INTAKE_JSON_MAX */
+	struct metric *greedy;		/* requests of senders who brought too much that is new: base/growth.h */
 	atomic_size_t json_bytes;	/* that are being read */
 };
 
 void otlp_intake_init(struct otlp_intake *intake, struct metrics *metrics, const struct component_setup *setup,
 		      const char *transport);
+
+/* May this sender bring something now? If not, that is counted. */
+bool otlp_intake_allows(struct otlp_intake *intake, u64 sender);
 
 /* What was in a request. */
 struct otlp_amounts {

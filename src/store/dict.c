@@ -32,6 +32,7 @@ struct dict *dict_new(void)
 
 	if (!dict)
 		return NULL;
+	dict->bytes_max = DICT_BYTES_MAX;
 	arena_init(&dict->arena, DICT_BYTES_MAX);
 	interner_init(&dict->strings, &dict->arena, DICT_STRINGS_MAX);
 	interner_init(&dict->exes, &dict->arena, EXES_MAX);
@@ -62,10 +63,48 @@ void dict_free(struct dict *dict)
 	free(dict);
 }
 
+static size_t interner_bytes(const struct interner *interner)
+{
+	return interner->cap * sizeof(*interner->entries) + interner->slot_count * sizeof(*interner->slots);
+}
+
+size_t dict_bytes(const struct dict *dict)
+{
+	return sizeof(*dict) + dict->arena.held + (dict->paths ? PATHS * sizeof(*dict->paths) : 0) +
+	       interner_bytes(&dict->strings) + interner_bytes(&dict->exes) + interner_bytes(&dict->frames) +
+	       interner_bytes(&dict->series) + table_bytes(&dict->nodes);
+}
+
+size_t dict_content(const struct dict *dict)
+{
+	size_t keys = (size_t)dict->strings.count + dict->exes.count + dict->frames.count + dict->series.count;
+
+	/* A slot of a hash is two thirds of one that is used. */
+	return dict->arena.used + keys * (sizeof(struct interner_entry) + sizeof(struct interner_slot) * 3 / 2) +
+	       dict->nodes.count * (sizeof(struct dict_node) + sizeof(u64) * 3 / 2);
+}
+
+void dict_limit(struct dict *dict, size_t bytes_max)
+{
+	dict->bytes_max = bytes_max;
+	dict->arena.max = bytes_max < DICT_BYTES_MAX ? bytes_max : DICT_BYTES_MAX;
+}
+
+/* Arrays double: what comes may be as much as what there is. */
+static void check_room(struct dict *dict, size_t more_bytes)
+{
+	if (!dict->err && dict_bytes(dict) + more_bytes > dict->bytes_max)
+		dict->err = -E2BIG;
+}
+
 static u32 add(struct dict *dict, struct interner *interner, const void *at, size_t len)
 {
-	u32 number = dict->err ? INTERNER_NONE : interner_add(interner, at, len, NULL);
+	u32 number = INTERNER_NONE;
 
+	if (interner->count == interner->cap)
+		check_room(dict, interner_bytes(interner));
+	if (!dict->err)
+		number = interner_add(interner, at, len, NULL);
 	if (number != INTERNER_NONE)
 		return number;
 	if (!dict->err)
@@ -91,7 +130,11 @@ u32 dict_add_frame(struct dict *dict, const struct dict_frame *frame)
 
 u32 dict_add_node(struct dict *dict, u32 parent, u32 frame)
 {
-	s64 number = dict->err ? dict->err : table_add(&dict->nodes, &(struct dict_node){ parent, frame });
+	s64 number;
+
+	if (dict->nodes.count == dict->nodes.cap)
+		check_room(dict, table_bytes(&dict->nodes));
+	number = dict->err ? dict->err : table_add(&dict->nodes, &(struct dict_node){ parent, frame });
 
 	if (number >= 0)
 		return (u32)number;
@@ -167,7 +210,7 @@ bool dict_is_full(const struct dict *dict)
 {
 	return dict->err || dict->nodes.count > DICT_NODES_MAX / 8 * 7 ||
 	       dict->frames.count > DICT_FRAMES_MAX / 8 * 7 || dict->strings.count > DICT_STRINGS_MAX / 8 * 7 ||
-	       dict->series.count > DICT_SERIES_MAX / 8 * 7 || dict->arena.held > DICT_BYTES_MAX / 8 * 7;
+	       dict->series.count > DICT_SERIES_MAX / 8 * 7 || dict_bytes(dict) > dict->bytes_max / 8 * 7;
 }
 
 /* ---- On disk ----------------------------------------------------------------- */

@@ -8,7 +8,7 @@
  *	nodes		the stack trie: (parent, frame); 0 is the root; a parent's number is below its children's
  *	series		one set of label values
  *
- * It only grows. When it is full (DICT_NODES_MAX) the store begins a new epoch;
+ * It only grows. When it is full (DICT_NODES_MAX, bytes_max) the store begins a new epoch;
  * an old one goes with its last block. What was added since dict_packed() was
  * last called is one chunk on disk; dict_unpack() reads chunks back in order.
  *
@@ -66,6 +66,7 @@ struct dict {
 	struct interner strings, exes, frames, series;
 	struct table nodes;		/* of struct dict_node */
 	struct dict_counts packed;	/* how much of it is on disk */
+	size_t bytes_max;		/* past which it is full */
 	u32 *paths;			/* by hash of the frames: the node of the path that was last asked for, or 0 */
 	int err;			/* -ENOMEM, or -E2BIG: full; sticks */
 };
@@ -96,6 +97,15 @@ static inline const struct dict_node *dict_nodes(const struct dict *dict)
 }
 
 struct dict_counts dict_counts(const struct dict *dict);
+
+/* It is full at so many bytes of memory. */
+void dict_limit(struct dict *dict, size_t bytes_max);
+
+/* What it takes of memory. */
+size_t dict_bytes(const struct dict *dict);
+
+/* What its entries take, about, without the room that tables have to spare: it grows by what is added. */
+size_t dict_content(const struct dict *dict);
 
 /* Is it time for another epoch? */
 bool dict_is_full(const struct dict *dict);

@@ -16,14 +16,50 @@
 
 #define ROWS_AHEAD 16
 
+#define PLACES_MAX (64u << 20)
+
+/* Where there are groups: where a node of the dictionary stands in the flame, under the node of a group. */
+struct place {
+	u32 group, node;
+	u32 at;			/* in the flame, + 1; 0: not there yet */
+};
+
+static u64 place_hash(const void *row, u64 seed)
+{
+	const struct place *p = row;
+
+	return hash_mix(seed, (u64)p->group << 32 | p->node);
+}
+
+static bool place_equal(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return x->group == y->group && x->node == y->node;
+}
+
+static const struct table_type place_type = { sizeof(struct place), place_hash, place_equal, NULL };
+
+static void flame_epoch_done(struct flame_query *q, struct flame_epoch *g)
+{
+	if (g->dict)
+		dicts_put(q->store, &q->store->epochs[g - q->epochs]);
+	free(g->values);
+	free(g->nodes);
+	free(g->frames);
+	table_done(&g->places);
+	budget_scratch_back(g->bytes);
+	*g = (struct flame_epoch){ 0 };
+}
+
+void flame_query_let_go(struct flame_query *q)
+{
+	for (u32 i = 0; q->epochs && i < q->epoch_count; i++)
+		flame_epoch_done(q, &q->epochs[i]);
+}
+
 void flame_query_done(struct flame_query *q)
 {
-	for (u32 i = 0; q->epochs && i < q->epoch_count; i++) {
-		free(q->epochs[i].values);
-		free(q->epochs[i].nodes);
-		free(q->epochs[i].frames);
-		table_done(&q->epochs[i].places);
-	}
 	free(q->epochs);
 	calltree_free(q->flame);
 }
@@ -55,10 +91,15 @@ static inline s64 weighed(struct flame_query *q, const struct scan_row *row)
 	return q->weigh.factor == 1 ? row->row->value : saturating_multiply(row->row->value, q->weigh.factor);
 }
 
-static int flame_epoch_init(struct flame_epoch *g, const struct dict *dict)
+static int flame_epoch_init(struct flame_query *q, const struct scan_row *row)
 {
-	size_t count = (size_t)dict->nodes.count + 1;
+	struct flame_epoch *g = &q->epochs[row->epoch_index];
+	size_t count = (size_t)row->dict->nodes.count + 1, frames = (size_t)row->dict->frames.count + 1;
+	int r = dicts_get(q->store, NULL, &q->store->epochs[row->epoch_index], &g->dict);
 
+	if (r < 0)
+		return r;
+	table_init(&g->places, &place_type, NULL, 0, PLACES_MAX);
 	/* Adding to a page that was never written faults twice: not by calloc(), nor by what compilers make that of. */
 	g->values = budget_scratch(count * sizeof(*g->values)) < 0 ? NULL :
 		    reallocarray(NULL, count, sizeof(*g->values));
@@ -66,8 +107,11 @@ static int flame_epoch_init(struct flame_epoch *g, const struct dict *dict)
 		memset(g->values, 0, count * sizeof(*g->values));
 	g->count = g->values ? (u32)count : 0;
 	g->nodes = array_calloc(count, sizeof(*g->nodes));
-	g->frames = array_calloc((size_t)dict->frames.count + 1, sizeof(*g->frames));
-	return g->values && g->nodes && g->frames ? 0 : -ENOMEM;
+	g->frames = array_calloc(frames, sizeof(*g->frames));
+	if (!g->values || !g->nodes || !g->frames)
+		return -ENOMEM;
+	g->bytes = count * (sizeof(*g->values) + sizeof(*g->nodes)) + frames * sizeof(*g->frames);
+	return 0;
 }
 
 /* What has no name is called by one that came later, else by where it is. */
@@ -137,7 +181,7 @@ int flame_query_count(void *arg, const struct scan_row *row)
 	s64 value;
 
 	if (!g->values) {
-		int r = flame_epoch_init(g, row->dict);
+		int r = flame_epoch_init(q, row);
 
 		if (r < 0)
 			return r;
@@ -188,15 +232,24 @@ static int merge_epoch(struct flame_query *q, struct flame_epoch *g, const struc
 
 int flame_query_merge(struct flame_query *q)
 {
-	bool is_first = true;
 	int r = 0;
 
 	for (u32 i = 0; i < q->epoch_count && r == 0; i++) {
 		if (!q->epochs[i].values)
 			continue;
-		r = merge_epoch(q, &q->epochs[i], q->store->epochs[i].dict, is_first);
-		is_first = false;
+		r = merge_epoch(q, &q->epochs[i], q->epochs[i].dict, !q->is_begun);
+		q->is_begun = true;
 	}
+	return r;
+}
+
+/* What was gathered so far goes into the flame, where it needs no dictionary. */
+static int make_room(void *arg)
+{
+	struct flame_query *q = arg;
+	int r = q->group_by == STORE_LABEL_COUNT ? flame_query_merge(q) : 0;
+
+	flame_query_let_go(q);
 	return r;
 }
 
@@ -307,12 +360,12 @@ static struct flame_epoch *only_epoch(const struct flame_query *q)
 static int merge_largest(struct flame_query *q, u32 nodes_max)
 {
 	struct flame_epoch *g = only_epoch(q);
-	const struct dict *dict = g ? q->store->epochs[g - q->epochs].dict : NULL;
+	const struct dict *dict = g ? g->dict : NULL;
 	bool wraps;
 	s64 least;
 	int r;
 
-	if (!g || q->is_negative)
+	if (!g || q->is_begun || q->is_negative)
 		return 0;
 	wraps = !sum_up(g->values, dict);
 	r = wraps ? 0 : look_for_joined(q, g, dict);
@@ -330,29 +383,6 @@ static int merge_largest(struct flame_query *q, u32 nodes_max)
 /* ---- A tree for each value of a label --------------------------------------------------------- */
 
 #define DEPTH_MAX 2048
-#define PLACES_MAX (64u << 20)
-
-/* Where a node of the dictionary stands in the flame, under the node of a group. */
-struct place {
-	u32 group, node;
-	u32 at;			/* in the flame, + 1; 0: not there yet */
-};
-
-static u64 place_hash(const void *row, u64 seed)
-{
-	const struct place *p = row;
-
-	return hash_mix(seed, (u64)p->group << 32 | p->node);
-}
-
-static bool place_equal(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	return x->group == y->group && x->node == y->node;
-}
-
-static const struct table_type place_type = { sizeof(struct place), place_hash, place_equal, NULL };
 
 /* The way up to the next one that has its place, and down again. */
 static s64 place_of(struct flame_query *q, struct flame_epoch *g, const struct dict *dict, u32 group, u32 node)
@@ -409,11 +439,8 @@ static int count_grouped(void *arg, const struct scan_row *row)
 	struct flame_epoch *g = &q->epochs[row->epoch_index];
 	s64 at, value;
 
-	if (!g->values) {
-		if (flame_epoch_init(g, row->dict) < 0)
-			return -ENOMEM;
-		table_init(&g->places, &place_type, NULL, 0, PLACES_MAX);
-	}
+	if (!g->values && flame_epoch_init(q, row) < 0)
+		return -ENOMEM;
 	value = weighed(q, row);
 	at = group_of(q, row);
 	if (at >= 0)
@@ -432,7 +459,7 @@ int sqlite_flame(struct store *base, const struct store_selection *selection, en
 	struct flame_query q = { .store = store, .group_by = group_by, .flame = calltree_new() };
 	bool grouped = group_by != STORE_LABEL_COUNT;
 	struct scan_options options = { .columns = BLOCK_NODE | BLOCK_VALUE | scan_label_column(group_by),
-					.period_max_ns = UINT64_MAX };
+					.period_max_ns = UINT64_MAX, .make_room = make_room };
 	struct scan_plan plan = { 0 };
 	int r;
 
@@ -449,6 +476,7 @@ int sqlite_flame(struct store *base, const struct store_selection *selection, en
 		r = merge_largest(&q, nodes_max);
 	if (r == 0 && !grouped)
 		r = flame_query_merge(&q);
+	flame_query_let_go(&q);
 	pthread_rwlock_unlock(&store->lock);
 	if (r == 0)
 		calltree_sum(q.flame);

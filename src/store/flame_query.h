@@ -13,8 +13,10 @@ struct calltree;
 
 /* What is gathered of one epoch: a value for each node. */
 struct flame_epoch {
+	const struct dict *dict;	/* held while there are values */
 	s64 *values;
 	u32 count;		/* of values */
+	size_t bytes;		/* of scratch */
 	u32 *nodes, *frames;	/* in the flame, + 1; 0: not there yet */
 	struct table places;	/* where there are groups, of struct place */
 };
@@ -25,6 +27,7 @@ struct flame_query {
 	struct calltree *flame;
 	struct flame_epoch *epochs;
 	u32 epoch_count;
+	bool is_begun;		/* what was gathered of some epoch is in the flame */
 	struct weigh weigh;
 	bool has_group;
 	u32 group_epoch, group_series;
@@ -33,6 +36,8 @@ struct flame_query {
 	bool is_joined;		/* two frames of the dictionary are one in the flame: so may be their nodes */
 };
 
+/* Gives back the dictionaries, while the lock is still held. */
+void flame_query_let_go(struct flame_query *q);
 void flame_query_done(struct flame_query *q);
 
 /* A scan_fn: counts a row; the query has as many epochs as the store. */

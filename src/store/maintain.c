@@ -64,10 +64,14 @@ static int gather_block(void *arg, struct db_block *block)
 	struct gather *g = arg;
 	struct epoch *epoch = store_epoch(g->store, block->epoch);
 	struct block_bytes bytes = { .data = block->data, .data_bytes = block->data_bytes };
+	const struct dict *dict;
 	struct gathered *into;
-	int r;
+	int r = epoch ? dicts_get(g->store, g->store->db, epoch, &dict) : -EBADMSG;
 
-	r = epoch && epoch->dict ? block_unpack(&bytes, epoch->dict, BLOCK_NODE | BLOCK_VALUE, &g->rows) : -EBADMSG;
+	if (r == 0) {
+		r = block_unpack(&bytes, dict, BLOCK_NODE | BLOCK_VALUE, &g->rows);
+		dicts_put(g->store, epoch);
+	}
 	if (r == -EBADMSG) {
 		atomic_fetch_add(&g->store->blocks_broken, 1);
 		return 0;
@@ -179,7 +183,7 @@ static int drop_epochs(struct sqlite_store *store)
 		if (epoch->id == newest || db_has_epoch(store->db, epoch->id))
 			store->epochs[kept++] = *epoch;
 		else
-			dict_free(epoch->dict);
+			dicts_drop(store, epoch);
 	}
 	store->epoch_count = kept;
 	r = store_forget_names(store);

@@ -52,9 +52,12 @@ int store_load_names(struct sqlite_store *store)
 
 	if (r < 0)
 		return r;
+	/* Of those in memory: what others lack was looked for when they were. */
+	pthread_mutex_lock(&store->dict_lock);
 	for (u32 i = 0; i < store->epoch_count; i++)
 		if (store->epochs[i].dict)
 			want_frames(names, store->epochs[i].dict);
+	pthread_mutex_unlock(&store->dict_lock);
 	names_free(store->names);
 	store->names = TAKE(names);
 	return 0;
@@ -78,9 +81,19 @@ int store_forget_names(struct sqlite_store *store)
 
 	if (!used)
 		return -ENOMEM;
-	for (u32 i = 0; i < store->epoch_count; i++)
-		if (store->epochs[i].dict)
-			mark_exes(store->names, store->epochs[i].dict, used);
+	for (u32 i = 0; i < store->epoch_count && r == 0; i++) {
+		const struct dict *dict;
+
+		r = dicts_get(store, store->db, &store->epochs[i], &dict);
+		if (r == 0) {
+			mark_exes(store->names, dict, used);
+			dicts_put(store, &store->epochs[i]);
+		}
+		r = r == -EBADMSG ? 0 : r;
+	}
+	/* One more time, when there is room to look. */
+	if (r < 0)
+		return r == -ENOMEM ? 0 : r;
 	for (u32 i = 0; r == 0 && (exe = names_exe(store->names, i)); i++)
 		if (!used[i])
 			r = db_drop_names(store->db, exe->build_id.at, exe->build_id.len);

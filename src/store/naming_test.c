@@ -52,7 +52,7 @@ static void add_leaves(struct store *store, const struct leaf *leaves, u32 count
 		sample->time_count = 1;
 	}
 	EQ(profile_err(p), 0);
-	EQ(store_add(store, p, NOW_NS), 0);
+	EQ(store_add(store, p, 0, NOW_NS), 0);
 }
 
 static struct calltree *flame_of(struct store *store)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A selection as a profile. */
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "analysis/narrow.h"
@@ -17,6 +18,26 @@ static void profile_query_done(struct profile_query *q)
 {
 	flame_query_done(&q->flame);
 	profile_build_done(&q->build);
+}
+
+#define IN_TREE UINT32_MAX	/* as the epoch of a row: its node is one of the tree, + 1 */
+
+/* What was read so far needs no dictionary any more. */
+static int make_room(void *arg)
+{
+	struct profile_query *q = arg;
+	int r = flame_query_merge(&q->flame);
+
+	for (u32 i = 0; i < q->build.count && r == 0; i++) {
+		struct built_row *row = &q->build.rows[i];
+
+		if (row->epoch != IN_TREE)
+			row->node = q->flame.epochs[row->epoch].nodes[row->node];
+		row->epoch = IN_TREE;
+	}
+	q->build.dict = NULL;
+	flame_query_let_go(&q->flame);
+	return r;
 }
 
 static int take_row(void *arg, const struct scan_row *row)
@@ -48,7 +69,8 @@ static void move_rows(struct profile_query *q, const u32 *map)
 		struct built_row row = b->rows[i];
 
 		/* What adds up to nothing has no node. */
-		row.node = q->flame.epochs[row.epoch].nodes[row.node];
+		if (row.epoch != IN_TREE)
+			row.node = q->flame.epochs[row.epoch].nodes[row.node];
 		if (!row.node || (map && !map[row.node - 1]))
 			continue;
 		row.node--;
@@ -63,12 +85,13 @@ static void move_rows(struct profile_query *q, const u32 *map)
 static int read_rows(struct profile_query *q, struct sqlite_store *store, const struct store_selection *selection,
 		     bool is_summed, struct scan_plan *plan)
 {
-	struct scan_options options = { .columns = BLOCK_NODE | BLOCK_VALUE, .period_max_ns = UINT64_MAX };
+	struct scan_options options = { .columns = BLOCK_NODE | BLOCK_VALUE, .period_max_ns = UINT64_MAX,
+					.make_room = make_room };
 	int r = profile_build_init(&q->build, is_summed);
 
 	if (!is_summed)
 		options = (struct scan_options){ .columns = BLOCK_NODE | BLOCK_VALUE | BLOCK_DETAILS,
-						 .or_rollups = true };
+						 .or_rollups = true, .make_room = make_room };
 	q->flame = (struct flame_query){ .store = store, .group_by = STORE_LABEL_COUNT, .flame = calltree_new(),
 					 .epoch_count = store->epoch_count };
 	q->flame.epochs = calloc((size_t)q->flame.epoch_count + 1, sizeof(*q->flame.epochs));
@@ -108,6 +131,7 @@ static int try_profile(struct sqlite_store *store, const struct store_selection 
 	if (r == 0)
 		r = make_profile(&q, &plan, narrow, ret_profile, why);
 	scan_plan_done(&plan);
+	flame_query_let_go(&q.flame);
 	return r;
 }
 

@@ -72,7 +72,7 @@ static struct store *filled_store(u64 now_ns)
 	add_process(p, "shop", 12, now_ns, 3);
 	add_process(p, "bank", 13, now_ns, 2);
 	EQ(profile_err(p), 0);
-	EQ(store_add(store, p, now_ns), 0);
+	EQ(store_add(store, p, 0, now_ns), 0);
 	profile_free(p);
 	return store;
 }

@@ -216,6 +216,8 @@ struct scanner {
 	struct block_rows rows;	/* of the block that is read */
 	scan_fn *fn;
 	void *arg;
+	struct epoch *epoch;	/* whose dictionary is held, or NULL */
+	const struct dict *dict;
 	u8 **wanted;		/* by epoch and series: does it match? NULL until the epoch is met */
 };
 
@@ -224,6 +226,8 @@ static void scanner_done(struct scanner *s)
 	for (u32 i = 0; s->wanted && i < s->store->epoch_count; i++)
 		free(s->wanted[i]);
 	free(s->wanted);
+	if (s->epoch)
+		dicts_put(s->store, s->epoch);
 	db_close(s->db);
 	block_rows_done(&s->rows);
 }
@@ -231,7 +235,7 @@ static void scanner_done(struct scanner *s)
 /* Filters on series are decided once for each of them. */
 static const u8 *wanted_series(struct scanner *s, u32 epoch_index)
 {
-	const struct dict *dict = s->store->epochs[epoch_index].dict;
+	const struct dict *dict = s->dict;
 	u8 *wanted = s->wanted[epoch_index];
 
 	if (wanted)
@@ -247,7 +251,7 @@ static int scan_rows(struct scanner *s, u32 epoch_index, const struct db_block *
 {
 	const u8 *wanted = wanted_series(s, epoch_index);
 	struct scan_row at = { .epoch_index = epoch_index,
-			       .dict = s->store->epochs[epoch_index].dict,
+			       .dict = s->dict,
 			       .rows = &s->rows,
 			       .period_ns = block->level ? store_period_ns[block->level] : 0 };
 	int r = 0;
@@ -275,6 +279,28 @@ static bool is_cut(const struct scanner *s, const struct db_block *block)
 	       scan_bucket(s->selection, buckets, block->start_ns) != scan_bucket(s->selection, buckets, block->end_ns);
 }
 
+/* Blocks come in the order of time, and so do epochs, mostly. */
+static int hold_dict(struct scanner *s, struct epoch *epoch)
+{
+	int r;
+
+	if (!epoch)
+		return -EBADMSG;
+	if (s->epoch == epoch)
+		return 0;
+	if (s->epoch)
+		dicts_put(s->store, TAKE(s->epoch));
+	r = dicts_get(s->store, s->db, epoch, &s->dict);
+	if (r == -ENOMEM && s->options->make_room) {
+		r = s->options->make_room(s->arg);
+		if (r == 0)
+			r = dicts_get(s->store, s->db, epoch, &s->dict);
+	}
+	if (r == 0)
+		s->epoch = epoch;
+	return r;
+}
+
 static int scan_block(void *arg, struct db_block *block)
 {
 	struct scanner *s = arg;
@@ -290,10 +316,11 @@ static int scan_block(void *arg, struct db_block *block)
 		columns |= BLOCK_VALUE | BLOCK_TIME;
 	if (columns & BLOCK_DETAILS)
 		db_read_details(s->db, block);
-	r = epoch && epoch->dict ? block_unpack(&(struct block_bytes){ block->data, block->details, block->data_bytes,
-								       block->detail_bytes },
-						epoch->dict, columns, &s->rows) :
-				   -EBADMSG;
+	r = hold_dict(s, epoch);
+	if (r == 0)
+		r = block_unpack(&(struct block_bytes){ block->data, block->details, block->data_bytes,
+							block->detail_bytes },
+				 s->dict, columns, &s->rows);
 	if (r == -EBADMSG) {
 		atomic_fetch_add(&s->store->blocks_broken, 1);
 		return 0;

@@ -35,7 +35,7 @@ int scan_plan(const struct scan_reach *reach, u64 from_ns, u64 to_ns, u64 period
  */
 struct scan_row {
 	u32 epoch_index;
-	const struct dict *dict;
+	const struct dict *dict;	/* until fn returns; who wants it longer holds it (store/dicts.h) */
 	const struct block_row *row;
 	const struct block_rows *rows;	/* its block, for threads and links */
 	u64 time_ns;
@@ -53,6 +53,7 @@ struct scan_options {
 	u32 buckets;			/* 0, or: times matter only by scan_bucket() */
 	u64 period_max_ns;		/* as above */
 	bool or_rollups;		/* columns of details: also what only roll-ups have left, which have none */
+	int (*make_room)(void *arg);	/* or NULL: arg gives back the dictionaries that it holds, for another's sake */
 };
 
 /* Which of so many equal parts of the selection a time is in. */

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/growth.h"
 #include "base/private_dir.h"
 #include "profile/profile.h"
 #include "store/ingest.h"
@@ -96,22 +97,6 @@ static int take_lock(struct sqlite_store *store, struct buf *why)
 	return 0;
 }
 
-static int load_chunk(void *arg, u32 number, const void *data, size_t bytes)
-{
-	struct epoch *epoch = arg;
-	_cleanup_(buf_done) struct buf plain;
-	int r;
-
-	buf_init(&plain, CHUNK_BYTES_MAX);
-	if (number != epoch->chunk_count)
-		return -EBADMSG;
-	r = compression_unpack(COMPRESSION_ZSTD, data, bytes, &plain);
-	if (r == 0)
-		r = dict_unpack(epoch->dict, plain.data, plain.len);
-	epoch->chunk_count += r == 0;
-	return r;
-}
-
 static int note_epoch(void *arg, s64 id, u64 created_ns)
 {
 	struct sqlite_store *store = arg;
@@ -125,23 +110,25 @@ static int note_epoch(void *arg, s64 id, u64 created_ns)
 	return r;
 }
 
+/* It takes what comes, if it is whole and has room. Others are read when they are asked for. */
+static int load_newest(struct sqlite_store *store, struct buf *notice)
+{
+	const struct dict *dict;
+	struct epoch *newest = &store->epochs[store->epoch_count - 1];
+	int r = dicts_get(store, store->db, newest, &dict);
+
+	newest->is_written = r == 0;
+	if (r == -EBADMSG)
+		buf_addf(notice, "the names of a part of %s are broken; that part is left out. ", store->path);
+	return r == -EBADMSG || r == -ENOMEM ? 0 : r;
+}
+
 static int load_epochs(struct sqlite_store *store, struct buf *notice)
 {
 	int r = db_each_epoch(store->db, note_epoch, store);
 
-	for (u32 i = 0; i < store->epoch_count && r == 0; i++) {
-		struct epoch *epoch = &store->epochs[i];
-
-		epoch->dict = dict_new();
-		if (!epoch->dict)
-			return -ENOMEM;
-		r = db_each_chunk(store->db, epoch->id, load_chunk, epoch);
-		if (r != -EBADMSG && r != -E2BIG)
-			continue;
-		buf_addf(notice, "the names of a part of %s are broken; that part is left out. ", store->path);
-		dict_free(TAKE(epoch->dict));
-		r = 0;
-	}
+	if (r == 0 && store->epoch_count)
+		r = load_newest(store, notice);
 	for (u32 level = 1; level < DB_LEVELS; level++)
 		store->rolled_ns[level] = (u64)db_get(store->db, store_rolled_key(level), 0);
 	return r < 0 ? r : store_load_names(store);
@@ -167,7 +154,7 @@ static int set_aside(struct sqlite_store *store, struct buf *notice)
 static void forget_epochs(struct sqlite_store *store)
 {
 	for (u32 i = 0; i < store->epoch_count; i++)
-		dict_free(store->epochs[i].dict);
+		dicts_drop(store, &store->epochs[i]);
 	store->epoch_count = 0;
 }
 
@@ -222,8 +209,14 @@ static int begin_epoch(struct sqlite_store *store, u64 now_ns)
 		return r;
 	pthread_rwlock_wrlock(&store->lock);
 	r = array_reserve(&store->epochs, &store->epoch_cap, store->epoch_count + 1, sizeof(*store->epochs));
-	if (r == 0)
-		store->epochs[store->epoch_count++] = (struct epoch){ .id = id, .dict = TAKE(dict) };
+	if (r == 0) {
+		struct epoch *last = store->epoch_count ? &store->epochs[store->epoch_count - 1] : NULL;
+
+		if (last)
+			dicts_end(store, last);
+		store->epochs[store->epoch_count] = (struct epoch){ .id = id };
+		dicts_begin(store, &store->epochs[store->epoch_count++], TAKE(dict));
+	}
 	pthread_rwlock_unlock(&store->lock);
 	return r;
 }
@@ -233,7 +226,7 @@ static struct epoch *current_epoch(struct sqlite_store *store)
 {
 	struct epoch *last = store->epoch_count ? &store->epochs[store->epoch_count - 1] : NULL;
 
-	return last && last->dict && !dict_is_full(last->dict) ? last : NULL;
+	return last && last->is_written && !dict_is_full(last->dict) ? last : NULL;
 }
 
 static int write_chunk(struct sqlite_store *store, struct epoch *epoch)
@@ -353,9 +346,11 @@ static int write_rows(struct sqlite_store *store, struct epoch *epoch, struct bl
 
 /* The rows of a host, in an epoch that has room for them. */
 static int take_rows(struct sqlite_store *store, const struct profile *profile, struct str host,
-		     const struct store_ingest_options *options, struct block_rows *rows, struct epoch **ret_epoch)
+		     const struct store_ingest_options *options, struct block_rows *rows, struct epoch **ret_epoch,
+		     u64 *grown)
 {
 	struct ingest_result result = { 0 };
+	size_t before;
 	int r = 0;
 
 	for (int tries = 0; tries < 2; tries++) {
@@ -366,7 +361,9 @@ static int take_rows(struct sqlite_store *store, const struct profile *profile, 
 			return r;
 		epoch = &store->epochs[store->epoch_count - 1];
 		pthread_rwlock_wrlock(&store->lock);
+		before = dict_content(epoch->dict);
 		r = ingest_rows(profile, host, options, epoch->dict, store->names, rows, &result);
+		*grown += dict_content(epoch->dict) - before;
 		pthread_rwlock_unlock(&store->lock);
 		*ret_epoch = epoch;
 		if (r == 0 || !epoch->dict->err)
@@ -379,24 +376,27 @@ static int take_rows(struct sqlite_store *store, const struct profile *profile, 
 }
 
 static int add_host(struct sqlite_store *store, const struct profile *profile, struct str host,
-		    const struct store_ingest_options *options)
+		    const struct store_ingest_options *options, u64 *grown)
 {
 	_cleanup_(block_rows_done) struct block_rows rows;
 	struct epoch *epoch;
 	int r;
 
 	block_rows_init(&rows);
-	r = take_rows(store, profile, host, options, &rows, &epoch);
+	r = take_rows(store, profile, host, options, &rows, &epoch, grown);
+	if (r == 0)
+		dicts_weigh(store, epoch);
 	if (r < 0 || !rows.count)
 		return r;
 	return write_rows(store, epoch, &rows);
 }
 
-int store_add(struct store *base, const struct profile *profile, u64 now_ns)
+int store_add(struct store *base, const struct profile *profile, u64 sender, u64 now_ns)
 {
 	struct sqlite_store *store = sqlite_store(base);
 	struct store_ingest_options options = { now_ns, store->age_max_ns };
 	_cleanup_(freep) struct str *hosts = reallocarray(NULL, INGEST_HOSTS_MAX, sizeof(*hosts));
+	u64 grown = 0;
 	u32 count;
 	int r = 0;
 
@@ -405,8 +405,9 @@ int store_add(struct store *base, const struct profile *profile, u64 now_ns)
 	count = ingest_hosts(profile, hosts);
 	pthread_mutex_lock(&store->write_lock);
 	for (u32 i = 0; i < count && r == 0; i++)
-		r = add_host(store, profile, hosts[i], &options);
+		r = add_host(store, profile, hosts[i], &options, &grown);
 	pthread_mutex_unlock(&store->write_lock);
+	growth_note(sender, grown, monotonic_ns());
 	atomic_fetch_add(&store->generation, 1);
 	return r;
 }
@@ -432,9 +433,10 @@ static int sqlite_stats(struct store *base, struct store_stats *ret_stats)
 		(void)db_bytes(db, &ret_stats->bytes);
 	}
 	pthread_rwlock_rdlock(&store->lock);
+	pthread_mutex_lock(&store->dict_lock);
 	ret_stats->epochs = store->epoch_count;
 	for (u32 i = 0; i < store->epoch_count; i++) {
-		struct dict_counts counts = { 0 };
+		struct dict_counts counts = store->epochs[i].counts;
 
 		if (store->epochs[i].dict)
 			counts = dict_counts(store->epochs[i].dict);
@@ -442,6 +444,7 @@ static int sqlite_stats(struct store *base, struct store_stats *ret_stats)
 		ret_stats->frames += counts.frames;
 		ret_stats->series += counts.series;
 	}
+	pthread_mutex_unlock(&store->dict_lock);
 	ret_stats->names = names_stats(store->names);
 	pthread_rwlock_unlock(&store->lock);
 	ret_stats->blocks_broken = atomic_load(&store->blocks_broken);
@@ -461,6 +464,7 @@ static void sqlite_free(struct sqlite_store *store)
 	db_close(store->series_db);
 	db_close(store->db);
 	pthread_mutex_destroy(&store->series_lock);
+	pthread_mutex_destroy(&store->dict_lock);
 	names_free(store->names);
 	pthread_rwlock_destroy(&store->lock);
 	pthread_mutex_destroy(&store->write_lock);
@@ -511,6 +515,7 @@ int store_open(const struct store_options *options, struct store **ret_store, st
 	store->lock_fd = -1;
 	pthread_rwlock_init(&store->lock, NULL);
 	pthread_mutex_init(&store->series_lock, NULL);
+	pthread_mutex_init(&store->dict_lock, NULL);
 	pthread_mutex_init(&store->write_lock, NULL);
 	store->bytes_max = options->bytes_max ? options->bytes_max : BYTES_DEFAULT;
 	store->age_max_ns = options->age_max_ns ? options->age_max_ns : AGE_DEFAULT_NS;

@@ -13,7 +13,7 @@
 #include "store/backend.h"
 #include "store/block.h"
 #include "store/db.h"
-#include "store/dict.h"
+#include "store/dicts.h"
 #include "store/names.h"
 #include "store/store.h"
 
@@ -21,12 +21,6 @@
 
 /* How long a block of each level is; blocks of level 0 lie within a minute. */
 extern const u64 store_period_ns[DB_LEVELS];
-
-struct epoch {
-	s64 id;
-	struct dict *dict;	/* NULL: it could not be read, its blocks are lost */
-	u32 chunk_count;
-};
 
 struct sqlite_store {
 	struct store base;
@@ -38,8 +32,10 @@ struct sqlite_store {
 	struct db *db;			/* the writers' */
 	pthread_rwlock_t lock;		/* of epochs and their dictionaries, of rolled, and of names */
 	struct names *names;
-	struct epoch *epochs;		/* by id */
+	struct epoch *epochs;		/* by id; the dictionary of the last is held */
 	u32 epoch_count, epoch_cap;
+	pthread_mutex_t dict_lock;	/* of which dictionaries are in memory; taken last */
+	u64 dict_uses;
 	u64 rolled_ns[DB_LEVELS];	/* until when each level is complete */
 
 	pthread_mutex_t series_lock;

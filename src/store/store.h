@@ -47,8 +47,11 @@ int store_open(const struct store_options *options, struct store **ret_store, st
 void store_close(struct store *store);
 DEFINE_CLEANUP(struct store *, store_close)
 
-/* -ENOSPC, -EROFS, -EIO: nothing was kept; store_error() says more. */
-int store_add(struct store *store, const struct profile *profile, u64 now_ns);
+/*
+ * -ENOSPC, -EROFS, -EIO: nothing was kept; store_error() says more. What is new in it is noted for the sender
+ * (base/growth.h); GROWTH_LOCAL: this machine itself.
+ */
+int store_add(struct store *store, const struct profile *profile, u64 sender, u64 now_ns);
 const char *store_error(struct store *store);
 
 /* Of a store that is on this machine; NULL: it is not. */

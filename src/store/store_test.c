@@ -122,7 +122,7 @@ static void add_seconds(struct store *store, u64 from_ns, u32 seconds)
 	for (u64 t = from_ns; t < from_ns + seconds * SECOND_NS; t += SECOND_NS / 20)
 		add_sample(p, set, add_stack(p, stack_at(t)), t, t / SECOND_NS % 2 ? "odd" : "even", 1);
 	EQ(profile_err(p), 0);
-	EQ(store_add(store, p, from_ns + seconds * SECOND_NS), 0);
+	EQ(store_add(store, p, 0, from_ns + seconds * SECOND_NS), 0);
 	profile_free(p);
 	added_from_ns = added_to_ns ? added_from_ns : from_ns;
 	added_to_ns = from_ns + seconds * SECOND_NS;
@@ -342,7 +342,7 @@ TEST(store_selects_and_groups_by_labels)
 	add_seconds(store, START_NS, 10);
 	p = new_profile("beta", "other", &set);
 	add_sample(p, set, add_stack(p, 3), START_NS, "main", 7);
-	EQ(store_add(store, p, START_NS + SECOND_NS), 0);
+	EQ(store_add(store, p, 0, START_NS + SECOND_NS), 0);
 	profile_free(p);
 
 	EQ(store_values(store, &selection, STORE_HOST, 10, &values), 0);
@@ -394,7 +394,7 @@ TEST(store_knows_traces_and_their_spans)
 	add_linked(p, set, 2, 1, START_NS + 2);
 	add_linked(p, set, 2, 2, START_NS + 9);
 	add_linked(p, set, 2, 2, START_NS + 4);
-	EQ(store_add(store, p, START_NS + SECOND_NS), 0);
+	EQ(store_add(store, p, 0, START_NS + SECOND_NS), 0);
 	profile_free(p);
 
 	EQ(store_traces(store, &selection, false, 10, &traces), 0);
@@ -465,7 +465,7 @@ TEST(store_keeps_impossible_times_under_that_of_arrival)
 	p = new_profile("alpha", "prog", &set);
 	add_sample(p, set, add_stack(p, 1), 1, "main", 0);
 	add_sample(p, set, add_stack(p, 1), UINT64_MAX, "main", 0);
-	EQ(store_add(store, p, START_NS), 0);
+	EQ(store_add(store, p, 0, START_NS), 0);
 	profile_free(p);
 	store_stats(store, &stats);
 	EQ(stats.times_wrong, 2);

@@ -19,7 +19,7 @@ struct scan_row;
 struct weigh {
 	bool has_first, is_weighed, is_mixed;	/* mixed: units differ, so that sums have none */
 	u32 epoch, series;			/* of the last row */
-	struct str unit, period;	/* of the first, borrowed from its dictionary; period "" if they differ */
+	char unit[64], period[32];		/* of the first, cut; period "" if they differ */
 	s64 first_period_ns;
 	s64 factor;				/* of the values of the row's series */
 };

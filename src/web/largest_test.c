@@ -84,7 +84,7 @@ static void add_samples(struct store *store, const struct mix *mix)
 	for (u32 i = 0; i < mix->samples; i++)
 		add_sample(p, set, mix);
 	EQ(profile_err(p), 0);
-	EQ(store_add(store, p, NOW_NS), 0);
+	EQ(store_add(store, p, 0, NOW_NS), 0);
 }
 
 static void write_json(struct calltree *flame, u32 nodes_max, struct buf *out)

@@ -49,7 +49,7 @@ static void add_sample(struct store *store, const char *build_id, u64 address)
 	sample->times_unix_ns = profile_copy(p, &now_ns, sizeof(now_ns));
 	sample->time_count = 1;
 	EQ(profile_err(p), 0);
-	EQ(store_add(store, p, NOW_NS), 0);
+	EQ(store_add(store, p, 0, NOW_NS), 0);
 }
 
 static bool has_function(struct store *store, const char *name)

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "base/types.h"
+
 struct buf;
 
 #define RPC_CODES(X) \
@@ -40,5 +42,8 @@ int rpc_status_http(enum rpc_code code);
 
 /* The message, as protobuf or as JSON. */
 void rpc_status_encode(enum rpc_code code, const char *text, bool json, struct buf *out);
+
+/* The trailer grpc-status-details-bin of an answer that asks to come again after so many seconds, as a text. */
+void rpc_status_retry(enum rpc_code code, const char *text, u32 seconds, struct buf *out);
 
 #endif
