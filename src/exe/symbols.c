@@ -11,7 +11,7 @@ static int check_symbol(const struct symbols *symbols, u32 index)
 	const struct symbol *symbol = &symbols_array(symbols)[index];
 
 	if (symbol->name >= symbols->strings_bytes || !symbol->bytes || symbol->ea + symbol->bytes < symbol->ea ||
-	    symbol->lang >= LANG_NUMBERS_MAX)
+	    symbol->lang >= LANG_NUMBERS_MAX || symbol->clear_bytes > symbol->bytes)
 		return -EBADMSG;
 	return index && symbol[-1].ea >= symbol->ea ? -EBADMSG : 0;
 }

@@ -22,7 +22,7 @@
 
 #include "base/types.h"
 
-#define SYMBOLS_MAGIC "wicksym2"
+#define SYMBOLS_MAGIC "wicksym3"
 #define SYMBOLS_MAX 4096		/* addresses to ask for at once, and symbols that come back */
 #define SYMBOL_NAME_MAX (64u << 10)	/* longer names are cut */
 
@@ -31,7 +31,7 @@ struct symbol {
 	u32 bytes;
 	u32 name;	/* offset into strings; 0 = "": known by its FDE alone */
 	u32 lang;	/* enum lang: whose own tables know it; 0: native code */
-	u32 pad;
+	u32 clear_bytes;	/* from ea on, that are of no other function for sure; 0: not known */
 };
 
 struct symbols {

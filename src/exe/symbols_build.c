@@ -32,6 +32,7 @@ struct found {
 	u8 plt;			/* "@plt" follows its name */
 	u8 lang;		/* whose own tables know it, which know best */
 	u8 used;
+	u64 clear_ea;		/* in an answer: up to there no other function starts behind it; 0: not known */
 };
 
 /* An address and what covers it. */
@@ -359,6 +360,17 @@ static int compare_found(const void *a, const void *b)
 	return x->end_ea > y->end_ea ? -1 : x->end_ea < y->end_ea;
 }
 
+/*
+ * Up to where all addresses have the same answer: no other function starts between the start of this one and the
+ * address, nor from there on. Labels are not for that: where a function reaches over one, that goes first.
+ */
+static u64 clear_ea(const struct wanted *w, const struct found *f)
+{
+	if ((f->name && !f->typed) || (w->near.used && w->near.ea > f->ea))
+		return 0;
+	return min_u64(f->end_ea, w->next_ea);
+}
+
 /* Sorts by start and keeps the longest of each. Returns how many are left. */
 static u32 sort_found(struct found *found, u32 count)
 {
@@ -368,6 +380,8 @@ static u32 sort_found(struct found *found, u32 count)
 	for (u32 i = 0; i < count; i++)
 		if (!kept || found[kept - 1].ea != found[i].ea)
 			found[kept++] = found[i];
+		else if (found[kept - 1].clear_ea < found[i].clear_ea && found[kept - 1].end_ea == found[i].end_ea)
+			found[kept - 1].clear_ea = found[i].clear_ea;
 	return kept;
 }
 
@@ -397,6 +411,8 @@ static int write_symbols(struct build *build, const struct found *found, u32 cou
 		array[i].ea = found[i].ea;
 		array[i].lang = found[i].lang;
 		array[i].bytes = min_u64(found[i].end_ea - found[i].ea, UINT32_MAX);
+		if (found[i].clear_ea > found[i].ea)
+			array[i].clear_bytes = min_u64(found[i].clear_ea - found[i].ea, UINT32_MAX);
 		add_name(&strings, &found[i], &array[i]);
 		build->names_read++;
 		forget_pages(build);
@@ -423,8 +439,10 @@ static int answer(struct build *build, struct symbols **ret_symbols)
 	if (!found)
 		return -ENOMEM;
 	for (u32 i = 0; i < build->count; i++)
-		if (settle(build, &build->wanted[i], &found[count]))
+		if (settle(build, &build->wanted[i], &found[count])) {
+			found[count].clear_ea = clear_ea(&build->wanted[i], &found[count]);
 			count++;
+		}
 	count = sort_found(found, count);
 	return write_symbols(build, found, count, ret_symbols);
 }

@@ -21,6 +21,7 @@ static void files_done(struct symbol_files *files)
 {
 	closep(&files->debug_fd);
 	closep(&files->alt_fd);
+	known_functions_done(&files->known);
 	binary_unref(files->binary);
 }
 

@@ -18,6 +18,8 @@
 
 #include "base/types.h"
 
+#include "symbol/known_functions.h"
+
 struct binary;
 struct debuginfod;
 struct reader;
@@ -33,6 +35,7 @@ struct symbol_files {
 	bool is_fresh;
 	bool is_waiting;	/* for debuginfod */
 	u32 slow_answers;	/* of this round, for its user to count */
+	struct known_functions known;	/* its user's */
 	u64 used_ns;
 };
 

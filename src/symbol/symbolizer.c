@@ -250,6 +250,10 @@ static void set_physical(struct symbolizer *s, const struct binary *binary, cons
 		line->system_name = "";
 		name->source = symbol ? SYMBOL_FDE : SYMBOL_NONE;
 	}
+}
+
+static void count_name(struct symbolizer *s, const struct symbol_name *name)
+{
 	s->stats.by_symbol += name->source == SYMBOL_TABLE || name->source == SYMBOL_DWARF;
 	s->stats.by_function_start += name->source == SYMBOL_FDE;
 	s->stats.unnamed += name->source == SYMBOL_NONE;
@@ -280,7 +284,33 @@ static void name_address(struct symbolizer *s, struct binary *binary, u64 ea, co
 		name.line_count = 1;
 	set_physical(s, binary, answers->symbols, ea, &chain[name.line_count - 1], &name);
 	name.module = add_text(s, binary_name(binary));
+	count_name(s, &name);
 	(void)name_cache_put(&s->names, binary->id, ea, &name);
+}
+
+/* Names an address like another one of its function. False: somebody has to be asked. */
+static bool name_like_known(struct symbolizer *s, const struct symbol_files *files, const struct binary *binary, u64 ea)
+{
+	const struct known_function *f = known_functions_find(&files->known, ea);
+	const struct symbol_name *name = f ? name_cache_find(&s->names, binary->id, f->ea + f->named) : NULL;
+
+	if (!name || name->line_count != 1 || name->lines->line || name->lacks_lines || name->function_ea != f->ea ||
+	    !name_cache_put(&s->names, binary->id, ea, name))
+		return false;
+	count_name(s, name);
+	return true;
+}
+
+/* Remembers which functions the addresses of a request, s->ea[], are of. */
+static void know_functions(struct symbolizer *s, struct symbol_files *files, const struct symbols *symbols, u32 count)
+{
+	for (u32 i = 0; i < count; i++) {
+		const struct symbol *f = symbols_find(symbols, s->ea[i]);
+
+		if (f && s->ea[i] - f->ea < f->clear_bytes)
+			known_functions_add(&files->known, &(struct known_function){
+				.ea = f->ea, .bytes = f->clear_bytes, .named = (u32)(s->ea[i] - f->ea) });
+	}
 }
 
 /* Of a file that the reader did not survive nothing more is asked until it is opened anew. */
@@ -369,6 +399,8 @@ static void name_request(struct symbolizer *s, struct symbol_files *files, struc
 			name_address(s, binary, s->ea[at + i], &answers, i);
 		at += some;
 	}
+	if (symbols && !may_ask_lines(s, files))
+		know_functions(s, files, symbols, count);
 }
 
 static void name_binary(struct symbolizer *s, const struct want *wants, u32 count, u64 now)
@@ -378,12 +410,14 @@ static void name_binary(struct symbolizer *s, const struct want *wants, u32 coun
 
 	if (files)
 		files->slow_answers = 0;
-	for (u32 at = 0; at < count; at += SYMBOLS_MAX) {
-		u32 some = count - at < SYMBOLS_MAX ? count - at : SYMBOLS_MAX;
+	for (u32 at = 0; at < count;) {
+		u32 some = 0;
 
-		for (u32 i = 0; i < some; i++)
-			s->ea[i] = wants[at + i].ea;
-		name_request(s, files, binary, some);
+		for (; at < count && some < SYMBOLS_MAX; at++)
+			if (!files || may_ask_lines(s, files) || !name_like_known(s, files, binary, wants[at].ea))
+				s->ea[some++] = wants[at].ea;
+		if (some)
+			name_request(s, files, binary, some);
 	}
 }
 

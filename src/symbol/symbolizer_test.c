@@ -289,3 +289,74 @@ TEST(symbolizer_bears_memory_running_out)
 	}
 	fixture_done(&f);
 }
+
+TEST(symbolizer_asks_once_for_a_function_without_lines)
+{
+	struct symbolizer_options options = { 0 };
+	const struct symbol_name *first, *second;
+	struct fixture f;
+	u64 start, requests;
+
+	fixture_init(&f, &options);
+	start = ea_of((const void *)(uintptr_t)symbolizer_run);
+	first = name_of(&f, f.self, start + 5);
+	requests = reader_stats(f.reader).requests;
+	second = name_of(&f, f.self, start + 9);
+	EQ(reader_stats(f.reader).requests, requests);
+	first = symbolizer_find(f.symbolizer, f.self, start + 5);
+	STREQ(second->lines->function, "symbolizer_run");
+	STREQ(first->lines->function, second->lines->function);
+	EQ(second->function_ea, start);
+	EQ(symbolizer_stats(f.symbolizer).by_symbol, 2);
+	fixture_done(&f);
+}
+
+#define STRIDE 61	/* bytes between the addresses that are asked for */
+#define ASKED 12000
+
+/* Names addresses of a file from that one on, every so many, from that one on. */
+static void name_every(struct fixture *f, struct binary *binary, u64 from_ea, u32 first, u32 every)
+{
+	for (u32 i = first; i < ASKED; i += every)
+		symbolizer_want(f->symbolizer, binary, from_ea + i * STRIDE);
+	EQ(symbolizer_run(f->symbolizer), 0);
+}
+
+static void compare_names(const char *path, u64 from_ea)
+{
+	struct symbolizer_options options = { 0 };
+	struct fixture asked, known;
+	struct binary *a, *b;
+
+	fixture_init(&asked, &options);
+	fixture_init(&known, &options);
+	a = open_binary(&asked, path);
+	b = open_binary(&known, path);
+	name_every(&asked, a, from_ea, 0, 1);
+	name_every(&known, b, from_ea, 0, 3);
+	name_every(&known, b, from_ea, 1, 3);
+	name_every(&known, b, from_ea, 2, 3);
+	for (u32 i = 0; i < ASKED; i++) {
+		const struct symbol_name *x = symbolizer_find(asked.symbolizer, a, from_ea + i * STRIDE);
+		const struct symbol_name *y = symbolizer_find(known.symbolizer, b, from_ea + i * STRIDE);
+
+		OK(x && y);
+		STREQ(x->lines->function, y->lines->function);
+		EQ(x->function_ea, y->function_ea);
+		EQ(x->source, y->source);
+	}
+	binary_unref(a);
+	binary_unref(b);
+	fixture_done(&asked);
+	fixture_done(&known);
+}
+
+/* ... of libc, too, where assembler's functions nest. */
+TEST(symbolizer_names_addresses_of_known_functions_as_if_it_had_asked)
+{
+	Dl_info libc;
+
+	compare_names("/proc/self/exe", ea_of((const void *)(uintptr_t)symbolizer_new));
+	OK(dladdr((const void *)(uintptr_t)qsort, &libc));
+	compare_names(libc.dli_fname, ea_of((const void *)(uintptr_t)qsort));
+}
