@@ -140,7 +140,8 @@ static inline u64 ruby_lines(struct forge_ruby *r)
 	return va;
 }
 
-static inline u64 ruby_sequence(struct forge_ruby *r, u64 type, const char *label, const char *base, u64 path, u64 parent)
+static inline u64 ruby_sequence(struct forge_ruby *r, u64 type, const char *label, const char *base, u64 path,
+				u64 parent)
 {
 	u64 body = ruby_take(r, 256), info = body + r->layout->insns_info, entries = ruby_take(r, 64);
 

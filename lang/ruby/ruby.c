@@ -208,45 +208,85 @@ static void name_in_class(struct ruby *ruby, u64 method_va, char label[LANG_TEXT
 	append(label, base);
 }
 
-/* The body that names the code: what eval() runs goes by what it is evaluated in. */
-static u64 naming_body(struct ruby *ruby, u64 body_va)
+/* The body of an instruction sequence as it is: -ESTALE if there is another by now. */
+static int read_body(struct ruby *ruby, u64 iseq_va, u64 cookie, u8 ret_body[RUBY_BODY_BYTES])
 {
-	for (u32 i = 0; i < EVALS_MAX && memory_u32(&ruby->memory, body_va) == BODY_TYPE_EVAL; i++) {
-		u64 parent = memory_u64(&ruby->memory, body_va + ruby->names.layout->insns_info + INSNS_INFO_PARENT);
+	struct memory *memory = &ruby->memory;
 
-		if ((ruby_flags(&ruby->memory, parent) & RUBY_IMEMO_MASK) != RUBY_IMEMO_ISEQ)
+	if ((ruby_flags(memory, iseq_va) & RUBY_IMEMO_MASK) != RUBY_IMEMO_ISEQ)
+		return memory_err(memory) ?: -ESTALE;
+	memory_read(memory, memory_u64(memory, iseq_va + RUBY_ISEQ_BODY), ret_body, RUBY_BODY_BYTES);
+	if (memory_err(memory))
+		return memory_err(memory);
+	return ruby_cookie(ruby_body_word(ret_body, RUBY_BODY_CODE)) == cookie ? 0 : -ESTALE;
+}
+
+/* ... or as it was when it was first met. */
+static int recall_body(struct ruby *ruby, u64 iseq_va, u64 cookie, u8 ret_body[RUBY_BODY_BYTES])
+{
+	struct kept_objects kept;
+
+	if (lang_recall(ruby->memory.process, LANG_RUBY, cookie, iseq_va, &kept) < 0 || !kept.piece[0].va)
+		return -ESTALE;
+	ruby->memory.err = 0;
+	memcpy(ret_body, kept.piece[0].bytes, RUBY_BODY_BYTES);
+	return 0;
+}
+_Static_assert(RUBY_BODY_BYTES <= KEPT_PIECE_BYTES, "it is kept as a whole");
+
+/* What eval() runs goes by the name of what it is evaluated in. */
+static void find_naming_body(struct ruby *ruby, u8 body[RUBY_BODY_BYTES])
+{
+	for (u32 i = 0; i < EVALS_MAX && (u32)ruby_body_word(body, 0) == BODY_TYPE_EVAL; i++) {
+		u64 parent = ruby_body_word(body, ruby->names.layout->insns_info + INSNS_INFO_PARENT);
+		u8 around[RUBY_BODY_BYTES];
+
+		if ((ruby_flags(&ruby->memory, parent) & RUBY_IMEMO_MASK) == RUBY_IMEMO_ISEQ)
+			memory_read(&ruby->memory, memory_u64(&ruby->memory, parent + RUBY_ISEQ_BODY), around,
+				    sizeof(around));
+		else
 			break;
-		body_va = memory_u64(&ruby->memory, parent + RUBY_ISEQ_BODY);
+		if (memory_err(&ruby->memory))
+			break;
+		memcpy(body, around, sizeof(around));
 	}
-	return body_va;
+	ruby->memory.err = 0;
+}
+
+static void name_file(struct ruby *ruby, const u8 body[RUBY_BODY_BYTES], char ret_file[LANG_TEXT_MAX + 1])
+{
+	u64 path = ruby_body_word(body, BODY_PATH);
+
+	if (ruby_is(&ruby->memory, path, RUBY_ARRAY))
+		path = ruby_element(&ruby->memory, path, 0);
+	if (ruby_text(&ruby->memory, ruby->names.layout, path, ret_file) < 0)
+		ret_file[0] = 0;
+	ruby->memory.err = 0;
 }
 
 static int name_iseq(struct ruby *ruby, const u64 frame[2], u64 iseq_va, u64 method_va, struct lang_names *names)
 {
 	char label[LANG_TEXT_MAX + 1], base[LANG_TEXT_MAX + 1], file[LANG_TEXT_MAX + 1];
 	const struct ruby_layout *layout = ruby->names.layout;
+	u32 instruction = (u32)frame[1] & RUBY_INSTRUCTION_MASK, line;
 	struct memory *memory = &ruby->memory;
-	u64 flags = ruby_flags(memory, iseq_va), body = memory_u64(memory, iseq_va + RUBY_ISEQ_BODY);
-	u64 naming, path;
-	u32 line;
+	u8 body[RUBY_BODY_BYTES];
 	int r;
 
-	if ((flags & RUBY_IMEMO_MASK) != RUBY_IMEMO_ISEQ ||
-	    ruby_cookie(memory_u64(memory, body + RUBY_BODY_CODE)) != (frame[0] & RUBY_COOKIE_MASK))
-		return memory_err(memory) ?: -ESTALE;
-	naming = naming_body(ruby, body);
-	r = ruby_text(memory, layout, memory_u64(memory, naming + BODY_LABEL), label);
+	r = read_body(ruby, iseq_va, frame[0] & RUBY_COOKIE_MASK, body);
+	if (r < 0) {
+		if (recall_body(ruby, iseq_va, frame[0] & RUBY_COOKIE_MASK, body) < 0)
+			return r;
+		instruction = RUBY_INSTRUCTION_NONE;	/* its lines are gone */
+	}
+	name_file(ruby, body, file);
+	line = ruby_line(memory, layout, body, instruction);
+	memory->err = 0;
+	find_naming_body(ruby, body);
+	r = ruby_text(memory, layout, ruby_body_word(body, BODY_LABEL), label);
 	if (r < 0)
 		return r;
-	path = memory_u64(memory, body + BODY_PATH);
-	if (ruby_is(memory, path, RUBY_ARRAY))
-		path = ruby_element(memory, path, 0);
-	if (ruby_text(memory, layout, path, file) < 0)
-		file[0] = 0;
-	memory->err = 0;
-	line = ruby_line(memory, layout, body, (u32)frame[1] & RUBY_INSTRUCTION_MASK);
-	memory->err = 0;
-	if (method_va && !ruby_text(memory, layout, memory_u64(memory, naming + BODY_BASE_LABEL), base))
+	if (method_va && !ruby_text(memory, layout, ruby_body_word(body, BODY_BASE_LABEL), base))
 		name_in_class(ruby, method_va, label, base);
 	lang_names_line(names, label, file, line);
 	return 0;

@@ -113,16 +113,16 @@ static u32 line_rank(struct memory *memory, u64 table_va, u32 at)
 	       (u32)__builtin_popcountll(bits << (63 - at % 64));
 }
 
-u32 ruby_line(struct memory *memory, const struct ruby_layout *layout, u64 body_va, u32 instruction)
+u32 ruby_line(struct memory *memory, const struct ruby_layout *layout, const u8 body[RUBY_BODY_BYTES], u32 instruction)
 {
-	u64 entries = memory_u64(memory, body_va + layout->insns_info);
-	u32 count = memory_u32(memory, body_va + layout->insns_info + 16);
-	u64 table = memory_u64(memory, body_va + layout->insns_info + 24);
-	u32 first = memory_u32(memory, body_va + BODY_FIRST_LINE), rank = 1, line;
+	u64 entries = ruby_body_word(body, layout->insns_info);
+	u32 count = (u32)ruby_body_word(body, layout->insns_info + 16);
+	u64 table = ruby_body_word(body, layout->insns_info + 24);
+	u32 first = (u32)ruby_body_word(body, BODY_FIRST_LINE), rank = 1, line;
 
 	if (layout->line_is_object)
 		first >>= 1;
-	if (memory_err(memory) || !entries || !count || count > LINES_MAX || instruction == RUBY_INSTRUCTION_NONE)
+	if (!entries || !count || count > LINES_MAX || instruction == RUBY_INSTRUCTION_NONE)
 		return first;
 	/* What is kept is where the next one begins. */
 	if (count > 1)

@@ -8,6 +8,7 @@
 #define LANG_RUBY_OBJECT_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/types.h"
 #include "lang/lang.h"
@@ -32,7 +33,19 @@ u64 ruby_element(struct memory *memory, u64 array_va, u64 index);
 u64 ruby_table_value(struct memory *memory, u64 table_va, u64 key);
 u64 ruby_table_key(struct memory *memory, u64 table_va, bool (*is)(void *arg, u64 value), void *arg);
 
-/* The line of an instruction, in the instruction sequence with that body; that of its beginning if it does not tell. */
-u32 ruby_line(struct memory *memory, const struct ruby_layout *layout, u64 body_va, u32 instruction);
+/* The body of an instruction sequence, as far as names and lines need it. */
+#define RUBY_BODY_BYTES 192
+
+static inline u64 ruby_body_word(const u8 body[RUBY_BODY_BYTES], u64 offset)
+{
+	u64 word;
+
+	memcpy(&word, body + offset, sizeof(word));
+	return word;
+}
+
+/* The line of an instruction in there; that of its beginning if it does not tell. */
+u32 ruby_line(struct memory *memory, const struct ruby_layout *layout, const u8 body[RUBY_BODY_BYTES],
+	      u32 instruction);
 
 #endif

@@ -5,6 +5,9 @@
  * and
  *
  *	u64 walk_thread_pointer(void);
+ *	void ruby_keep(u64 iseq, u64 cookie, u64 body);
+ *
+ * the second of which copies the body of an instruction sequence that is new.
  *
  * rb_vm_exec() runs methods that call each other; where C code lies between
  * two of them there is another run of it. The outermost frame of each run is
@@ -177,6 +180,8 @@ static inline int ruby_code(struct unwind *u, struct ruby_slot *slot, u64 iseq, 
 		slot->seen[at].iseq = iseq;
 		slot->seen[at].code = code;
 		slot->seen[at].cookie = ruby_cookie(code);
+		if (unwind_meet(u, iseq ^ ruby_cookie(code) << FRAME_LANG_SHIFT))
+			ruby_keep(iseq, ruby_cookie(code), body);
 	}
 	*ret_code = slot->seen[at].code;
 	*ret_cookie = slot->seen[at].cookie;

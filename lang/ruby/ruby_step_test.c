@@ -87,6 +87,13 @@ static u64 walk_thread_pointer(void)
 	return THREAD_POINTER;
 }
 
+static u32 kept_count;
+
+static void ruby_keep(u64 iseq, u64 cookie, u64 body)
+{
+	kept_count++;
+}
+
 static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule);
 
 #include "lang/ruby/ruby_step.h"
@@ -186,8 +193,10 @@ static void put_stack(const u64 *return_va, u32 count)
 
 #define STACK(...) put_stack((const u64[]){ __VA_ARGS__ }, sizeof((const u64[]){ __VA_ARGS__ }) / 8)
 
+#define TEXT_BYTES 4096
+
 /* A frame as text: its iseq or, in brackets, the method of a C function; native code by where it is. */
-static u32 add_frame(char *text, u32 at)
+static u32 add_frame(char text[TEXT_BYTES], u32 at)
 {
 	u64 word = u.words[at], second;
 
@@ -196,10 +205,10 @@ static u32 add_frame(char *text, u32 at)
 		return 1;
 	}
 	second = u.words[at + 1];
-	(void)sprintf(text + strlen(text), second >> RUBY_INSTRUCTION_BITS ? "%llu" : "(%llu)",
-		      second >> RUBY_INSTRUCTION_BITS ?
-		      ((second >> RUBY_INSTRUCTION_BITS << 3) - ISEQ_OF(0)) / 0x100 :
-		      (((word & FRAME_LOW_MASK) >> RUBY_COOKIE_BITS << 3) - METHOD_OF(0)) / 0x40);
+	(void)snprintf(text + strlen(text), TEXT_BYTES - strlen(text),
+		       second >> RUBY_INSTRUCTION_BITS ? "%llu" : "(%llu)", second >> RUBY_INSTRUCTION_BITS ?
+		       ((second >> RUBY_INSTRUCTION_BITS << 3) - ISEQ_OF(0)) / 0x100 :
+		       (((word & FRAME_LOW_MASK) >> RUBY_COOKIE_BITS << 3) - METHOD_OF(0)) / 0x40);
 	return 2;
 }
 
@@ -211,14 +220,14 @@ static const char *end_name(void)
 
 static const char *walked(void)
 {
-	static char text[4096];
+	static char text[TEXT_BYTES];
 
-	memset(text, 0, sizeof(text));
+	memset(text, 0, TEXT_BYTES);
 	while (!native_step(&u))
 		;
 	for (u32 i = 0; i < u.trace.user_count;)
 		i += add_frame(text, i);
-	(void)sprintf(text + strlen(text), " %s", end_name());
+	(void)snprintf(text + strlen(text), TEXT_BYTES - strlen(text), " %s", end_name());
 	return text;
 }
 
@@ -230,6 +239,16 @@ TEST(ruby_shows_the_methods_of_a_run_instead_of_the_loop)
 	FRAMES({ 0, DUMMY }, { 1, RUBY_METHOD | F }, { 2, RUBY_METHOD }, { 3, RUBY_METHOD });
 	STACK(EXEC_VA, C_VA, ROOT_VA);
 	STREQ(walked(), "321cr complete");
+}
+
+TEST(ruby_keeps_what_is_met_for_the_first_time)
+{
+	setup();
+	kept_count = 0;
+	FRAMES({ 0, DUMMY }, { 1, RUBY_METHOD | F }, { 2, RUBY_METHOD }, { 2, RUBY_METHOD });
+	STACK(EXEC_VA, ROOT_VA);
+	STREQ(walked(), "221r complete");
+	EQ(kept_count, 2);
 }
 
 TEST(ruby_puts_native_code_between_runs)

@@ -75,8 +75,8 @@ TEST(ruby_names_methods_with_their_class_in_every_version)
 TEST(ruby_finds_lines_by_small_and_large_tables)
 {
 	static const struct { u32 instruction, line; } cases[] = {
-		{ 0, 10 }, { 3, 10 }, { 4, 11 }, { 54, 11 }, { 60, 11 }, { 61, 12 }, { 119, 12 }, { 130, 12 }, { 131, 13 },
-		{ 199, 13 }, { RUBY_INSTRUCTION_NONE, 9 },
+		{ 0, 10 }, { 3, 10 }, { 4, 11 }, { 54, 11 }, { 60, 11 }, { 61, 12 }, { 119, 12 }, { 130, 12 },
+		{ 131, 13 }, { 199, 13 }, { RUBY_INSTRUCTION_NONE, 9 },
 	};
 
 	EACH_VERSION(i) {
@@ -87,7 +87,8 @@ TEST(ruby_finds_lines_by_small_and_large_tables)
 
 		EQ(attach(&facts, &slot, &state), 0);
 		for (u32 j = 0; j < sizeof(cases) / sizeof(cases[0]); j++)
-			EQ(atoi(strrchr(name(state, 0, r.method, cases[j].instruction), ':') + 1), cases[j].line);
+			EQ(strtol(strrchr(name(state, 0, r.method, cases[j].instruction), ':') + 1, NULL, 10),
+			   cases[j].line);
 		ruby_ops.detach(state);
 	}
 }
@@ -114,6 +115,41 @@ TEST(ruby_does_not_name_what_is_another_object_by_now)
 	ruby_frame_of(0x1000, 0, 0, frame);
 	(void)named_find(&names, &ruby_ops, state, &process, frame, 0);
 	EQ(names.unnamed, 4);
+	named_done(&names);
+	ruby_ops.detach(state);
+}
+
+/* What the kernel half has copied: the body of an instruction sequence. */
+static int recall(void *arg, const struct kept_key *key, struct kept_objects *ret_kept)
+{
+	if (key->lang != LANG_RUBY || key->id[1] != RUBY_VA + 0x7000)
+		return -ENOENT;
+	*ret_kept = *(struct kept_objects *)arg;
+	return 0;
+}
+
+TEST(ruby_names_code_that_is_gone_by_what_was_kept)
+{
+	struct forge_ruby r = forge_ruby(RUBY_VERSION(3, 4));
+	struct ruby_facts facts = ruby_facts_of(RUBY_VERSION(3, 4));
+	static struct kept_objects kept;
+	struct lang_process process = { .pid = (u32)getpid(), .recall = recall, .arg = &kept };
+	const struct window_frame *found;
+	struct runtime_slot slot = { 0 };
+	struct named names;
+	void *state = NULL;
+	u64 frame[2];
+
+	EQ(attach(&facts, &slot, &state), 0);
+	named_init(&names);
+	ruby_frame_of(r.bar, r.eval, 61, frame);
+	memcpy(&kept.piece[0].va, (void *)(uintptr_t)(r.eval + RUBY_ISEQ_BODY), 8);
+	memcpy(kept.piece[0].bytes, (void *)(uintptr_t)kept.piece[0].va, KEPT_PIECE_BYTES);
+	frame[1] = (RUBY_VA + 0x7000) >> 3 << RUBY_INSTRUCTION_BITS | 61;
+	found = named_find(&names, &ruby_ops, state, &process, frame, 0);
+	STREQ(found->lines[0].function, "Foo#bar");
+	STREQ(found->lines[0].file, "/a/rather/long/path.rb");
+	EQ(found->lines[0].line, 9);
 	named_done(&names);
 	ruby_ops.detach(state);
 }
