@@ -17,7 +17,8 @@ void code_pointers_done(struct code_pointers *pointers)
 
 static void add(const struct exe *exe, u64 ea, struct code_pointers *pointers)
 {
-	if (!ea || pointers->count == CODE_POINTERS_MAX || !exe_executable(exe, ea) ||
+	if (!ea || ea - pointers->start_ea >= pointers->end_ea - pointers->start_ea ||
+	    pointers->count == CODE_POINTERS_MAX || !exe_executable(exe, ea) ||
 	    array_reserve(&pointers->at, &pointers->cap, pointers->count + 1, sizeof(*pointers->at)) < 0)
 		return;
 	pointers->at[pointers->count++] = ea;
@@ -64,14 +65,14 @@ static void settle(struct code_pointers *pointers)
 	pointers->count = kept;
 }
 
-void code_pointers_find(const struct exe *exe, struct code_pointers *ret_pointers)
+void code_pointers_find(const struct exe *exe, u64 start_ea, u64 end_ea, struct code_pointers *ret_pointers)
 {
 	bool is_fixed = exe->type == ET_EXEC;
 	u64 left = DATA_BYTES_MAX;
 	struct exe_section section;
 	struct exe_data data;
 
-	*ret_pointers = (struct code_pointers){ 0 };
+	*ret_pointers = (struct code_pointers){ .start_ea = start_ea, .end_ea = end_ea };
 	for (u32 i = 1; exe->elf_class == ELFCLASS64 && exe_section(exe, i, &section); i++) {
 		bool words = is_fixed && section.flags & SHF_WRITE && section.flags & SHF_ALLOC &&
 			     section.type != SHT_NOBITS;

@@ -16,12 +16,13 @@ struct exe;
 #define CODE_POINTERS_MAX (1u << 20)
 
 struct code_pointers {
+	u64 start_ea, end_ea;
 	u64 *at;
 	u32 count, cap;
 };
 
-/* As many as there is memory for, up to the maximum. */
-void code_pointers_find(const struct exe *exe, struct code_pointers *ret_pointers);
+/* Those to code between two addresses: as many as there is memory for, up to the maximum. */
+void code_pointers_find(const struct exe *exe, u64 start_ea, u64 end_ea, struct code_pointers *ret_pointers);
 void code_pointers_done(struct code_pointers *pointers);
 
 /* Index of the first that is not below ea. */

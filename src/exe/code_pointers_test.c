@@ -14,7 +14,7 @@ static void find(struct forge *f, struct code_pointers *ret)
 
 	forge_finish(f);
 	EQ(exe_open_mem(f->b.data, f->b.len, &exe), 0);
-	code_pointers_find(exe, ret);
+	code_pointers_find(exe, 0, ~0ull, ret);
 }
 
 TEST(code_pointers_are_words_of_data_at_fixed_addresses)

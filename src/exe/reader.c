@@ -22,6 +22,7 @@
 #include "exe/lang_file.h"
 #include "exe/reader_protocol.h"
 #include "exe/rows.h"
+#include "exe/rows_part.h"
 #include "exe/source_map.h"
 
 /* Readers that were killed but sleep in the kernel (a file on a dead network mount) are waited for later. */
@@ -411,6 +412,12 @@ static int check_lines(const void *at, size_t bytes)
 int reader_rows(struct reader *reader, int fd, int debug_fd, struct rows **ret_rows)
 {
 	return call_with_addresses(reader, READER_ROWS, (int[]){ fd, debug_fd, -1 }, NULL, 0, check_rows,
+				   (void **)ret_rows);
+}
+
+int reader_sweep(struct reader *reader, int fd, const struct rows_part *part, struct rows **ret_rows)
+{
+	return call_with_addresses(reader, READER_SWEEP, (int[]){ fd, -1, -1 }, part->ea, part->count, check_rows,
 				   (void **)ret_rows);
 }
 

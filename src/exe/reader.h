@@ -26,6 +26,7 @@ struct reader;
 struct exe_lines;
 struct lang_file;
 struct rows;
+struct rows_part;
 struct source_map;
 struct symbols;
 
@@ -94,6 +95,9 @@ int reader_identify(struct reader *reader, int fd, struct exe_info *ret_info);
 
 /* Unwind rows, checked. -ENODATA if the file has none. debug_fd (or -1) may supply .debug_frame. */
 int reader_rows(struct reader *reader, int fd, int debug_fd, struct rows **ret_rows);
+
+/* ... of a part of its code that was left for later (exe/rows_part.h), checked. */
+int reader_sweep(struct reader *reader, int fd, const struct rows_part *part, struct rows **ret_rows);
 
 /* The runtime of a language that the file holds, checked. -ENODATA if it holds none. */
 int reader_lang(struct reader *reader, int fd, struct lang_file **ret_file);

@@ -10,12 +10,22 @@
 #include <sys/stat.h>
 
 #include "base/io.h"
+#include "exe/rows_part.h"
 
 #define ANSWER_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 static u32 addresses_max(u32 op)
 {
-	return op == READER_LINES ? LINES_MAX : op == READER_SYMBOLS ? SYMBOLS_MAX : 0;
+	switch (op) {
+	case READER_LINES:
+		return LINES_MAX;
+	case READER_SYMBOLS:
+		return SYMBOLS_MAX;
+	case READER_SWEEP:
+		return ROWS_PART_EAS_MAX;
+	default:
+		return 0;
+	}
 }
 
 int reader_request_check(const struct reader_request *request, size_t bytes, u32 fd_count)

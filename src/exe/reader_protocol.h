@@ -32,7 +32,8 @@ struct lang_file_ops;
 #define READER_SECONDS 10		/* for one request */
 
 enum reader_op {
-	READER_IDENTIFY, READER_ROWS, READER_SYMBOLS, READER_LINES, READER_LANG, READER_SOURCE_MAP, READER_OPS
+	READER_IDENTIFY, READER_ROWS, READER_SYMBOLS, READER_LINES, READER_LANG, READER_SOURCE_MAP,
+	READER_SWEEP, READER_OPS
 };
 
 /* Files by place: the executable, its separate debug file, the dwz supplementary file. */
@@ -46,7 +47,7 @@ struct reader_hello {
 struct reader_request {
 	u32 op;		/* enum reader_op */
 	u32 files;	/* bit n: enum reader_file n comes along, in that order */
-	u32 count;	/* addresses; only READER_SYMBOLS and READER_LINES have some */
+	u32 count;	/* addresses; only READER_SYMBOLS, READER_LINES and READER_SWEEP have some */
 	u32 pad;
 	u64 ea[];
 };

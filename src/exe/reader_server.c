@@ -23,6 +23,7 @@
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
 #include "exe/rows_mark.h"
+#include "exe/rows_part.h"
 #include "exe/source_map.h"
 #include "exe/symbols_build.h"
 
@@ -92,6 +93,21 @@ static int answer_rows(const struct files *files, struct answer *ret_answer)
 		*ret_answer = (struct answer){ rows, rows->bytes };
 	else
 		free(rows);
+	return r;
+}
+
+static int answer_sweep(const struct reader_request *request, const struct files *files, struct answer *ret_answer)
+{
+	_cleanup_(exe_freep) struct exe *exe = NULL;
+	struct rows_part part = { .count = request->count };
+	struct rows *rows = NULL;
+	int r = exe_map(files->fd[READER_EXE], files->langs, &exe);
+
+	memcpy(part.ea, request->ea, request->count * sizeof(*part.ea));
+	if (r == 0)
+		r = rows_part_sweep(exe, &part, &rows);
+	if (r == 0)
+		*ret_answer = (struct answer){ rows, rows->bytes };
 	return r;
 }
 
@@ -171,6 +187,8 @@ static int answer_request(struct server *server, const struct reader_request *re
 		return answer_lang(files, ret_answer);
 	case READER_SOURCE_MAP:
 		return answer_source_map(files, ret_answer);
+	case READER_SWEEP:
+		return answer_sweep(request, files, ret_answer);
 	default:
 		return -EOPNOTSUPP;
 	}

@@ -47,7 +47,7 @@ struct rows {
 	u32 page_count;
 	u32 row_count;
 	u32 dropped_count;	/* rows left out: a limit was reached or the CFI was malformed */
-	u32 is_late;		/* there was no time for all: another try may give more */
+	u32 unswept;		/* number of the rule ROWS_UNSWEPT; 0: there is none */
 	u64 text_bytes;		/* address space covered by FDEs */
 };
 
@@ -69,6 +69,17 @@ static inline const u16 *rows_low(const struct rows *rows)
 static inline const u16 *rows_rule(const struct rows *rows)
 {
 	return rows_low(rows) + rows->row_count;
+}
+
+/*
+ * The rule of code that has no call frame information, and was too much to look through with the rest: RULE_NONE to
+ * whoever unwinds. A part of it is looked through when a stack ends there (exe/rows_part.h).
+ */
+#define ROWS_UNSWEPT ((struct unwind_rule){ .kind = RULE_NONE, .cfa_off = 1 })
+
+static inline bool rows_is_unswept(const struct unwind_rule *rule)
+{
+	return rule->kind == RULE_NONE && rule->cfa_off;
 }
 
 /* 0 if the block of that many bytes is a struct rows that keeps the invariants, else -EBADMSG. */

@@ -23,6 +23,7 @@ struct rows_build {
 	u64 ea;				/* of the last rule told */
 	u16 current;			/* its number */
 	u32 dropped_count;
+	u16 unswept;			/* number of ROWS_UNSWEPT */
 	int err;
 };
 
@@ -63,7 +64,7 @@ static u16 number_rule(struct rows_build *build, const struct unwind_rule *rule)
 {
 	u32 i = hash_rule(rule) % SLOT_COUNT;
 
-	if (rule->kind == RULE_NONE && !rule->lang)
+	if (rule->kind == RULE_NONE && !rule->lang && !rows_is_unswept(rule))
 		return NONE;
 	for (; build->slots[i]; i = (i + 1) % SLOT_COUNT)
 		if (!memcmp(&build->rules[build->slots[i] - 1], rule, sizeof(*rule)))
@@ -72,6 +73,8 @@ static u16 number_rule(struct rows_build *build, const struct unwind_rule *rule)
 		build->dropped_count++;
 		return NONE;
 	}
+	if (rows_is_unswept(rule) && !rule->lang)
+		build->unswept = (u16)build->rule_count;
 	build->rules[build->rule_count] = *rule;
 	build->slots[i] = ++build->rule_count;
 	return build->rule_count - 1;
@@ -220,7 +223,7 @@ int rows_build_finish(const struct rows_build *build, u16 machine, u64 text_byte
 	*rows = (struct rows){
 		.magic = ROWS_MAGIC, .bytes = bytes, .machine = machine, .rule_count = build->rule_count,
 		.page_count = build->page_count, .row_count = build->row_count, .dropped_count = build->dropped_count,
-		.text_bytes = text_bytes,
+		.unswept = build->unswept, .text_bytes = text_bytes,
 	};
 	memcpy((void *)rows_rules(rows), build->rules, rules_bytes);
 	memcpy((void *)rows_pages(rows), build->pages, pages_bytes);

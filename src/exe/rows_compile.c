@@ -26,7 +26,6 @@ struct compile {
 	struct rows_build *build;
 	struct sweep *sweep;
 	int err;
-	bool is_late;
 	/* The function at work. */
 	u64 start_ea, end_ea;
 	const struct cfi_machine *machine;
@@ -178,15 +177,16 @@ static void compile_swept(struct compile *compile, const struct function *functi
 	int r = -ENOMEM;
 
 	if (!compile->sweep)
-		compile->sweep = sweep_new(compile->exe);
+		compile->sweep = sweep_new(compile->exe, 0, ~0ull);
 	if (compile->sweep)
 		r = sweep_range(compile->sweep, function->start_ea, function_end(function), add_rule,
 				compile->build);
-	if (r < 0)
+	if (r == -E2BIG)
+		rows_build_add(compile->build, function->start_ea, &ROWS_UNSWEPT);
+	else if (r == -ENODATA)
 		rows_build_add(compile->build, function->start_ea, &rule_none);
-	if (r == -ENOMEM)
+	else if (r < 0)
 		compile->err = r;
-	compile->is_late |= r == -ETIME;
 }
 
 /* Adds the functions of a section to a list and settles it. */
@@ -286,8 +286,5 @@ int rows_compile(const struct exe *exe, const struct exe *debug, struct rows **r
 	text_bytes = compile_functions(&compile);
 	if (compile.err)
 		return compile.err;
-	r = rows_build_finish(compile.build, exe->machine, text_bytes, ret_rows);
-	if (r == 0)
-		(*ret_rows)->is_late = compile.is_late;
-	return r;
+	return rows_build_finish(compile.build, exe->machine, text_bytes, ret_rows);
 }

@@ -9,7 +9,9 @@
  *    trampoline, are known better (exe/known.h);
  *  - .debug_frame, of the file or of its separate debug file;
  *  - what is known without either (exe/known.h);
- *  - on x86-64, what the instructions do to the stack (exe/sweep.h).
+ *  - on x86-64, what the instructions do to the stack (exe/sweep.h). What is
+ *    too much of that is ROWS_UNSWEPT, and looked through part by part when
+ *    stacks end there (exe/rows_part.h).
  * A gap of up to 15 bytes is padding and keeps the rule before it.
  */
 #ifndef EXE_ROWS_COMPILE_H
@@ -19,7 +21,7 @@ struct exe;
 struct rows;
 
 /* Raise it when the same file gives other rows than before: rows kept on disk by older versions are not used. */
-#define ROWS_COMPILE_VERSION 12
+#define ROWS_COMPILE_VERSION 13
 
 /*
  * debug may be NULL. The result is the caller's to free(). -ENODATA if the file has no rows, or is of a machine that

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exe/rows_compile.h"
+#include "exe/rows_part.h"
 
 #include <stdint.h>
 
@@ -22,6 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (exe_open_mem(data, size, &exe) < 0)
 		return 0;
 	(void)cfi_each_function(exe, ignore, NULL);
+	if (rows_part_sweep(exe, &(struct rows_part){ 3, { 0, 0, 0x20000 } }, &rows) == 0) {
+		if (rows_check(rows, rows->bytes) < 0)
+			__builtin_trap();
+		free(rows);
+	}
 	if (rows_compile(exe, exe, &rows) < 0)
 		return 0;
 	if (rows_check(rows, rows->bytes) < 0)

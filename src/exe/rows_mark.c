@@ -80,7 +80,6 @@ int rows_mark_file(const struct exe *exe, struct rows **rows)
 	r = rows_mark(*rows, file, &marked);
 	if (r < 0)
 		return r;
-	marked->is_late = (*rows)->is_late;
 	free(*rows);
 	*rows = marked;
 	return 0;

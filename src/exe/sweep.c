@@ -5,9 +5,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "exe/code_pointers.h"
 #include "exe/elf.h"
+#include "exe/rows.h"
 #include "exe/x86_insn.h"
 
 #define SP 7	/* as DWARF numbers them */
@@ -33,10 +35,11 @@ struct work {
 
 struct sweep {
 	const struct exe *exe;
+	u64 from_ea, to_ea;	/* what is to be swept lies between */
 	u64 left;		/* bytes that may still be swept */
 	u64 end_ns;		/* ... until then */
 	u64 *symbols;		/* where functions begin, sorted; read when first needed */
-	u32 symbol_count;
+	u32 symbol_count, symbol_cap;
 	bool symbols_read;
 	struct code_pointers pointers;	/* of the file's data, read with the symbols */
 	/* The stretch at work, or a part of it. */
@@ -53,13 +56,15 @@ struct sweep {
 
 static const struct place entry = { .depth = 8 };
 
-struct sweep *sweep_new(const struct exe *exe)
+struct sweep *sweep_new(const struct exe *exe, u64 start_ea, u64 end_ea)
 {
 	struct sweep *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->exe = exe;
+	s->from_ea = start_ea;
+	s->to_ea = end_ea;
 	s->left = SWEEP_BYTES_MAX;
 	s->end_ns = monotonic_ns() + SWEEP_NS;
 	return s;
@@ -103,21 +108,20 @@ static void read_symbols(struct sweep *s, u32 type)
 {
 	struct exe_section section;
 	struct exe_data data;
-	u64 count, *grown;
+	u64 count;
 	Elf64_Sym sym;
 
 	if (!exe_section_typed(s->exe, type, &section) || section.flags & SHF_COMPRESSED ||
 	    exe_section_data(s->exe, &section, 0, &data) < 0)
 		return;
 	count = data.bytes / sizeof(sym) < SYMBOLS_MAX ? data.bytes / sizeof(sym) : SYMBOLS_MAX;
-	grown = reallocarray(s->symbols, s->symbol_count + count + 1, sizeof(*grown));
-	if (!grown)
-		return;
-	s->symbols = grown;
 	for (u64 i = 0; i < count; i++) {
 		memcpy(&sym, data.at + i * sizeof(sym), sizeof(sym));
-		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC)
-			s->symbols[s->symbol_count++] = sym.st_value;
+		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_value - s->from_ea >= s->to_ea - s->from_ea)
+			continue;
+		if (array_reserve(&s->symbols, &s->symbol_cap, s->symbol_count + 1, sizeof(*s->symbols)) < 0)
+			return;
+		s->symbols[s->symbol_count++] = sym.st_value;
 	}
 }
 
@@ -137,7 +141,7 @@ static void mark_symbols(struct sweep *s)
 		read_symbols(s, SHT_DYNSYM);
 		if (s->symbol_count)
 			qsort(s->symbols, s->symbol_count, sizeof(*s->symbols), compare_u64);
-		code_pointers_find(s->exe, &s->pointers);
+		code_pointers_find(s->exe, s->from_ea, s->to_ea, &s->pointers);
 		s->symbols_read = true;
 	}
 	for (hi = s->symbol_count; lo < hi;) {
@@ -512,7 +516,6 @@ static u64 part_end(const u8 *starts, u64 at, u64 bytes)
 /* The stretch part by part, as the memory of places is 8 times that of the code. Functions are known in all of it. */
 static int sweep_parts(struct sweep *s, sweep_row_fn *row, void *arg)
 {
-	static const struct unwind_rule none = { .kind = RULE_NONE };
 	const u8 *code = s->code;
 	const u64 ea = s->ea, bytes = s->bytes;
 	u8 *starts = s->starts, *jumped = s->jumped;
@@ -526,11 +529,10 @@ static int sweep_parts(struct sweep *s, sweep_row_fn *row, void *arg)
 		s->starts = starts + at / 8;
 		s->jumped = jumped + at / 8;
 		if (monotonic_ns() > s->end_ns) {
-			row(arg, s->ea, &none);
-			r = -ETIME;
-		} else {
-			r = sweep_part(s, row, arg);
+			row(arg, s->ea, &ROWS_UNSWEPT);
+			break;
 		}
+		r = sweep_part(s, row, arg);
 	}
 	s->starts = starts;
 	s->jumped = jumped;
@@ -542,10 +544,8 @@ int sweep_range(struct sweep *s, u64 start_ea, u64 end_ea, sweep_row_fn *row, vo
 	u64 bytes = end_ea - start_ea;
 	int r = -ENOMEM;
 
-	if (bytes > s->left)
+	if (bytes > s->left || monotonic_ns() > s->end_ns)
 		return -E2BIG;
-	if (monotonic_ns() > s->end_ns)
-		return -ETIME;
 	s->code = exe_bytes_at(s->exe, start_ea, bytes);
 	s->ea = start_ea;
 	s->bytes = bytes;

@@ -23,26 +23,24 @@ struct exe;
 struct sweep;
 
 /*
- * Of all code of a file, and the time for it: the reader has ten seconds. Past that much the frame pointer is tried:
- * who waits for the rules of 100 MiB has no stack meanwhile (Chromium and Deno in their first seconds: 99.7 % whole
- * without them, 26 % while they were made).
+ * At a time, and for how long: who waits for the rules of 100 MiB has no stack meanwhile. What is past that is for when
+ * a stack ends there (exe/rows_part.h).
  */
 #define SWEEP_BYTES_MAX (8u << 20)
-#define SWEEP_NS 6000000000ull
+#define SWEEP_NS 3000000000ull
 /* Followed at a time, or up to twice as much: each byte of it needs 8 of memory. */
 #define SWEEP_PART_BYTES (1u << 20)
 
 typedef void sweep_row_fn(void *arg, u64 ea, const struct unwind_rule *rule);
 
-/* For the code of one file, which must outlive it. NULL without memory. */
-struct sweep *sweep_new(const struct exe *exe);
+/* For code of one file, which must outlive it, between these addresses. NULL without memory. */
+struct sweep *sweep_new(const struct exe *exe, u64 start_ea, u64 end_ea);
 void sweep_free(struct sweep *sweep);
 DEFINE_CLEANUP(struct sweep *, sweep_free)
 
 /*
- * Tells the rows of a stretch of code in ascending order, the first at its start. -E2BIG past the limit, -ETIME if
- * time is up: in the midst of it, the last row is RULE_NONE. -ENOMEM, or -ENODATA if the file has no such bytes or they
- * are padding.
+ * Tells the rows of a stretch of code in ascending order, the first at its start. What there is no time for is
+ * ROWS_UNSWEPT. -E2BIG past the limits, -ENOMEM, or -ENODATA if the file has no such bytes or they are padding.
  */
 int sweep_range(struct sweep *sweep, u64 start_ea, u64 end_ea, sweep_row_fn *row, void *arg);
 

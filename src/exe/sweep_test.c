@@ -42,7 +42,7 @@ static void sweep_code(struct swept *swept, const void *code, size_t bytes)
 	forge_section(&swept->f, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, code, bytes);
 	forge_finish(&swept->f);
 	EQ(exe_open_mem(swept->f.b.data, swept->f.b.len, &swept->exe), 0);
-	sweep = sweep_new(swept->exe);
+	sweep = sweep_new(swept->exe, 0, ~0ull);
 	EQ(sweep_range(sweep, TEXT, TEXT + bytes, keep_row, swept), 0);
 	sweep_free(sweep);
 }
@@ -232,7 +232,7 @@ TEST(sweep_refuses_padding_and_what_is_not_there)
 	static const u8 padding[] = { 0xc3, 0x90, 0x66, 0x90, 0x0f, 0x1f, 0x40, 0, 0xcc, 0xcc, 0, 0 };
 
 	sweep_code(&s, padding, sizeof(padding));
-	sweep = sweep_new(s.exe);
+	sweep = sweep_new(s.exe, 0, ~0ull);
 	EQ(sweep_range(sweep, TEXT + 1, TEXT + sizeof(padding), keep_row, &s), -ENODATA);
 	EQ(sweep_range(sweep, TEXT, TEXT + 100, keep_row, &s), -ENODATA);
 	EQ(sweep_range(sweep, TEXT, TEXT, keep_row, &s), -ENODATA);
@@ -271,7 +271,7 @@ TEST(sweep_agrees_with_call_frame_information)
 	EQ(rows_compile(exe, NULL, &rows), 0);
 	OK(exe_section_named(exe, ".text", &text));
 	tally.rows = rows;
-	sweep = sweep_new(exe);
+	sweep = sweep_new(exe, 0, ~0ull);
 	OK(text.bytes > 2 * SWEEP_PART_BYTES);
 	if (text.bytes > SWEEP_BYTES_MAX)
 		text.bytes = SWEEP_BYTES_MAX;	/* with sanitizers */

@@ -57,6 +57,8 @@ struct counter_value {
 	X(ROWS_FAILED, "rows_failed", LOSS, "files whose unwind information could not be read")                        \
 	X(ROWS_CUT, "rows_dropped", LOSS, "unwind rows left out: malformed, or past a limit")                          \
 	X(ROWS_CACHED, "rows_from_cache", NEUTRAL, "files whose rows came from the cache on disk")                     \
+	X(SWEEP_PARTS, "sweep_parts", NEUTRAL, "pages of code without unwind information that were looked through")    \
+	X(SWEEP_PARTS_FAILED, "sweep_parts_failed", SHORT, "... that were not: nothing found, or too many at once") \
 	X(ROWS_LEFT_OUT, "generated_code_rows_left_out", LOSS, "mappings of generated code too large for unwind rows") \
 	X(RULES_FULL, "rules_lost_table_full", LOSS, "unwind rules that did not fit their table")                      \
 	X(MAPS_FULL, "maps_lost_table_full", LOSS, "processes whose mappings did not fit the kernel's table")          \

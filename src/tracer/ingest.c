@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "exe/background_reader.h"
-#include "kinds/kind.h"
 #include "proc/maps.h"
 #include "proc/peek.h"
 #include "proc/processes.h"
@@ -16,6 +15,7 @@
 #include "tracer/both_ends.h"
 #include "tracer/installer.h"
 #include "tracer/modules.h"
+#include "tracer/record.h"
 #include "tracer/runtimes.h"
 #include "tracer/slice.h"
 #include "tracer/source_maps.h"
@@ -147,21 +147,6 @@ void ingest_free(struct ingest *in)
 	modules_free(in->modules);
 	window_free(in->window);
 	free(in);
-}
-
-/* True if the record has the length that it says. */
-static bool record_is_whole(const struct trace_record *record, size_t bytes)
-{
-	size_t need = sizeof(*record);
-
-	if (bytes < need)
-		return false;
-	need += ((size_t)record->kernel_count + record->user_count) * 8 + record->slice_bytes;
-	if (record->end == END_SLICE)
-		need += sizeof(struct slice_regs);
-	return bytes == need && record->end < END_COUNT && record->kind < KIND_MAX && kind_list[record->kind] &&
-	       record->kernel_count <= KERNEL_FRAMES_MAX && record->user_count <= USER_WORDS_MAX &&
-	       memchr(record->comm, '\0', sizeof(record->comm));
 }
 
 /* A frame of a runtime whose process or program is not known any more. */
@@ -332,7 +317,8 @@ void ingest_record(struct ingest *in, const void *data, size_t bytes)
 		ingest_wait(in, record, bytes);
 		return;
 	}
-	ingest_fold_walked(in, p, record, record, (const u64 *)(record + 1) + record->kernel_count, record->end);
+	(void)modules_sweep_at(in->modules, record_user(record), record->user_count, record->end);
+	ingest_fold_walked(in, p, record, record, record_user(record), record->end);
 }
 
 /*
@@ -408,27 +394,33 @@ static bool ingest_may_wait(const struct ingest *in, const struct process *p)
 	return in->now_ns < p->lacks_files_ns + (in->is_last ? FILES_WAIT_LAST_NS : FILES_WAIT_NS);
 }
 
-static size_t record_bytes(const struct trace_record *r)
+/* Is there room for one more that waits? */
+static bool ingest_has_room(const struct ingest *in, const struct process *p, const struct pending *pending)
 {
-	return sizeof(*r) + ((size_t)r->kernel_count + r->user_count) * 8 + r->slice_bytes +
-	       (r->end == END_SLICE ? sizeof(struct slice_regs) : 0);
+	size_t bytes = pending->process ? 0 : record_bytes(pending->record);
+
+	return p->waiting_bytes + bytes <= WAITING_PROCESS_BYTES_MAX && in->waiting_bytes + bytes <= WAITING_BYTES_MAX;
 }
 
 /* True if a slice can be unwound; or has to be, as well as that goes. */
 static bool ingest_is_ready(struct ingest *in, struct process *p, const struct pending *pending)
 {
-	size_t bytes = pending->process ? 0 : record_bytes(pending->record);
-
 	if (p->is_published && !p->maps_changed && p->maps->installed_count && !p->lacks_files_ns &&
 	    !runtimes_are_starting(p))
 		return true;
 	if (ingest_has_files(in, p))
 		return true;
-	if (ingest_may_wait(in, p) && p->waiting_bytes + bytes <= WAITING_PROCESS_BYTES_MAX &&
-	    in->waiting_bytes + bytes <= WAITING_BYTES_MAX)
+	if (ingest_may_wait(in, p) && ingest_has_room(in, p, pending))
 		return false;
 	in->early++;
 	return true;
+}
+
+/* True if a slice that was unwound ends in code that is just being looked through, and can wait for that. */
+static bool ingest_waits_for_sweep(struct ingest *in, struct process *p, const struct pending *pending)
+{
+	return modules_sweep_at(in->modules, in->unwind.words, in->unwind.trace.user_count, in->unwind.trace.end) &&
+	       in->now_ns < pending->time_ns + FILES_WAIT_NS && ingest_has_room(in, p, pending);
 }
 
 /* False: it is to wait for files. */
@@ -451,6 +443,8 @@ static bool ingest_slice(struct ingest *in, struct process *p, const struct pend
 	}
 	if (p->lacks_files_ns)
 		ingest_changed(in, p->pid);
+	if (ingest_waits_for_sweep(in, p, pending))
+		return false;
 	end = in->unwind.trace.end;
 	if (end == END_NO_MAPPING && p->is_gone)
 		end = END_GONE;
@@ -479,7 +473,7 @@ static bool ingest_pending(struct ingest *in, const struct pending *pending, str
 		processes_describe(in->processes, p, record->tid);
 	if (record->end == END_SLICE)
 		return ingest_slice(in, p, pending);
-	ingest_fold_walked(in, p, record, record, (const u64 *)(record + 1) + record->kernel_count, record->end);
+	ingest_fold_walked(in, p, record, record, record_user(record), record->end);
 	return true;
 }
 
@@ -598,7 +592,8 @@ static void ingest_hold(struct ingest *in, struct pending *pending, struct proce
 static bool is_due(const struct ingest *in, const struct pending *pending, u64 until_ns)
 {
 	if (pending->process)
-		return in->files_changed || !ingest_may_wait(in, pending->process);
+		return in->files_changed || !(pending->process->lacks_files_ns ? ingest_may_wait(in, pending->process) :
+						in->now_ns < pending->time_ns + FILES_WAIT_NS);
 	return pending->time_ns <= until_ns;
 }
 
@@ -733,6 +728,19 @@ u32 ingest_unread(const struct ingest *in, const struct unread **ret_unread)
 	return runtimes_unread(in->runtimes, ret_unread);
 }
 
+static void count_rows(const struct row_pages_stats *rows, const struct modules_stats *m, u64 *ret_values)
+{
+	ret_values[TRACER_ROWS_BYTES] = rows->bytes;
+	ret_values[TRACER_ROWS_USED] = rows->used_bytes;
+	ret_values[TRACER_ROWS_INSTALLED] = rows->installed;
+	ret_values[TRACER_ROWS_EVICTED] = rows->evicted;
+	ret_values[TRACER_ROWS_BORROWED] = rows->borrowed;
+	ret_values[TRACER_ROWS_UNREADABLE] = rows->unreadable;
+	ret_values[TRACER_ROWS_FULL] = rows->files_full + m->rows_full;
+	ret_values[TRACER_SWEEP_PARTS] = rows->parts;
+	ret_values[TRACER_SWEEP_PARTS_FAILED] = rows->parts_failed + m->parts_refused;
+}
+
 void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUNT])
 {
 	struct sideband_stats s = sideband_stats(in->options.sideband);
@@ -764,13 +772,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_FILES_UNREADABLE] = m.unreadable;
 	ret_values[TRACER_FILES_NOT_ELF] = m.not_elf;
 	ret_values[TRACER_FILES_FULL] = m.full;
-	ret_values[TRACER_ROWS_BYTES] = t.rows.bytes;
-	ret_values[TRACER_ROWS_USED] = t.rows.used_bytes;
-	ret_values[TRACER_ROWS_INSTALLED] = t.rows.installed;
-	ret_values[TRACER_ROWS_EVICTED] = t.rows.evicted;
-	ret_values[TRACER_ROWS_BORROWED] = t.rows.borrowed;
-	ret_values[TRACER_ROWS_UNREADABLE] = t.rows.unreadable;
-	ret_values[TRACER_ROWS_FULL] = t.rows.files_full + m.rows_full;
+	count_rows(&t.rows, &m, ret_values);
 	ret_values[TRACER_ROWS_NONE] = m.rows_none;
 	ret_values[TRACER_ROWS_FAILED] = m.rows_failed;
 	ret_values[TRACER_ROWS_CUT] = m.rows_cut;

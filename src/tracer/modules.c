@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/array.h"
 #include "base/lock.h"
 #include "exe/background_reader.h"
@@ -14,6 +17,7 @@
 #include "exe/rows.h"
 #include "exe/rows_cache.h"
 #include "exe/rows_file.h"
+#include "exe/rows_part.h"
 #include "lang/lang.h"
 #include "proc/binaries.h"
 #include "proc/binary.h"
@@ -21,6 +25,8 @@
 
 #define CACHE_BYTES_MAX (256ull << 20)
 #define ASIDE_BYTES_MAX (64ull << 20)	/* rows of files without a build id, or that the cache did not take */
+
+#define PARTS_MAX 64	/* of files that are looked through, or wait for it */
 
 enum module_state { MODULE_NEW, MODULE_LOADING, MODULE_LOADED };
 
@@ -41,6 +47,7 @@ struct modules {
 	struct module *at;
 	u32 cap;
 	u64 aside_bytes;		/* of rows that are not in the cache */
+	u32 part_count;			/* that are under way */
 	u64 now_ns;
 	struct modules_stats stats;
 };
@@ -53,6 +60,14 @@ struct load_job {
 	struct rows_file *rows;
 	u32 aside_bytes;		/* of them, if they are not in the cache */
 	bool is_cached;
+};
+
+struct part_job {
+	struct read_job job;
+	struct modules *modules;
+	struct binary *binary;		/* a reference */
+	struct rows_part part;
+	struct rows_file *rows;
 };
 
 /* Without it all is as before, only slower to start. */
@@ -120,7 +135,7 @@ static int keep_rows(struct load_job *load, const struct rows *rows, const u8 *i
 	struct modules *m = load->modules;
 
 	LOCKED(&m->cache_lock);
-	if (id_bytes && !rows->is_late && rows_cache_put(m->cache, id, id_bytes, rows) == 0 &&	/* else counted there */
+	if (id_bytes && rows_cache_put(m->cache, id, id_bytes, rows) == 0 &&	/* else counted there */
 	    rows_cache_get(m->cache, id, id_bytes, &load->rows) == 0)
 		return 0;
 	load->aside_bytes = rows->bytes;
@@ -156,6 +171,98 @@ static int load(struct read_job *job, struct reader *reader)
 	if (!l->file)
 		(void)reader_lang(reader, l->binary->fd, &l->file);	/* most hold none */
 	return load_rows(l, reader);
+}
+
+/* Parts are kept beside the rows of their file. */
+static size_t part_cache_id(const struct part_job *job, u8 ret_id[ROWS_CACHE_ID_MAX])
+{
+	size_t bytes = cache_id(job->binary, ret_id);
+	XXH128_hash_t hash = XXH3_128bits_withSeed(ret_id, ROWS_CACHE_ID_MAX, job->part.ea[0]);
+
+	memcpy(ret_id, &hash, sizeof(hash));
+	return bytes ? sizeof(hash) : 0;
+}
+
+/* As load(). */
+static int sweep_part(struct read_job *job, struct reader *reader)
+{
+	struct part_job *s = (struct part_job *)job;
+	struct modules *m = s->modules;
+	struct rows *rows = NULL;
+	u8 id[ROWS_CACHE_ID_MAX];
+	size_t id_bytes = part_cache_id(s, id);
+	int r;
+
+	if (id_bytes) {
+		LOCKED(&m->cache_lock);
+		if (rows_cache_get(m->cache, id, id_bytes, &s->rows) == 0)
+			return 0;
+	}
+	r = reader_sweep(reader, s->binary->fd, &s->part, &rows);
+	if (r < 0)
+		return r;
+	if (id_bytes) {
+		LOCKED(&m->cache_lock);
+		(void)rows_cache_put(m->cache, id, id_bytes, rows);	/* counted there */
+	}
+	s->rows = rows_file_of(rows);
+	return s->rows ? 0 : -ENOMEM;
+}
+
+static void part_swept(struct read_job *job, int r)
+{
+	struct part_job *s = (struct part_job *)job;
+	struct modules *m = s->modules;
+
+	m->part_count--;
+	tables_put_part(m->tables, &m->at[s->binary->id].rows, s->part.ea[0] >> PAGE_ROWS_SHIFT,
+			r < 0 ? NULL : s->rows);
+	rows_file_free(s->rows);
+	binary_unref(s->binary);
+	free(s);
+}
+
+/* True while the part around an address of a binary is looked through. */
+static bool sweep_around(struct modules *m, u32 id, u64 ea)
+{
+	struct binary *binary = binaries_get(m->binaries, id);
+	struct rows_part part;
+	struct part_job *s;
+	enum row_part wanted;
+
+	if (!binary || id >= m->cap)
+		return false;
+	if (m->part_count == PARTS_MAX) {
+		m->stats.parts_refused++;
+		return false;
+	}
+	wanted = tables_want_part(m->tables, &m->at[id].rows, ea, &part);
+	if (wanted != ROW_PART_WANTED)
+		return wanted == ROW_PART_COMING;
+	s = calloc(1, sizeof(*s));
+	if (!s) {
+		tables_put_part(m->tables, &m->at[id].rows, ea >> PAGE_ROWS_SHIFT, NULL);
+		return false;
+	}
+	*s = (struct part_job){ .job = { .run = sweep_part, .done = part_swept, .owner = read_job_owner(binary->fd) },
+				.modules = m, .binary = binary_ref(binary), .part = part };
+	m->part_count++;
+	return background_reader_post(m->reader, &s->job);
+}
+
+/* The last frame has no rule, or is where a wrong one of the last but one led to. */
+bool modules_sweep_at(struct modules *m, const u64 *user, u32 user_count, u8 end)
+{
+	bool is_under_way = false;
+
+	if (end != END_NO_RULE && end != END_NO_MAPPING && end != END_NO_ROOT && end != END_NO_PROGRESS &&
+	    end != END_UNREADABLE && end != END_SLICE_SHORT)
+		return false;
+	for (u32 i = user_count > 2 ? user_count - 2 : 0; i < user_count; i++)
+		if (user[i] >> FRAME_KIND_SHIFT == FRAME_EXE)
+			is_under_way |= sweep_around(m, user[i] >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK,
+						     user[i] & FRAME_EA_MASK);
+	return is_under_way;
 }
 
 /* Code lies between these ELF addresses. */

@@ -25,6 +25,7 @@ struct peek;
 
 struct modules_stats {
 	u64 files, unreadable, not_elf, full;
+	u64 parts_refused;	/* parts of files that were not looked through: too many at once */
 	u64 rows_none, rows_failed, rows_cut, rows_cached, rows_full;
 };
 
@@ -49,6 +50,12 @@ const struct lang_file *modules_file(const struct modules *modules, const struct
 
 /* Says what the file of a binary with that id holds, and takes it. */
 int modules_set_file(struct modules *modules, u32 id, struct lang_file *file);
+
+/*
+ * Has a stack been cut at code that nobody has looked through yet? Then that is done in the background: true while it
+ * is under way.
+ */
+bool modules_sweep_at(struct modules *modules, const u64 *user, u32 user_count, u8 end);
 
 /* The binary of a frame's id: borrowed, or NULL. */
 struct binary *modules_binary(void *modules, u32 id);

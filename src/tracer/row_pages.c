@@ -16,6 +16,7 @@
 #include "base/ranges.h"
 #include "exe/rows.h"
 #include "exe/rows_file.h"
+#include "exe/rows_part.h"
 
 #define GRACE_NS 100000000ull
 #define FILE_PAGES_MAX (PAGES_MAX / 4 + 1)	/* 2 GiB of text, wherever it begins */
@@ -39,10 +40,14 @@ struct chunk {
 	u64 cleaned_ns;
 };
 
+/* Of a page with code that was left for later. */
+enum part_state { PART_NONE, PART_ASKED, PART_HERE, PART_FAILED };
+
 struct source {
 	struct row_pages_range range;
 	struct rows_file *file;
 	u16 *rule_ids;		/* by the file's own numbers; RULE_UNKNOWN until one is met */
+	u8 *parts;		/* enum part_state by page; NULL: all PART_NONE */
 };
 
 struct row_pages {
@@ -226,13 +231,6 @@ static void put_entry(struct row_pages *p, u32 index, struct page_entry entry)
 	store_entry(p, index, entry);
 }
 
-/* Its rows stay for those who look at them just now. */
-static void take_out(struct row_pages *p, u32 index)
-{
-	p->live_rows -= p->entries[index].count;
-	store_entry(p, index, (struct page_entry){ .chunk = PAGE_ABSENT });
-}
-
 /* ---- Files ----------------------------------------------------------------- */
 
 /* Index of the first source whose entries begin after that one. */
@@ -262,28 +260,51 @@ static void source_done(struct source *source)
 {
 	rows_file_free(source->file);
 	free(source->rule_ids);
+	free(source->parts);
+}
+
+static enum part_state part_state(const struct source *source, u32 index)
+{
+	return source->parts ? source->parts[index - source->range.first] : PART_NONE;
+}
+
+/* Its rows stay for those who look at them just now. */
+static void take_out(struct row_pages *p, u32 index)
+{
+	struct source *source = find_source(p, index);
+
+	p->live_rows -= p->entries[index].count;
+	store_entry(p, index, (struct page_entry){ .chunk = PAGE_ABSENT });
+	if (source && part_state(source, index) == PART_HERE)
+		source->parts[index - source->range.first] = PART_NONE;
 }
 
 /* The number of a rule of a file in the table of all. */
-static u16 rule_id(struct row_pages *p, struct source *source, u16 number)
+static u16 add_rule(struct row_pages *p, const struct rows_file *file, u16 number)
 {
 	struct unwind_rule rule = { .kind = RULE_NONE };
 	bool is_new;
 	u32 id;
 
-	if (source->rule_ids[number] != RULE_UNKNOWN)
-		return source->rule_ids[number];
-	if (rows_file_rule(source->file, number, &rule) < 0)
+	if (rows_file_rule(file, number, &rule) < 0)
 		return 0;
+	if (rows_is_unswept(&rule))
+		rule.cfa_off = 0;
 	id = interner_add(&p->rule_ids, &rule, sizeof(rule), &is_new);
 	if (id == INTERNER_NONE) {
 		p->stats.rules_full++;
-		id = 0;
-	} else if (is_new) {
-		p->rules[id] = rule;
+		return 0;
 	}
-	source->rule_ids[number] = (u16)id;
+	if (is_new)
+		p->rules[id] = rule;
 	return (u16)id;
+}
+
+static u16 rule_id(struct row_pages *p, struct source *source, u16 number)
+{
+	if (source->rule_ids[number] == RULE_UNKNOWN)
+		source->rule_ids[number] = add_rule(p, source->file, number);
+	return source->rule_ids[number];
 }
 
 static int read_rows(struct row_pages *p, struct source *source, const struct rows_page *page,
@@ -315,12 +336,17 @@ static int install(struct row_pages *p, struct source *source, u32 index, const 
 	return 0;
 }
 
-/* Rows that find no room, where only we see them. */
-static struct page_entry *borrow(struct row_pages *p, struct source *source, const struct rows_page *page)
+static struct rows_chunk *private_chunk(struct row_pages *p)
 {
 	if (!p->borrowed)
 		p->borrowed = map_memory(-1, sizeof(*p->borrowed));
-	if (!p->borrowed || read_rows(p, source, page, p->borrowed, 0) < 0)
+	return p->borrowed;
+}
+
+/* Rows that find no room, where only we see them. */
+static struct page_entry *borrow(struct row_pages *p, struct source *source, const struct rows_page *page)
+{
+	if (!private_chunk(p) || read_rows(p, source, page, p->borrowed, 0) < 0)
 		return NULL;
 	p->stats.borrowed++;
 	p->borrowed_entry = (struct page_entry){ .count = (u16)page->count, .chunk = CHUNK_BORROWED, .used = 1 };
@@ -341,15 +367,21 @@ struct page_entry *row_pages_need(struct row_pages *p, u32 index)
 	page = source ? rows_file_find(source->file, index - source->range.first + source->range.first_number) : NULL;
 	if (!page)
 		return NULL;
+	/* The kernel half does not see what is about to be replaced: its samples wait for that. */
+	if (part_state(source, index) == PART_ASKED)
+		return borrow(p, source, page);
 	r = install(p, source, index, page, true);
 	return r == -EIO ? NULL : r < 0 ? borrow(p, source, page) : &p->entries[index];
 }
 
-/* Tells the kernel half which pages there are; few of a small file, of which it is spared to ask for each. */
+/*
+ * Tells the kernel half which pages there are; few of a small file, of which it is spared to ask for each. Where code
+ * was left for later, the first stack that comes by shows whether that is needed, and can wait for it.
+ */
 static void show_pages(struct row_pages *p, struct source *source)
 {
 	const struct rows *head = rows_file_head(source->file);
-	bool whole = head->row_count <= WHOLE_ROWS_MAX &&
+	bool whole = head->row_count <= WHOLE_ROWS_MAX && !head->unswept &&
 		     (p->live_rows + head->row_count) * 4 <= p->chunk_max * sizeof(struct rows_chunk) / WHOLE_SHARE;
 
 	for (u32 i = 0; i < head->page_count; i++) {
@@ -376,7 +408,7 @@ static int add_source(struct row_pages *p, struct rows_file *file, const struct 
 		return -ENOMEM;
 	memset(rule_ids, 0xff, (rule_count + 1) * sizeof(*rule_ids));
 	memmove(&p->sources[at + 1], &p->sources[at], (p->source_count - at) * sizeof(*p->sources));
-	p->sources[at] = (struct source){ *range, file, rule_ids };
+	p->sources[at] = (struct source){ *range, file, rule_ids, NULL };
 	p->source_count++;
 	show_pages(p, &p->sources[at]);
 	return 0;
@@ -426,6 +458,83 @@ void row_pages_give(struct row_pages *p, u32 first)
 	}
 	(void)ranges_give(&p->free_entries, first, source.range.count);
 	source_done(&source);
+}
+
+/* ---- Parts ----------------------------------------------------------------- */
+
+enum row_part row_pages_want_part(struct row_pages *p, u32 first, u64 ea, struct rows_part *ret_part)
+{
+	struct source *source = find_source(p, first);
+	u64 at = source ? (ea >> PAGE_ROWS_SHIFT) - source->range.first_number : 0;
+	enum part_state state;
+
+	if (!source || at >= source->range.count || !rows_file_head(source->file)->unswept)
+		return ROW_PART_NONE;
+	state = part_state(source, first + (u32)at);
+	if (state != PART_NONE)
+		return state == PART_ASKED ? ROW_PART_COMING : ROW_PART_NONE;
+	if (!rows_part_find(source->file, ea, ret_part))
+		return ROW_PART_NONE;
+	if (!source->parts)
+		source->parts = calloc(source->range.count, 1);
+	if (!source->parts)
+		return ROW_PART_NONE;
+	source->parts[at] = PART_ASKED;
+	take_out(p, first + (u32)at);
+	return ROW_PART_WANTED;
+}
+
+/* The page with what its part adds to it. */
+static int install_part(struct row_pages *p, struct source *source, u32 index, const struct rows_page *page,
+			const struct rows_file *swept)
+{
+	const struct rows_page *more = rows_file_find(swept, page->number);
+	struct rows_chunk *chunk = private_chunk(p);
+	struct rows_list list, own, added;
+	struct page_entry entry;
+	int r;
+
+	if (!more || !chunk)
+		return -ENODATA;
+	own = (struct rows_list){ chunk->low, chunk->rule, page->count };
+	added = (struct rows_list){ chunk->low + PAGE_ROWS_MAX, chunk->rule + PAGE_ROWS_MAX, more->count };
+	r = rows_file_page(swept, more, added.low, added.rule);
+	if (r == 0)
+		r = read_rows(p, source, page, chunk, 0);
+	for (u32 i = 0; r == 0 && i < added.count; i++)
+		added.rule[i] = add_rule(p, swept, added.rule[i]);
+	if (r < 0)
+		return r;
+	list.count = own.count + added.count < PAGE_ROWS_MAX ? own.count + added.count : PAGE_ROWS_MAX;
+	r = find_room(p, list.count, &entry);
+	if (r < 0)
+		return r;
+	list.low = p->chunks[entry.chunk].memory->low + entry.first;
+	list.rule = p->chunks[entry.chunk].memory->rule + entry.first;
+	if (!rows_part_merge(&own, &added, &list))
+		return -E2BIG;
+	entry.count = (u16)list.count;
+	entry.used = 1;
+	put_entry(p, index, entry);
+	p->stats.installed++;
+	return 0;
+}
+
+void row_pages_put_part(struct row_pages *p, u32 first, u64 number, const struct rows_file *swept)
+{
+	struct source *source = find_source(p, first);
+	const struct rows_page *page = source ? rows_file_find(source->file, number) : NULL;
+	u64 at = source ? number - source->range.first_number : 0;
+	int r = -ENODATA;
+
+	if (!page || at >= source->range.count || part_state(source, first + (u32)at) != PART_ASKED)
+		return;
+	if (swept)
+		r = install_part(p, source, first + (u32)at, page, swept);
+	/* Without room it is asked for once more. */
+	source->parts[at] = r == 0 ? PART_HERE : r == -ENOSPC ? PART_NONE : PART_FAILED;
+	p->stats.parts += r == 0;
+	p->stats.parts_failed += r < 0;
 }
 
 /* ---- Age ------------------------------------------------------------------- */

@@ -27,6 +27,7 @@
 
 struct row_pages;
 struct rows_file;
+struct rows_part;
 struct tracer_bpf;
 
 struct row_pages_stats {
@@ -37,6 +38,8 @@ struct row_pages_stats {
 	u64 unreadable;		/* pages that could not be read, and have no rows from then on */
 	u64 files_full;		/* files that did not fit the table of pages */
 	u64 rules_full;		/* rules that did not fit; their rows say RULE_NONE */
+	u64 parts;		/* parts of files that were left for later, and have come */
+	u64 parts_failed;	/* ... that were not to be had */
 };
 
 /* Of a file: its entries in the table of pages. Zeroed: none. */
@@ -56,6 +59,17 @@ int row_pages_add(struct row_pages *pages, struct rows_file *file, u64 start_ea,
 
 /* Nobody reads its entries any more. */
 void row_pages_give(struct row_pages *pages, u32 first);
+
+enum row_part { ROW_PART_NONE, ROW_PART_WANTED, ROW_PART_COMING };
+
+/*
+ * A stack has ended at an address of a file, given by its first entry. Where the rows of that code were left for later
+ * (exe/rows_part.h), they are wanted: from then on its page is absent, until row_pages_put_part() is called.
+ */
+enum row_part row_pages_want_part(struct row_pages *pages, u32 first, u64 ea, struct rows_part *ret_part);
+
+/* The rows of a part, by the number of its page; NULL if none are to be had. */
+void row_pages_put_part(struct row_pages *pages, u32 first, u64 number, const struct rows_file *swept);
 
 /* Every tenth of a second or so: sees to it that there is room. */
 void row_pages_collect(struct row_pages *pages, u64 now_ns);

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "exe/rows_build.h"
+#include "exe/rows_part.h"
 #include "test.h"
 #include "tracer/rows_test.h"
 
@@ -145,5 +146,91 @@ TEST(row_pages_refuse_files_past_their_table)
 		EQ(row_pages_add(pages, make_file(1), 0, 2ull << 30, &range), 0);
 	EQ(row_pages_add(pages, make_file(1), 0, 2ull << 30, &range), -ENOSPC);
 	EQ(row_pages_stats(pages).files_full, 1);
+	row_pages_free(pages);
+}
+
+/* The CFA offset at an address, 0 where there is no rule. */
+static s32 offset_at(struct row_pages *pages, const struct row_pages_range *range, u64 ea)
+{
+	const struct page_entry *entry = row_pages_need(pages, range->first + (u32)(ea >> 16));
+	const struct rows_chunk *chunk = entry ? row_pages_chunk(pages, entry->chunk) : NULL;
+	u32 i = entry ? entry->first + entry->count : 0;
+
+	while (i-- && entry && i >= entry->first)
+		if (chunk->low[i] <= (ea & 0xffff))
+			return row_pages_rule(pages, chunk->rule[i])->cfa_off;
+	return 0;
+}
+
+/* Page 0 has rules, but for what was left for later from 0x8000 on; and so was all of page 1. */
+static struct rows_file *make_open_file(void)
+{
+	struct rows_build *build = rows_build_new();
+	struct rows *rows;
+
+	rows_build_add(build, 0, &(struct unwind_rule){ .kind = RULE_CFA, .cfa_off = 8 });
+	rows_build_add(build, 0x8000, &ROWS_UNSWEPT);
+	rows_build_add(build, 0x20000, &(struct unwind_rule){ .kind = RULE_NONE });
+	EQ(rows_build_finish(build, 62, 0, &rows), 0);
+	rows_build_free(build);
+	return rows_file_of(rows);
+}
+
+static struct rows_file *make_part(u64 ea)
+{
+	struct rows_build *build = rows_build_new();
+	struct rows *rows;
+
+	rows_build_add(build, ea, &(struct unwind_rule){ .kind = RULE_SWEPT, .cfa_off = 16 });
+	EQ(rows_build_finish(build, 62, 0, &rows), 0);
+	rows_build_free(build);
+	return rows_file_of(rows);
+}
+
+TEST(row_pages_of_code_that_was_left_for_later_wait_for_it)
+{
+	struct row_pages_range range;
+	struct row_pages *pages;
+	struct rows_file *part;
+	struct rows_part wanted;
+
+	EQ(row_pages_new(NULL, 4 * CHUNK_BYTES, &pages), 0);
+	EQ(row_pages_add(pages, make_open_file(), 0, 0x20000, &range), 0);
+	EQ(offset_at(pages, &range, 0x8000), 0);
+	EQ(row_pages_want_part(pages, range.first, 0x7fff, &wanted), ROW_PART_NONE);
+	EQ(row_pages_want_part(pages, range.first, 0x9000, &wanted), ROW_PART_WANTED);
+	EQ(wanted.ea[1], 0x8000);
+	EQ(row_pages_want_part(pages, range.first, 0x9000, &wanted), ROW_PART_COMING);
+	EQ(offset_at(pages, &range, 0x10), 8);			/* for the stack at hand ... */
+	EQ(row_pages_at(pages, range.first)->chunk, PAGE_ABSENT);	/* ... and nobody else */
+	part = make_part(0x8000);
+	row_pages_put_part(pages, range.first, 0, part);
+	row_pages_put_part(pages, range.first, 7, part);
+	rows_file_free(part);
+	EQ(offset_at(pages, &range, 0x10), 8);
+	EQ(offset_at(pages, &range, 0x9000), 16);
+	EQ(row_pages_at(pages, range.first)->count, 2);
+	EQ(row_pages_want_part(pages, range.first, 0x9000, &wanted), ROW_PART_NONE);
+	EQ(row_pages_stats(pages).parts, 1);
+	row_pages_free(pages);
+}
+
+TEST(row_pages_do_without_parts_that_are_not_to_be_had)
+{
+	struct row_pages_range range;
+	struct row_pages *pages;
+	struct rows_part wanted;
+
+	EQ(row_pages_new(NULL, 4 * CHUNK_BYTES, &pages), 0);
+	EQ(row_pages_add(pages, make_open_file(), 0, 0x20000, &range), 0);
+	EQ(row_pages_want_part(pages, range.first, 0x10000, &wanted), ROW_PART_WANTED);
+	EQ(row_pages_at(pages, range.first + 1)->chunk, PAGE_ABSENT);
+	row_pages_put_part(pages, range.first, 1, NULL);
+	EQ(row_pages_stats(pages).parts_failed, 1);
+	EQ(row_pages_want_part(pages, range.first, 0x10000, &wanted), ROW_PART_NONE);
+	EQ(offset_at(pages, &range, 0x10000), 0);
+	OK(is_here(pages, range.first + 1));
+	EQ(row_pages_want_part(pages, range.first + 5, 0, &wanted), ROW_PART_NONE);
+	EQ(row_pages_want_part(pages, range.first, 1ull << 40, &wanted), ROW_PART_NONE);
 	row_pages_free(pages);
 }

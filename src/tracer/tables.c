@@ -112,6 +112,18 @@ int tables_add_rows(struct tables *t, struct rows_file *file, u64 start_ea, u64 
 	return row_pages_add(t->rows, file, start_ea, end_ea, ret_rows);
 }
 
+enum row_part tables_want_part(struct tables *t, const struct row_pages_range *rows, u64 ea,
+			       struct rows_part *ret_part)
+{
+	return rows->count ? row_pages_want_part(t->rows, rows->first, ea, ret_part) : ROW_PART_NONE;
+}
+
+void tables_put_part(struct tables *t, const struct row_pages_range *rows, u64 number, const struct rows_file *swept)
+{
+	if (rows->count)
+		row_pages_put_part(t->rows, rows->first, number, swept);
+}
+
 u32 tables_page_base(const struct row_pages_range *rows)
 {
 	return rows->count ? rows->first - rows->first_number : MAP_NO_ROWS;

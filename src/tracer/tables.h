@@ -21,6 +21,7 @@
 
 struct tracer_bpf;
 struct rows_file;
+struct rows_part;
 struct tables;
 
 struct tables_stats {
@@ -42,6 +43,12 @@ DEFINE_CLEANUP(struct tables *, tables_free)
 int tables_add_rows(struct tables *tables, struct rows_file *file, u64 start_ea, u64 end_ea,
 		    struct row_pages_range *ret_rows);
 void tables_drop_rows(struct tables *tables, const struct row_pages_range *rows, u64 now_ns);
+
+/* As row_pages_want_part(), row_pages_put_part(). */
+enum row_part tables_want_part(struct tables *tables, const struct row_pages_range *rows, u64 ea,
+			       struct rows_part *ret_part);
+void tables_put_part(struct tables *tables, const struct row_pages_range *rows, u64 number,
+		     const struct rows_file *swept);
 
 /* What a mapping says of the file's rows. */
 u32 tables_page_base(const struct row_pages_range *rows);

@@ -27,6 +27,7 @@ PROGRAMS = (
     ("v-static-pie", 99.0, 100),
     ("v-ucontext", 99.0, 100),
     ("v-norows", 99.0, 100),
+    ("v-unswept", 99.0, 100),
     ("v-roots", 0, 3.0),
 )
 MARKS = re.compile(r"^\[(incomplete|truncated)\]$")

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exe/rows_part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "exe/elf.h"
+#include "exe/rows.h"
+#include "exe/rows_build.h"
+#include "exe/rows_file.h"
+#include "exe/sweep.h"
+
+#define PAGE_BYTES (1u << ROWS_PAGE_SHIFT)
+
+/* The rows of one page. */
+struct page {
+	const struct rows_file *file;
+	u64 number;
+	u32 count;
+	u16 low[ROWS_PER_PAGE_MAX], rule[ROWS_PER_PAGE_MAX];
+};
+
+static bool read_page(struct page *page, u64 number)
+{
+	const struct rows_page *at = rows_file_find(page->file, number);
+
+	page->number = number;
+	page->count = at ? at->count : 0;
+	return at && rows_file_page(page->file, at, page->low, page->rule) == 0;
+}
+
+static bool is_unswept(const struct page *page, u32 i)
+{
+	return i < page->count && page->rule[i] == rows_file_head(page->file)->unswept;
+}
+
+static u64 row_ea(const struct page *page, u32 i)
+{
+	return (page->number << ROWS_PAGE_SHIFT) + (i < page->count ? page->low[i] : PAGE_BYTES);
+}
+
+/* How far the stretch that reaches the start of a page goes back. */
+static u64 stretch_start(struct page *page, u64 number)
+{
+	u64 start = number << ROWS_PAGE_SHIFT;
+
+	for (u32 i = 0; i < ROWS_PART_BEFORE && number--; i++) {
+		if (!read_page(page, number) || !is_unswept(page, page->count - 1))
+			break;
+		start = row_ea(page, page->count - 1);
+		if (page->count > 1)
+			break;
+	}
+	return start;
+}
+
+static u64 stretch_end(struct page *page, u64 number)
+{
+	u64 end = (number + 1) << ROWS_PAGE_SHIFT;
+
+	for (u32 i = 0; i < ROWS_PART_BEHIND; i++) {
+		if (!read_page(page, ++number) || !is_unswept(page, 0))
+			break;
+		end = row_ea(page, 1);
+		if (page->count > 1)
+			break;
+	}
+	return end;
+}
+
+/* The stretches of a page that was read; true if one of them is at ea. */
+static bool add_stretches(const struct page *page, u64 ea, struct rows_part *part)
+{
+	bool found = false;
+
+	for (u32 i = 0; i < page->count && part->count + 2 <= ROWS_PART_EAS_MAX; i++) {
+		if (!is_unswept(page, i))
+			continue;
+		part->ea[part->count++] = row_ea(page, i);
+		part->ea[part->count++] = row_ea(page, i + 1);
+		found |= ea >= row_ea(page, i) && ea < row_ea(page, i + 1);
+	}
+	return found;
+}
+
+bool rows_part_find(const struct rows_file *file, u64 ea, struct rows_part *ret_part)
+{
+	_cleanup_(freep) struct page *page = malloc(sizeof(*page));
+	struct rows_part part = { .count = 1, .ea[0] = ea >> ROWS_PAGE_SHIFT << ROWS_PAGE_SHIFT };
+	u64 number = ea >> ROWS_PAGE_SHIFT;
+
+	if (!page || !rows_file_head(file)->unswept)
+		return false;
+	page->file = file;
+	if (!read_page(page, number) || !add_stretches(page, ea, &part))
+		return false;
+	if (part.ea[1] == part.ea[0])
+		part.ea[1] = stretch_start(page, number);
+	if (part.ea[part.count - 1] == part.ea[0] + PAGE_BYTES)
+		part.ea[part.count - 1] = stretch_end(page, number);
+	*ret_part = part;
+	return true;
+}
+
+/* What is told of the page; before it only what holds at its start matters. */
+struct told {
+	struct rows_build *build;
+	u64 start_ea, end_ea;
+};
+
+static void tell_row(void *arg, u64 ea, const struct unwind_rule *rule)
+{
+	const struct told *told = arg;
+
+	if (ea < told->end_ea)
+		rows_build_add(told->build, ea < told->start_ea ? told->start_ea : ea, rule);
+}
+
+static bool part_is_ok(const struct rows_part *part)
+{
+	const u64 *ea = part->ea;
+
+	if (part->count < 3 || part->count % 2 == 0 || part->count > ROWS_PART_EAS_MAX || ea[0] % PAGE_BYTES ||
+	    ea[0] > FRAME_EA_MASK || ea[part->count - 1] > ea[0] + (1 + ROWS_PART_BEHIND) * PAGE_BYTES)
+		return false;
+	for (u32 i = 1; i + 1 < part->count; i++)
+		if (ea[i] > ea[i + 1])
+			return false;
+	return ea[1] + ROWS_PART_BEFORE * PAGE_BYTES >= ea[0];
+}
+
+int rows_part_sweep(const struct exe *exe, const struct rows_part *part, struct rows **ret_rows)
+{
+	static const struct unwind_rule none = { .kind = RULE_NONE };
+	_cleanup_(rows_build_freep) struct rows_build *build = NULL;
+	_cleanup_(sweep_freep) struct sweep *sweep = NULL;
+	struct told told;
+
+	if (!part_is_ok(part) || exe->machine != EM_X86_64 || exe->elf_class != ELFCLASS64)
+		return -EBADMSG;
+	build = rows_build_new();
+	sweep = sweep_new(exe, part->ea[1], part->ea[part->count - 1]);
+	if (!build || !sweep)
+		return -ENOMEM;
+	told = (struct told){ build, part->ea[0], part->ea[0] + PAGE_BYTES };
+	for (u32 i = 1; i + 1 < part->count; i += 2) {
+		int r = sweep_range(sweep, part->ea[i], part->ea[i + 1], tell_row, &told);
+
+		if (r == -ENOMEM)
+			return r;
+		tell_row(&told, part->ea[r < 0 ? i : i + 1], &none);
+	}
+	return rows_build_finish(build, exe->machine, 0, ret_rows);
+}
+
+/* The number of the rule that holds at an address; *at is the row that held before. */
+static u16 rule_at(const struct rows_list *list, u32 *at, u32 low)
+{
+	while (*at + 1 < list->count && list->low[*at + 1] <= low)
+		(*at)++;
+	return list->count ? list->rule[*at] : 0;
+}
+
+static u32 next_low(const struct rows_list *list, u32 at)
+{
+	return at + 1 < list->count ? list->low[at + 1] : PAGE_BYTES;
+}
+
+bool rows_part_merge(const struct rows_list *first, const struct rows_list *second, struct rows_list *ret_list)
+{
+	u32 a = 0, b = 0, count = 0;
+
+	for (u32 low = 0, next; low < PAGE_BYTES; low = next) {
+		u16 of_first = rule_at(first, &a, low), of_second = rule_at(second, &b, low);
+		u16 rule = of_first ? of_first : of_second;
+
+		next = next_low(first, a) < next_low(second, b) ? next_low(first, a) : next_low(second, b);
+		if (count && ret_list->rule[count - 1] == rule)
+			continue;
+		if (count == ret_list->count)
+			return false;
+		ret_list->low[count] = (u16)low;
+		ret_list->rule[count++] = rule;
+	}
+	ret_list->count = count;
+	return true;
+}
