@@ -7,16 +7,20 @@
 //   changed(changes)   shows that without new data and gives true or what to wait for, or gives false: load() is called
 //   restyle() light has become dark
 //   picture() a canvas that can be saved
+//   take(file)  a file that was dropped
 //   keys, help  by key: what it does; [keys, text] for the help
-import { ask, change, chosen, chooseRange, addFilter, declare, lists, onChange, readURL, replaceFilters, selection, state, tabs, views } from "./state.js";
+import { absolute, ask, change, chartRange, chosen, chooseRange, addFilter, declare, grouping, lists, onChange, problems, readURL, replaceFilters, selection, state, tabs, views } from "./state.js";
 import { Chart } from "./chart.js";
+import { copy, toast } from "./copy.js";
 import { element, update } from "./element.js";
 import { follow } from "./live.js";
 import { closeMenu, hideTip, isMenuOpen } from "./menu.js";
+import { openPicker, pan, showTime, startTime, zoomOut } from "./time.js";
 import { values } from "./tree.js";
 
 const $ = id => document.getElementById(id);
 const CONTROLS = "input[name], select[name]";
+const PROGRESS_AFTER_MS = 250;
 const REFRESH_MIN_MS = 900, REST = 4;    // a page that is slow to answer rests four times as long as that takes
 
 function say(text) {
@@ -77,17 +81,13 @@ function bind(control) {
 
 const typeChosen = () => state.where.find(filter => filter.startsWith("type="))?.slice(5);
 
-// Values of two types do not add up: one is shown at a time. False: it was not, and is asked for now.
+// Values of two types do not add up: one is shown at a time, the first unless another is asked for.
 async function loadTypes() {
   const types = await ask("types", chosen());
   update($("type"), ...types.map(({ type, title }) => element("option", { value: type }, title)));
   $("type-label").hidden = types.length < 2;
   Object.assign(values, types.find(({ type }) => type === typeChosen()) ?? types[0]);
   $("type").value = values.type;
-  if (types.length < 2 || state.where.some(filter => /^type\W/.test(filter)))
-    return true;
-  change({ where: [...state.where, "type=" + types[0].type] }, true);
-  return false;
 }
 
 const chipTitles = { where: "", focus: "only", ignore: "without", hide: "hidden" };
@@ -106,7 +106,7 @@ function showControls() {
     tab.setAttribute("aria-selected", String(isShown));
     tab.tabIndex = isShown ? 0 : -1;
   }
-  $("range").value = state.to === "now" && [...$("range").options].some(option => option.value === state.from) ? state.from : "";
+  showTime();
   for (const control of document.querySelectorAll(CONTROLS)) {
     if (control.type === "checkbox")
       control.checked = Boolean(state[control.name]);
@@ -119,14 +119,14 @@ function showControls() {
 
 // ---- Everything together
 
-const chart = new Chart($("chart"), $("chart-note"), chooseRange);
+const chart = new Chart($("chart"), $("chart-note"), $("chart-legend"), { choose: chooseRange, filter: name => addFilter(`${grouping.by}=${name}`) });
 
 async function loadChart() {
-  const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3)));
-  const asked = ask("chart", chosen({ by: state.group || "process", buckets, lines: 12 }));
-  const [data, isOne] = await Promise.all([asked, loadTypes()]);
-  if (isOne)
-    chart.show(data);
+  const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3))), query = chosen({ by: state.group || "process", buckets, lines: 12 });
+  Object.entries(chartRange()).forEach(([key, value]) => query.set(key, value));
+  const [data] = await Promise.all([ask("chart", query), loadTypes()]);
+  grouping.by = data.by ?? state.group;
+  chart.show(data, [absolute(state.from), absolute(state.to)]);
 }
 
 let running = 0;
@@ -134,6 +134,7 @@ let running = 0;
 // Until all that was asked for is there, the page is busy.
 async function busy(work) {
   document.querySelector("main").setAttribute("aria-busy", String(++running > 0));
+  setTimeout(() => $("progress").hidden = !running, PROGRESS_AFTER_MS);
   try {
     await work;
   } catch (error) {
@@ -141,11 +142,12 @@ async function busy(work) {
       say(error.message);
   }
   document.querySelector("main").setAttribute("aria-busy", String(--running > 0));
+  $("progress").hidden ||= !running;
 }
 
 async function loadAll() {
   const [text] = await Promise.all([open(state.view).then(tab => tab.load()), loadChart()]);
-  say(text || "");
+  say([...problems, text].filter(Boolean).join(" "));
 }
 
 function load() {
@@ -185,7 +187,7 @@ const adjustLive = follow(() => Boolean(state.live) && state.to === "now", refre
 
 bind($("live"));
 $("group").addEventListener("change", () => change({ group: $("group").value, path: "" }));
-$("range").addEventListener("change", () => change({ from: $("range").value, to: "now", live: "1" }));
+startTime();
 $("type").addEventListener("change", () => change({ where: replaceFilters("type=" + $("type").value), path: "" }));
 $("filter").addEventListener("keydown", event => {
   if (event.key === "Enter") {
@@ -203,19 +205,42 @@ $("export").addEventListener("change", () => {
   $("export").value = "";
   if (format === "png")
     savePicture(shown[state.view]?.picture?.());
+  else if (format === "link")
+    copy(location.href, "The link is copied");
   else if (format)
     location.href = "/api/v1/export?" + selection({ format });
 });
 
 function savePicture(canvas) {
-  if (!canvas)
-    return say("This tab has no picture to save: the flame graph has one.");
+  if (!canvas?.width || !canvas.height)
+    return toast("There is no picture to save here: the flame graph has one.");
   canvas.toBlob(picture => {
     const link = element("a", { href: URL.createObjectURL(picture), download: "wick.png" });
     link.click();
     URL.revokeObjectURL(link.href);
   });
 }
+
+// ---- Files that are dropped, wherever that is
+
+const hasFiles = event => event.dataTransfer?.types.includes("Files");
+
+addEventListener("dragover", event => {
+  if (hasFiles(event)) {
+    event.preventDefault();
+    $("drop").hidden = false;
+  }
+});
+addEventListener("dragleave", event => $("drop").hidden ||= !event.relatedTarget);
+addEventListener("drop", event => {
+  $("drop").hidden = true;
+  if (!hasFiles(event) || event.defaultPrevented)
+    return;
+  event.preventDefault();
+  const file = event.dataTransfer.files[0];
+  change({ view: "executables" });
+  busy(open("executables").then(tab => tab.take(file)));
+});
 
 // ---- Light and dark
 
@@ -247,7 +272,7 @@ function help() {
 $("help").addEventListener("click", help);
 
 const keys = {
-  "?": help, t: toggleTheme, l: () => change({ live: state.live ? "" : "1" }), r: () => change({ collapse: state.collapse ? "" : "1" }),
+  "?": help, w: openPicker, "[": () => pan(-0.5), "]": () => pan(0.5), o: zoomOut, t: toggleTheme, l: () => change({ live: state.live ? "" : "1" }), r: () => change({ collapse: state.collapse ? "" : "1" }),
   Escape: () => closeMenu() || shown[state.view]?.keys?.Escape?.(),
 };
 
@@ -265,7 +290,7 @@ function meant(key) {
 }
 
 addEventListener("keydown", event => {
-  if (event.target.matches("input:not([type=checkbox]), select, textarea") || event.ctrlKey || event.metaKey || event.altKey || $("keys").open)
+  if (event.target.matches("input:not([type=checkbox]), select, textarea") || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
     return;
   const action = meant(event.key);
   if (action) {

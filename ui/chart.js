@@ -1,8 +1,44 @@
 // The chart of what was sampled over time, and what charts share: a range is chosen by dragging.
-import { rate, values } from "./tree.js";
+import { element, update } from "./element.js";
+import { hideTip, showTip } from "./menu.js";
+import { moment } from "./time.js";
+import { rate, seconds, values } from "./tree.js";
 
 export const colours = ["#e8590c", "#f2b84b", "#22b8cf", "#69c36d", "#6d9eeb", "#b487c9", "#e5738a", "#7bbfb5", "#b4d455", "#c6a5e0",
                  "#8d99ae", "#b0b5bd"];
+
+const OTHER = "(other)", OTHER_COLOUR = "#9aa0a8", LEFT = 56, FLOOR = 18, TOLD_MAX = 8, STEPS = [1, 2, 5, 10, 15, 30];
+const given = new Map();
+
+// What has a colour keeps it, whatever comes and goes; what is new takes one that nothing else here has.
+export function lineColours(names) {
+  const taken = new Set(names.map(name => given.get(name)));
+  for (const name of names) {
+    if (given.has(name))
+      continue;
+    const first = [...name].reduce((hash, letter) => (hash * 31 + letter.codePointAt(0)) % 9973, 7);
+    const free = colours.slice(0, -2).map((_, i) => colours[(first + i) % (colours.length - 2)]).find(colour => !taken.has(colour));
+    given.set(name, name === OTHER ? OTHER_COLOUR : free ?? colours[first % (colours.length - 2)]);
+    taken.add(given.get(name));
+  }
+  return names.map(name => given.get(name));
+}
+
+// Round times, not more of them than there is room for.
+export function ticks(from, to, most) {
+  const scale = [1, 60, 3600, 86400].flatMap(unit => STEPS.filter(step => unit < 3600 || step < 15).map(step => unit * step));
+  const length = to - from, step = [0.1, 0.2, 0.5, ...scale].find(width => length / width <= most) ?? Math.ceil(length / most / 86400) * 86400;
+  const zone = new Date(from * 1000).getTimezoneOffset() * 60, found = [];
+  for (let at = Math.ceil((from - zone) / step) * step + zone; at <= to; at += step)
+    found.push(at);
+  return found;
+}
+
+// One, two or five times a power of ten.
+export function niceStep(top, count) {
+  const power = 10 ** Math.floor(Math.log10(top / count)), share = top / count / power;
+  return power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10);
+}
 
 export function prepare(canvas) {
   const ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
@@ -13,10 +49,10 @@ export function prepare(canvas) {
   return { context, width, height };
 }
 
-// Calls done(from, to) with shares of the width; a click without a drag calls click(at, y).
-export function brush(canvas, redraw, done, click) {
+// Calls done(from, to) with shares of the width behind `left`; a click without a drag calls click(at, y).
+export function brush(canvas, redraw, done, click, left = 0) {
   let start = null;
-  const share = event => Math.min(1, Math.max(0, event.offsetX / canvas.clientWidth));
+  const share = event => Math.min(1, Math.max(0, (event.offsetX - left) / (canvas.clientWidth - left)));
   canvas.addEventListener("pointerdown", event => {
     start = share(event);
     canvas.setPointerCapture(event.pointerId);
@@ -39,10 +75,21 @@ export function brush(canvas, redraw, done, click) {
 }
 
 export class Chart {
-  constructor(canvas, note, choose) {
-    Object.assign(this, { canvas, note, data: null });
-    brush(canvas, chosen => this.draw(chosen), (from, to) => choose(this.time(from), this.time(to)),
-          at => choose(this.time(Math.max(0, at - 0.01)), this.time(Math.min(1, at + 0.01))));
+  // events: choose(from, to), filter(name)
+  constructor(canvas, note, legend, events) {
+    Object.assign(this, { canvas, note, legend, events, data: null, at: -1, pointer: null });
+    brush(canvas, dragged => this.draw(dragged), (from, to) => events.choose(this.time(from), this.time(to), this.data),
+          at => this.choose(this.bucket(at)), LEFT);
+    canvas.addEventListener("pointermove", event => {
+      this.pointer = { x: event.clientX, y: event.clientY };
+      this.point(this.bucket((event.offsetX - LEFT) / (canvas.clientWidth - LEFT)));
+    });
+    canvas.addEventListener("pointerleave", () => {
+      this.pointer = null;
+      this.point(-1);
+    });
+    canvas.addEventListener("blur", () => this.pointer || this.point(-1));
+    canvas.addEventListener("keydown", event => this.key(event));
     new ResizeObserver(() => this.draw()).observe(canvas);
   }
 
@@ -50,59 +97,179 @@ export class Chart {
     return this.data.from + share * (this.data.to - this.data.from);
   }
 
-  show(data) {
-    this.data = data;
+  get count() {
+    return this.data?.lines[0]?.values.length ?? 0;
+  }
+
+  bucket(share) {
+    return this.count && share >= 0 ? Math.min(this.count - 1, Math.floor(share * this.count)) : -1;
+  }
+
+  // chosen: the range that everything else shows, which may be a part of it.
+  show(data, chosen) {
+    const isHere = this.at >= 0 && this.data;
+    Object.assign(this, { data, chosen, lines: [...data.lines].sort((a, b) => (a.name === OTHER) - (b.name === OTHER) || (a.name < b.name ? -1 : 1)) });
+    this.fills = lineColours(this.lines.map(line => line.name));
+    this.sums = new Float64Array(this.count);
+    for (const line of data.lines)
+      line.values.forEach((value, i) => this.sums[i] += value);
+    this.showLegend();
+    this.note.textContent = this.noteText();
+    if (isHere)
+      this.point(Math.min(this.at, this.count - 1));
+    else
+      this.draw();
+  }
+
+  // What was used while somebody looked.
+  noteText() {
+    const watched = this.data.watched ?? Array.from(this.sums, sum => sum > 0 ? 1 : 0), count = watched.reduce((sum, one) => sum + one, 0);
+    if (!this.count || !count)
+      return "nothing was sampled in this range";
+    const mean = this.sums.reduce((a, b) => a + b, 0) / count, most = this.sums.reduce((a, b) => Math.max(a, b), 0), length = this.data.to - this.data.from;
+    const known = count / this.count * length;
+    return `${rate(mean)} on average, ${rate(most)} at most` + (known < 0.9 * length ? `; ${seconds(known)} of ${seconds(length)} were watched` : "");
+  }
+
+  // Largest first, as they come.
+  showLegend() {
+    const total = this.sums.reduce((a, b) => a + b, 0) || 1, share = line => line.values.reduce((a, b) => a + b, 0) / total;
+    update(this.legend, ...this.data.lines.map(line => {
+      const swatch = element("i", { class: "swatch" }), name = line.name || "(none)", [colour] = lineColours([line.name]);
+      swatch.style.background = colour;
+      return element("button", { type: "button", "data-key": name, title: `${name}: ${(100 * share(line)).toFixed(1)} %`, disabled: line.name === OTHER || !line.name,
+                                 onclick: () => this.events.filter(line.name), onpointerenter: () => this.light(line.name), onpointerleave: () => this.light(null) },
+                     swatch, element("span", {}, name));
+    }));
+  }
+
+  light(name) {
+    this.lit = name;
     this.draw();
   }
 
-  draw(chosen = null) {
+  point(at) {
+    this.at = at;
+    this.draw();
+    if (at < 0 || !this.data)
+      return hideTip();
+    const width = (this.data.to - this.data.from) / this.count, from = this.data.from + at * width, bounds = this.canvas.getBoundingClientRect();
+    const rows = this.lines.map((line, i) => [line, this.fills[i]]).filter(([line]) => line.values[at] > 0).sort((a, b) => b[0].values[at] - a[0].values[at]);
+    const told = rows.slice(0, TOLD_MAX).map(([line, fill]) => [this.label(line.name || "(none)", fill), rate(line.values[at])]);
+    const place = this.pointer ?? { x: bounds.left + LEFT + (at + 0.5) / this.count * (bounds.width - LEFT), y: bounds.top + 20 };
+    showTip(`${moment(from, width * 10)} – ${moment(from + width, width * 10)}`,
+            [["all", rate(this.sums[at])], ...told, ...(rows.length > TOLD_MAX ? [["…", `${rows.length - TOLD_MAX} more`]] : []),
+             ...(this.data.watched && !this.data.watched[at] ? [["", "nobody sampled then"]] : [])], place.x, place.y);
+  }
+
+  label(text, fill) {
+    const swatch = element("i", { class: "swatch" });
+    swatch.style.background = fill;
+    return element("span", {}, swatch, " " + text);
+  }
+
+  choose(at) {
+    if (at >= 0)
+      this.events.choose(this.time(Math.max(0, at - 2) / this.count), this.time(Math.min(this.count, at + 3) / this.count), this.data);
+  }
+
+  key(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20, Home: -1e9, End: 1e9 }[event.key];
+    if (step && this.count)
+      this.point(Math.min(this.count - 1, Math.max(0, (this.at < 0 ? (step > 0 ? -1 : this.count) : this.at) + step)));
+    else if (event.key === "Enter" && this.at >= 0)
+      this.choose(this.at);
+    else if (event.key === "Escape" && this.at >= 0)
+      this.point(-1);
+    else
+      return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  draw(dragged = null) {
     if (!this.data || !this.canvas.clientWidth)
       return;
-    const { context, width, height } = prepare(this.canvas), style = getComputedStyle(document.documentElement);
-    const lines = this.data.lines, count = lines[0]?.values.length ?? 0, sums = new Float64Array(count);
-    for (const line of lines)
-      line.values.forEach((value, i) => sums[i] += value);
-    const top = Math.max(values.sum === "nanoseconds" ? 0.05 : 1e-9, ...sums) * 1.1, floor = height - 16;
-    const base = new Float64Array(count);
+    const { context, width, height } = prepare(this.canvas), style = getComputedStyle(document.documentElement), count = this.count;
+    const most = this.sums.reduce((a, b) => Math.max(a, b), values.sum === "nanoseconds" ? 0.05 : 1e-9), floor = height - FLOOR, wide = width - LEFT;
+    const top = most * 1.06, y = value => floor - value / top * (floor - 4), x = share => LEFT + share * wide;
     context.fillStyle = style.getPropertyValue("--empty");
-    context.fillRect(0, 0, width, floor);
-    lines.forEach((line, n) => {
-      context.fillStyle = colours[n % colours.length];
+    context.fillRect(LEFT, 0, wide, floor);
+    this.drawUnwatched(context, x, floor, style);
+    this.drawLines(context, x, y, count);
+    this.axes(context, { x, y, top: most, width, height, floor }, style);
+    this.drawChosen(context, x, floor, wide, style);
+    if (this.at >= 0) {
+      context.fillStyle = style.getPropertyValue("--fg");
+      context.globalAlpha = 0.25;
+      context.fillRect(x(this.at / count), 0, Math.max(1, wide / count), floor);
+      context.globalAlpha = 1;
+    }
+    if (dragged) {
+      context.fillStyle = "#8886";
+      context.fillRect(x(dragged[0]), 0, (dragged[1] - dragged[0]) * wide, floor);
+    }
+  }
+
+  drawLines(context, x, y, count) {
+    const base = new Float64Array(count), wide = x(1 / (count || 1)) - x(0);
+    this.lines.forEach((line, n) => {
+      context.fillStyle = this.fills[n];
+      context.globalAlpha = !this.lit || this.lit === line.name ? 1 : 0.25;
       line.values.forEach((value, i) => {
         if (!value)
           return;
-        const x = i * width / count, y = floor - (base[i] + value) / top * floor;
-        context.fillRect(x, y, Math.max(1, width / count + 0.3), value / top * floor);
+        const above = y(base[i] + value);
+        context.fillRect(x(i / count), above, Math.max(1, wide + 0.3), y(base[i]) - above);
         base[i] += value;
       });
     });
-    this.axis(context, width, height, top, style);
-    if (chosen) {
-      context.fillStyle = "#8886";
-      context.fillRect(chosen[0] * width, 0, (chosen[1] - chosen[0]) * width, floor);
-    }
-    const mean = count ? sums.reduce((a, b) => a + b, 0) / count : 0;
-    this.note.textContent = count ? this.noteText(mean, Math.max(...sums)) +
-      (lines.length > 1 ? ": " + lines.slice(0, 6).map(line => line.name || "(none)").join(", ") : "") :
-      "nothing was sampled in this range";
+    context.globalAlpha = 1;
   }
 
-  noteText(mean, most) {
-    return values.sum === "nanoseconds" ? `${mean.toFixed(2)} CPUs on average, ${most.toFixed(2)} at most` :
-      `${rate(mean)} on average, ${rate(most)} at most`;
+  // Where nobody sampled, nothing is known: hatched.
+  drawUnwatched(context, x, floor, style) {
+    const watched = this.data.watched ?? [];
+    context.fillStyle = style.getPropertyValue("--line");
+    context.globalAlpha = 0.35;
+    watched.forEach((isWatched, i) => isWatched || context.fillRect(x(i / watched.length), 0, x(1 / watched.length) - x(0) + 0.3, floor));
+    context.globalAlpha = 1;
   }
 
-  axis(context, width, height, top, style) {
-    context.fillStyle = style.getPropertyValue("--dim");
+  // What is around the range that is looked at is dimmed.
+  drawChosen(context, x, floor, wide, style) {
+    const share = time => Math.min(1, Math.max(0, (time - this.data.from) / (this.data.to - this.data.from)));
+    const [from, to] = (this.chosen ?? [this.data.from, this.data.to]).map(share);
+    if (to - from > 0.995)
+      return;
+    context.fillStyle = style.getPropertyValue("--bg");
+    context.globalAlpha = 0.65;
+    context.fillRect(x(0), 0, from * wide, floor);
+    context.fillRect(x(to), 0, (1 - to) * wide, floor);
+    context.globalAlpha = 1;
+    context.fillStyle = style.getPropertyValue("--accent");
+    context.fillRect(x(from) - 1, 0, 2, floor);
+    context.fillRect(x(to) - 1, 0, 2, floor);
+  }
+
+  axes(context, { x, y, top, width, height, floor }, style) {
+    const step = niceStep(top, floor > 70 ? 3 : 2), length = this.data.to - this.data.from;
     context.font = "11px system-ui, sans-serif";
-    context.textAlign = "left";
-    context.fillText(rate(top), 4, 11);
-    const steps = Math.max(2, Math.floor(width / 160)), long = this.data.to - this.data.from > 86400;
-    for (let i = 0; i <= steps; i++) {
-      const time = new Date(this.time(i / steps) * 1000);
-      context.textAlign = i === 0 ? "left" : i === steps ? "right" : "center";
-      context.fillText(long ? time.toLocaleString([], { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" })
-        : time.toLocaleTimeString(), i / steps * width, height - 3);
+    context.textBaseline = "middle";
+    for (let value = 0; value <= top * 1.001; value += step) {
+      context.fillStyle = style.getPropertyValue("--dim");
+      context.textAlign = "right";
+      context.fillText(value ? rate(value, step) : "0", LEFT - 6, Math.max(7, y(value)));
+      context.fillStyle = style.getPropertyValue("--line");
+      if (value)
+        context.fillRect(LEFT, Math.round(y(value)), width - LEFT, 1);
+    }
+    context.fillStyle = style.getPropertyValue("--dim");
+    context.textAlign = "center";
+    for (const at of ticks(this.data.from, this.data.to, Math.max(2, Math.floor(width / 110)))) {
+      const left = x((at - this.data.from) / length), text = moment(at, length > 7200 ? length : Math.max(5, length)), half = context.measureText(text).width / 2;
+      context.fillRect(Math.round(left), floor, 1, 4);
+      context.fillText(text, Math.min(width - half, Math.max(LEFT + half, left)), height - 6);
     }
   }
 }

@@ -45,6 +45,7 @@ export function update(parent, ...children) {
   const unkeyed = old.filter(node => !keyOf(node)), wanted = children.map(child => typeof child === "string" ? document.createTextNode(child) : child);
   const kept = wanted.map(child => {
     const before = keyOf(child) ? byKey.get(keyOf(child)) : unkeyed.shift();
+    byKey.delete(keyOf(child));
     return before && become(before, child) ? before : child;
   });
   const stays = new Set(kept);

@@ -29,6 +29,7 @@ export class Flame {
                           found: null, colour: "kind", icicle: true });
     this.spacer = box.appendChild(document.createElement("div"));
     this.context = this.canvas.getContext("2d", { alpha: false });
+    this.canvas.height = 0;    // it is black until something is drawn
     this.listen();
     // Sizes are kept: to ask for one makes the browser lay out the page, which takes longer than drawing.
     new ResizeObserver(() => {
@@ -313,6 +314,10 @@ export class Flame {
     context.globalAlpha = 1;
     for (let level = 0; level <= tree.depth && tree.pruned; level++)
       this.drawRest(level);
+    if (!tree.value[0] && !tree.base?.[0]) {
+      context.fillStyle = this.colours.dim;
+      context.fillText("Nothing of it was sampled in this range.", 4, ROW / 2);
+    }
     this.outline(this.chosen, document.activeElement === this.canvas ? 2 : 0);
     this.outline(this.hovered, 1.5);
   }
@@ -446,12 +451,18 @@ export class Flame {
     for (const name of ["pointerup", "pointercancel", "pointerleave"])
       canvas.addEventListener(name, event => {
         pointers.delete(event.pointerId);
-        if (name === "pointerleave")
+        if (name === "pointerleave" && event.pointerType !== "touch")
           this.hover(-1);
       });
     canvas.addEventListener("click", event => {
-      if (!this.drag?.moved)
-        this.zoom(this.at(event));
+      const node = this.at(event), isNamed = event.pointerType !== "touch" || this.told?.node === node;
+      if (this.drag?.moved)
+        return;
+      // A finger cannot point before it touches: the first tap says what it is, the next one zooms.
+      if (isNamed)
+        return this.zoom(node);
+      this.chosen = Math.max(0, node);
+      this.hover(node, event);
     });
     canvas.addEventListener("dblclick", () => this.zoom(0));
     canvas.addEventListener("contextmenu", event => {
@@ -483,7 +494,7 @@ export class Flame {
   move(event) {
     const held = this.pointers.get(event.pointerId);
     if (!held || !this.drag)
-      return void (this.pointers.size || this.hover(this.at(event), event));
+      return void (this.pointers.size || event.pointerType === "touch" || this.hover(this.at(event), event));
     const others = [...this.pointers.entries()].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
     if (others.length) {
       this.pinch(held, { x: event.clientX }, others[0]);

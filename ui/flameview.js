@@ -1,5 +1,6 @@
 // A flame graph with all that belongs to it: what is said of a frame, and what can be done with one.
-import { change, hide, narrowTo, narrowWithout, tabs } from "./state.js";
+import { addFilter, change, grouping, hide, narrowTo, narrowWithout, state, tabs } from "./state.js";
+import { copy } from "./copy.js";
 import { Flame } from "./flame.js";
 import { baseName, exactly } from "./match.js";
 import { hideTip, isMenuOpen, openMenu, showTip } from "./menu.js";
@@ -31,15 +32,11 @@ export function describe(tree, node) {
 
 // ---- What can be done with one
 
-export async function copy(text) {
-  await navigator.clipboard?.writeText(text).catch(() => {});
-}
-
 export function functionItems(name, file) {
-  const only = exactly(name), base = baseName(file);
+  const only = exactly(name, file), base = baseName(file);
   return [["Only stacks with it", () => narrowTo(only)], ["Without stacks that have it", () => narrowWithout(only)],
           ["Hide it", () => hide(only)], ...tabs.filter(tab => tab.dataset.of).map(tab =>
-            [tab.textContent, () => change({ view: tab.dataset.view, [tab.dataset.of]: name })]), ["Search for it", () => change({ view: "flame", search: only })],
+            [tab.textContent, () => change({ view: tab.dataset.view, [tab.dataset.of]: name, in: file || "", up: "", down: "" })]), ["Search for it", () => change({ view: "flame", search: only })],
           ...(base ? [null, [`Only stacks with ${base}`, () => narrowTo("file=" + base)], [`Hide ${base}`, () => hide("file=" + base)]] : []),
           null, ["Copy name", () => copy(name)]];
 }
@@ -53,7 +50,9 @@ function frameMenu(flame, node, x, y) {
       names.unshift(tree.name(at));
     return names.join(";");
   };
-  const items = tree.kind(node) === "label" || !node ? [["Copy name", () => copy(name)]] : functionItems(name, tree.executable(node));
+  const label = state.group === "auto" ? grouping.by : state.group;
+  const items = !node ? [] : tree.kind(node) === "label" ? [[`Only ${label} ${name}`, () => addFilter(`${label}=${name}`)],
+    [`Without ${label} ${name}`, () => addFilter(`${label}!=${name}`)], null, ["Copy name", () => copy(name)]] : functionItems(name, tree.executable(node));
   openMenu(name, [["Zoom into it", () => flame.zoom(node)], ...items, ["Copy stack", () => copy(stack())], ["Copy link to this view", () => copy(location.href)]], x, y);
 }
 

@@ -2,13 +2,25 @@
 // Letters of ASCII alone are equal in both cases, as on the server.
 export const letters = text => text.replace(/[A-Z]+/g, capitals => capitals.toLowerCase());
 
-// Gives a function from (name, kind, file name, name in small letters) to whether it is meant, or throws what is wrong with the text.
+const isExpression = text => text.length > 2 && text.startsWith("/") && text.endsWith("/");
+
+// "file=prog", or of a path: that file and no other. Behind a space there may be an expression, which has no " /" in it.
+function fileMatcher(text) {
+  const at = text.endsWith("/") ? text.lastIndexOf(" /", text.length - 3) : -1, file = at < 0 ? text : text.slice(0, at);
+  const isIt = (name, path) => (file.startsWith("/") ? path : name) === file;
+  if (at < 0)
+    return (name, kind, base, small, path) => isIt(base, path);
+  const inner = matcher(text.slice(at + 1));
+  return (name, kind, base, small, path) => isIt(base, path) && inner(name);
+}
+
+// Gives a function from (name, kind, file name, name in small letters, path of the file) to whether it is meant, or throws what is wrong with the text.
 export function matcher(text) {
   if (text.startsWith("kind="))
     return (name, kind) => kind === text.slice(5);
   if (text.startsWith("file="))
-    return (name, kind, file) => file === text.slice(5);
-  if (text.length > 2 && text.startsWith("/") && text.endsWith("/")) {
+    return fileMatcher(text.slice(5));
+  if (isExpression(text)) {
     const expression = new RegExp(text.slice(1, -1), "i");
     return name => expression.test(name);
   }
@@ -16,9 +28,10 @@ export function matcher(text) {
   return (name, kind, file, small) => small.includes(part);
 }
 
-// The text that means this name and no other.
-export function exactly(name) {
-  return "/^" + name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&") + "$/";
+// The text that means this name and no other; in a file, if there is one.
+export function exactly(name, file) {
+  const expression = "/^" + name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&") + "$/";
+  return file ? `file=${file} ${expression}` : expression;
 }
 
 export function baseName(path) {

@@ -1,5 +1,5 @@
 // What floats: the menu of a frame, and what is said of the frame under the mouse.
-import { element } from "./element.js";
+import { element, update } from "./element.js";
 
 const $ = id => document.getElementById(id);
 let returnTo = null;
@@ -54,7 +54,7 @@ addEventListener("pointerdown", event => {
 // rows: [label, text]; those without a text are left out.
 export function showTip(title, rows, x, y) {
   const tip = $("tip");
-  tip.replaceChildren(element("b", {}, title), element("dl", {}, ...rows.filter(([, text]) => text)
+  update(tip, element("b", {}, title), element("dl", {}, ...rows.filter(([, text]) => text)
     .flatMap(([label, text]) => [element("dt", {}, label), element("dd", {}, text)])));
   tip.hidden = false;
   place(tip, x + 14, y + 18);

@@ -4,7 +4,7 @@ export const tabs = [...document.querySelectorAll("#tabs > *")];
 export const views = tabs.map(tab => tab.dataset.view);
 
 // What is not in the URL. Tabs add keys of their own as they are read; until then these stay in the URL as they are.
-const defaults = { view: views[0], from: "now-5m", to: "now", group: "", search: "", path: "", collapse: "", live: "1" };
+const defaults = { view: views[0], from: "now-5m", to: "now", context: "", group: "auto", search: "", path: "", collapse: "", live: "1" };
 
 // What may be given more than once: labels that must hold, functions that stacks must have or not, and that are taken out.
 export const lists = ["where", "focus", "ignore", "hide"];
@@ -27,6 +27,14 @@ export function onChange(listener) {
 const labels = ["host", "service", "namespace", "pod", "container", "process", "executable", "pid", "type", "thread", "tid",
                 "cpu", "trace", "span"];
 
+// What is wrong with an address is said, and shown as if it were not there.
+export const problems = [];
+
+function refuse(key, instead, why) {
+  state[key] = instead;
+  problems.push(why + ".");
+}
+
 export function readURL() {
   const query = new URLSearchParams(location.search);
   for (const key in state)
@@ -42,8 +50,12 @@ export function readURL() {
     else
       state[key] = query.get(key);
   }
+  problems.length = 0;
   if (!views.includes(state.view))
-    state.view = views[0];
+    refuse("view", views[0], `There is no view "${state.view}"`);
+  for (const key of ["from", "to"])
+    if (!/^(now(-\d{1,9}[smhd])?|\d{1,11}(\.\d*)?)$/.test(state[key]))
+      refuse(key, defaults[key], `"${state[key]}" is no time: now, now-15m, or seconds since 1970`);
   if (query.has("from") && !state.from.startsWith("now"))
     state.live = query.get("live") ?? "";
 }
@@ -76,9 +88,19 @@ addEventListener("popstate", () => {
 
 // ---- Steps that more than one tab takes
 
-export function chooseRange(from, to) {
-  change({ from: from.toFixed(3), to: to.toFixed(3), live: "" });
+// around: a longer range that stays in sight.
+export function chooseRange(from, to, around) {
+  change({ from: from.toFixed(3), to: to.toFixed(3), live: "", context: around ? `${around.from.toFixed(3)}~${around.to.toFixed(3)}` : "" });
 }
+
+// The range of the chart: what was around the one that is looked at when it was chosen, as long as that is in it.
+export function chartRange() {
+  const [from, to] = state.context.split("~").map(Number);
+  return to > from && absolute(state.from) >= from - 1 && absolute(state.to) <= to + 1 ? { from: String(from), to: String(to) } : { from: state.from, to: state.to };
+}
+
+// The label that frames of groups are values of, once the server has told.
+export const grouping = { by: "process" };
 
 export function addFilter(text) {
   if (text && !state.where.includes(text))
@@ -95,12 +117,13 @@ const add = (key, text) => state[key].includes(text) || change({ [key]: [...stat
 export const narrowTo = text => add("focus", text);
 export const narrowWithout = text => add("ignore", text);
 export const hide = text => add("hide", text);
-export const lookAt = name => change({ view: "sandwich", function: name, up: "", down: "" });
+// A function is its name and the file that holds it.
+export const lookAt = (name, file) => change({ view: "sandwich", function: name, in: file || "", up: "", down: "" });
 
 // From a spike, a trace or a line of the log to its flame graph.
 export function lookAtMoment(from, to, ...filters) {
   const where = replaceFilters(...filters.flat().filter(Boolean));
-  change({ view: "flame", from: from.toFixed(3), to: to.toFixed(3), live: "", path: "", where });
+  change({ view: "flame", from: from.toFixed(3), to: to.toFixed(3), live: "", context: "", path: "", where });
 }
 
 // ---- Questions
@@ -153,6 +176,9 @@ export async function ask(name, query, slot = name) {
   });
   if (answer.ok)
     return answer.json();
+  // Whoever was let in before is asked again, and then comes back here.
+  if (answer.status === 401)
+    location.reload();
   let text = answer.statusText;
   try {
     text = (await answer.json()).error;

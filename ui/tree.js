@@ -209,7 +209,7 @@ export class Tree {
     this.prepareSearch();
     const files = this.executables.map(([path]) => baseName(path));
     for (let i = 0; i < name.length; i++)
-      matched[i] = name[i] && this.kinds[kind[i]] !== "label" && means(name[i], this.kinds[kind[i]], files[executable[i]], this.small[i]) ? 1 : 0;
+      matched[i] = name[i] && this.kinds[kind[i]] !== "label" && means(name[i], this.kinds[kind[i]], files[executable[i]], this.small[i], this.executables[executable[i]][0]) ? 1 : 0;
     const below = new Uint8Array(this.count);
     let sum = 0;
     for (let i = 1; i < this.count; i++) {
@@ -235,10 +235,10 @@ export function seconds(value) {
 // What is on show, as /api/v1/types tells it: values of one type, since those of two do not add up.
 export const values = { type: "", sum: "nanoseconds" };
 
-// Of a chart: time by time is CPUs.
-export function rate(value) {
+// Of a chart: time by time is CPUs. step: of an axis, which needs no more digits than tell its marks apart.
+export function rate(value, step = 0) {
   if (values.sum === "nanoseconds")
-    return value.toFixed(value < 2 ? 2 : 1) + " CPUs";
+    return value.toFixed(step >= 1 ? 0 : step >= 0.1 ? 1 : step || value < 10 ? 2 : 1) + " CPU" + (value === 1 ? "" : "s");
   return (values.sum === "bytes" ? bytes(value) : value.toLocaleString([], { maximumSignificantDigits: 3 })) + "/s";
 }
 

@@ -15,6 +15,8 @@
 struct matcher {
 	enum { PART, EXPRESSION, KIND, FILE_NAME } by;
 	struct str text;
+	bool is_of_file;	/* an expression: only names of that file */
+	struct str file;
 	struct pattern *pattern;
 	struct pattern_scratch scratch;
 };
@@ -25,26 +27,54 @@ static void matcher_done(struct matcher *m)
 	pattern_free(m->pattern);
 }
 
-static int matcher_init(struct matcher *m, const char *text, struct buf *why)
+/* "/expression/" */
+static int read_expression(struct matcher *m, struct str text, struct buf *why)
 {
 	_cleanup_(buf_done) struct buf expression;
-	size_t len = strlen(text);
 	int r;
 
 	buf_init(&expression, PATTERN_BYTES_MAX);
-	*m = (struct matcher){ .by = PART, .text = { text, (u32)len } };
-	if (!strncmp(text, "kind=", 5) || !strncmp(text, "file=", 5)) {
-		m->by = *text == 'k' ? KIND : FILE_NAME;
-		m->text = (struct str){ text + 5, (u32)len - 5 };
-		return 0;
-	}
-	if (len < 3 || *text != '/' || text[len - 1] != '/')
-		return 0;
 	m->by = EXPRESSION;
 	buf_addf(&expression, "(?i)");
-	buf_add(&expression, text + 1, len - 2);
+	buf_add(&expression, text.at + 1, text.len - 2);
 	r = buf_err(&expression);
 	return r < 0 ? r : pattern_new(expression.data, expression.len, &m->pattern, why);
+}
+
+static bool is_expression(struct str text)
+{
+	return text.len > 2 && *text.at == '/' && text.at[text.len - 1] == '/';
+}
+
+/* Behind the last space with a slash after it: names of files have none, paths hardly ever. */
+static struct str expression_of_file(struct str text)
+{
+	for (u32 at = text.len; at-- > 1;)
+		if (text.at[at] == '/' && text.at[at - 1] == ' ' && at + 2 < text.len && text.at[text.len - 1] == '/')
+			return (struct str){ text.at + at, text.len - at };
+	return (struct str){ "", 0 };
+}
+
+static int matcher_init(struct matcher *m, const char *text, struct buf *why)
+{
+	struct str all = str_of(text), expression;
+
+	*m = (struct matcher){ .by = PART, .text = all };
+	if (!strncmp(text, "kind=", 5)) {
+		m->by = KIND;
+		m->text = (struct str){ text + 5, all.len - 5 };
+		return 0;
+	}
+	if (strncmp(text, "file=", 5))
+		return is_expression(all) ? read_expression(m, all, why) : 0;
+	m->by = FILE_NAME;
+	m->text = m->file = (struct str){ text + 5, all.len - 5 };
+	expression = expression_of_file(m->text);
+	if (!expression.len)
+		return 0;
+	m->is_of_file = true;
+	m->file.len -= expression.len + 1;
+	return read_expression(m, expression, why);
 }
 
 /* Letters of ASCII are equal in both cases; everything else is by its bytes. */
@@ -61,6 +91,11 @@ static bool has_part(struct str name, struct str part)
 	return false;
 }
 
+static bool is_file(const struct frame *frame, struct str file)
+{
+	return str_equal(file.len && *file.at == '/' ? frame->exe : str_base_name(frame->exe), file);
+}
+
 /* 1 or 0, -E2BIG */
 static int matches(struct matcher *m, const struct frame *frame)
 {
@@ -70,10 +105,12 @@ static int matches(struct matcher *m, const struct frame *frame)
 	case KIND:
 		return str_equal(frame->type, m->text);
 	case FILE_NAME:
-		return str_equal(str_base_name(frame->exe), m->text);
+		return is_file(frame, m->text);
 	case EXPRESSION:
 		break;
 	}
+	if (m->is_of_file && !is_file(frame, m->file))
+		return 0;
 	return pattern_match(m->pattern, &m->scratch, frame->name.at, frame->name.len, 0, NULL);
 }
 

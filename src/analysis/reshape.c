@@ -20,15 +20,15 @@
 struct reshape {
 	const struct calltree *from;
 	struct calltree *into;
-	const char *name;
+	struct reshape_function function;
 	u32 *node;		/* of from in into, + 1; 0: not there */
 	u32 open;		/* how often the function is on the way down to where we are */
 	int err;
 };
 
-static int reshape_init(struct reshape *s, const struct calltree *from, const char *name)
+static int reshape_init(struct reshape *s, const struct calltree *from, struct reshape_function function)
 {
-	*s = (struct reshape){ .from = from, .name = name, .into = calltree_new_like(from) };
+	*s = (struct reshape){ .from = from, .function = function, .into = calltree_new_like(from) };
 	s->node = array_calloc((size_t)from->nodes.count + 1, sizeof(*s->node));
 	return s->into && s->node ? 0 : -ENOMEM;
 }
@@ -41,9 +41,9 @@ static void reshape_done(struct reshape *s)
 
 static bool is_named(const struct reshape *s, u32 node)
 {
-	struct str name = calltree_frame_of(s->from, node)->name;
+	const struct frame *frame = calltree_frame_of(s->from, node);
 
-	return str_is(name, s->name);
+	return str_is(frame->name, s->function.name) && (!s->function.exe || str_is(frame->exe, s->function.exe));
 }
 
 /* The copy of a node's frame below a node of the new tree. */
@@ -87,10 +87,10 @@ static void leave_callee(void *arg, u32 node)
 	((struct reshape *)arg)->open -= is_named(arg, node);
 }
 
-int reshape_callees(const struct calltree *tree, const char *name, struct calltree **ret_tree)
+int reshape_callees(const struct calltree *tree, const struct reshape_function *function, struct calltree **ret_tree)
 {
 	_cleanup_(reshape_done) struct reshape s;
-	int r = reshape_init(&s, tree, name);
+	int r = reshape_init(&s, tree, *function);
 
 	if (r < 0)
 		return r;
@@ -113,10 +113,10 @@ static void enter_caller(void *arg, u32 node)
 	calltree_count(s->into, at, calltree_nodes(s->from)[node].total);
 }
 
-int reshape_callers(const struct calltree *tree, const char *name, struct calltree **ret_tree)
+int reshape_callers(const struct calltree *tree, const struct reshape_function *function, struct calltree **ret_tree)
 {
 	_cleanup_(reshape_done) struct reshape s;
-	int r = reshape_init(&s, tree, name);
+	int r = reshape_init(&s, tree, *function);
 
 	if (r < 0)
 		return r;
@@ -137,7 +137,7 @@ int reshape_join(const struct calltree *a, const struct calltree *b, struct call
 {
 	_cleanup_(reshape_done) struct reshape s;
 	_cleanup_(freep) u32 *of_b = array_calloc((size_t)b->nodes.count + 1, sizeof(*of_b));
-	int r = reshape_init(&s, a, "");
+	int r = reshape_init(&s, a, (struct reshape_function){ "", NULL });
 
 	if (r < 0 || !of_b)
 		return -ENOMEM;

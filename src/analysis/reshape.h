@@ -8,11 +8,16 @@
 struct calltree;
 struct profile;
 
+/* A function is its name and the file that holds it; exe NULL: whichever that is. */
+struct reshape_function {
+	const char *name, *exe;
+};
+
 /* What a function calls, over all places where it stands; the function is outermost. -ENOMEM, -E2BIG. */
-int reshape_callees(const struct calltree *tree, const char *name, struct calltree **ret_tree);
+int reshape_callees(const struct calltree *tree, const struct reshape_function *function, struct calltree **ret_tree);
 
 /* Who calls it: the function is outermost, below it its callers, and theirs. */
-int reshape_callers(const struct calltree *tree, const char *name, struct calltree **ret_tree);
+int reshape_callers(const struct calltree *tree, const struct reshape_function *function, struct calltree **ret_tree);
 
 /* Both in one tree: the values are those of a, the base of each node is its total in b. */
 int reshape_join(const struct calltree *a, const struct calltree *b, struct calltree **ret_tree);

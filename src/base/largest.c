@@ -78,3 +78,28 @@ int kth_largest(const s64 *at, u32 count, u32 k, s64 *ret_value)
 	*ret_value = select_kth(inside, found, k);
 	return 0;
 }
+
+int largest_init(struct largest *largest, const s64 *at, u32 count, u32 max)
+{
+	s64 last = 0;
+	u32 above = 0;
+	int r = max && count > max ? kth_largest(at, count, max - 1, &last) : 0;
+
+	if (r < 0)
+		return r;
+	last = last > 0 ? last : 0;
+	for (u32 i = 0; i < count; i++)
+		above += at[i] > last;
+	*largest = (struct largest){ last, last ? max - above : 0 };
+	return 0;
+}
+
+bool largest_takes(struct largest *largest, s64 value)
+{
+	if (value != largest->value)
+		return value > largest->value;
+	if (!largest->equals)
+		return false;
+	largest->equals--;
+	return true;
+}

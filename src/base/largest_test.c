@@ -56,3 +56,17 @@ TEST(largest_of_equals_and_of_extremes)
 	expect_sorted(equals, 1);
 	expect_sorted(extremes, sizeof(extremes) / sizeof(extremes[0]));
 }
+
+TEST(largest_takes_the_first_of_equals)
+{
+	static const s64 at[] = { 7, 3, 3, 9, 3, 0, -1, 3 };
+	static const bool three[] = { 1, 1, 0, 1, 0, 0, 0, 0 }, six[] = { 1, 1, 1, 1, 1, 0, 0, 1 };
+	struct largest largest;
+
+	EQ(largest_init(&largest, at, 8, 3), 0);
+	for (u32 i = 0; i < 8; i++)
+		EQ(largest_takes(&largest, at[i]), three[i]);
+	EQ(largest_init(&largest, at, 8, 7), 0);
+	for (u32 i = 0; i < 8; i++)
+		EQ(largest_takes(&largest, at[i]), six[i]);
+}

@@ -18,10 +18,11 @@
 
 #define PLACES_MAX (64u << 20)
 
-/* Where there are groups: where a node of the dictionary stands in the flame, under the node of a group. */
+/* Where a node of the dictionary stands in the flame, under the node of a group that does not own it. */
 struct place {
 	u32 group, node;
 	u32 at;			/* in the flame, + 1; 0: not there yet */
+	s64 value;
 };
 
 static u64 place_hash(const void *row, u64 seed)
@@ -47,6 +48,7 @@ static void flame_epoch_done(struct flame_query *q, struct flame_epoch *g)
 	free(g->values);
 	free(g->nodes);
 	free(g->frames);
+	free(g->owners);
 	table_done(&g->places);
 	budget_scratch_back(g->bytes);
 	*g = (struct flame_epoch){ 0 };
@@ -78,6 +80,12 @@ static void multiply_all(struct flame_query *q, s64 factor)
 	for (u32 i = 0; i < q->epoch_count; i++)
 		for (u32 n = 0; q->epochs[i].values && n < q->epochs[i].count; n++)
 			q->epochs[i].values[n] = saturating_multiply(q->epochs[i].values[n], factor);
+	for (u32 i = 0; i < q->epoch_count; i++)
+		for (u32 n = 0; q->epochs[i].values && n < q->epochs[i].places.count; n++) {
+			struct place *place = (struct place *)q->epochs[i].places.rows + n;
+
+			place->value = saturating_multiply(place->value, factor);
+		}
 	calltree_multiply(q->flame, factor);
 }
 
@@ -111,6 +119,12 @@ static int flame_epoch_init(struct flame_query *q, const struct scan_row *row)
 	if (!g->values || !g->nodes || !g->frames)
 		return -ENOMEM;
 	g->bytes = count * (sizeof(*g->values) + sizeof(*g->nodes)) + frames * sizeof(*g->frames);
+	if (q->group_by == STORE_LABEL_COUNT)
+		return 0;
+	g->owners = array_calloc(count, sizeof(*g->owners));
+	if (!g->owners)
+		return -ENOMEM;
+	g->bytes += count * sizeof(*g->owners);
 	return 0;
 }
 
@@ -195,6 +209,13 @@ int flame_query_count(void *arg, const struct scan_row *row)
 	return 0;
 }
 
+/* Nodes of one dictionary are those of the flame one by one, as long as no two frames are one. */
+static s64 add_child(struct flame_query *q, u32 parent, u32 frame)
+{
+	return !q->is_begun && !q->is_joined ? calltree_append(q->flame, parent, frame) :
+					       calltree_node(q->flame, parent, frame);
+}
+
 /* Which nodes are on the way to one that has a value: marked in nodes. */
 static void mark_paths(struct flame_epoch *g, const struct dict *dict)
 {
@@ -206,7 +227,7 @@ static void mark_paths(struct flame_epoch *g, const struct dict *dict)
 	g->nodes[0] = 1;
 }
 
-static int merge_epoch(struct flame_query *q, struct flame_epoch *g, const struct dict *dict, bool is_first)
+static int merge_epoch(struct flame_query *q, struct flame_epoch *g, const struct dict *dict)
 {
 	const struct dict_node *nodes = dict_nodes(dict);
 
@@ -220,8 +241,7 @@ static int merge_epoch(struct flame_query *q, struct flame_epoch *g, const struc
 		frame = frame_of(q, g, dict, nodes[i].frame);
 		if (frame < 0)
 			return (int)frame;
-		node = is_first && !q->is_joined ? calltree_append(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame)
-				: calltree_node(q->flame, g->nodes[nodes[i].parent] - 1, (u32)frame);
+		node = add_child(q, g->nodes[nodes[i].parent] - 1, (u32)frame);
 		if (node < 0)
 			return (int)node;
 		g->nodes[i] = (u32)node + 1;
@@ -230,14 +250,18 @@ static int merge_epoch(struct flame_query *q, struct flame_epoch *g, const struc
 	return 0;
 }
 
+static int merge_grouped(struct flame_query *q, struct flame_epoch *g, const struct dict *dict);
+
 int flame_query_merge(struct flame_query *q)
 {
 	int r = 0;
 
 	for (u32 i = 0; i < q->epoch_count && r == 0; i++) {
-		if (!q->epochs[i].values)
+		struct flame_epoch *g = &q->epochs[i];
+
+		if (!g->values)
 			continue;
-		r = merge_epoch(q, &q->epochs[i], q->epochs[i].dict, !q->is_begun);
+		r = g->owners ? merge_grouped(q, g, g->dict) : merge_epoch(q, g, g->dict);
 		q->is_begun = true;
 	}
 	return r;
@@ -247,7 +271,7 @@ int flame_query_merge(struct flame_query *q)
 static int make_room(void *arg)
 {
 	struct flame_query *q = arg;
-	int r = q->group_by == STORE_LABEL_COUNT ? flame_query_merge(q) : 0;
+	int r = flame_query_merge(q);
 
 	flame_query_let_go(q);
 	return r;
@@ -273,16 +297,6 @@ static void take_apart(s64 *totals, const struct dict *dict)
 
 	for (u32 i = 1; i < dict->nodes.count; i++)
 		(void)__builtin_sub_overflow(totals[nodes[i].parent], totals[i], &totals[nodes[i].parent]);
-}
-
-/* The total that a node must have to be among so many; of equals either all or none are. */
-static int choose_least(const s64 *totals, u32 count, u32 nodes_max, s64 *ret_least)
-{
-	s64 first_left_out = 0;
-	int r = count > nodes_max ? kth_largest(totals, count, nodes_max, &first_left_out) : 0;
-
-	*ret_least = first_left_out + 1;
-	return r;
 }
 
 /* A frame that came with its name is called by that: no other frame of the dictionary is called the same. */
@@ -316,12 +330,13 @@ static int look_for_joined(struct flame_query *q, struct flame_epoch *g, const s
 }
 
 /* What a node has itself is what its children leave of its total. */
-static int take_largest(struct flame_query *q, struct flame_epoch *g, const struct dict *dict, s64 least)
+static int take_largest(struct flame_query *q, struct flame_epoch *g, const struct dict *dict, struct largest *largest)
 {
 	const struct dict_node *nodes = dict_nodes(dict);
 	const s64 *totals = g->values;
 
 	g->nodes[0] = 1;
+	(void)largest_takes(largest, totals[0]);	/* the root is always there */
 	calltree_set_total(q->flame, 0, totals[0]);
 	for (u32 i = 1; i < dict->nodes.count; i++) {
 		u32 parent = g->nodes[nodes[i].parent];
@@ -330,7 +345,7 @@ static int take_largest(struct flame_query *q, struct flame_epoch *g, const stru
 		if (!totals[i] || !parent)
 			continue;
 		calltree_count(q->flame, parent - 1, -totals[i]);
-		if (totals[i] < least)
+		if (!largest_takes(largest, totals[i]))
 			continue;
 		node = frame_of(q, g, dict, nodes[i].frame);
 		if (node >= 0)
@@ -361,8 +376,8 @@ static int merge_largest(struct flame_query *q, u32 nodes_max)
 {
 	struct flame_epoch *g = only_epoch(q);
 	const struct dict *dict = g ? g->dict : NULL;
+	struct largest largest;
 	bool wraps;
-	s64 least;
 	int r;
 
 	if (!g || q->is_begun || q->is_negative)
@@ -374,14 +389,18 @@ static int merge_largest(struct flame_query *q, u32 nodes_max)
 		return 0;
 	}
 	if (r == 0)
-		r = choose_least(g->values, dict->nodes.count, nodes_max, &least);
+		r = largest_init(&largest, g->values, dict->nodes.count, nodes_max);
 	if (r == 0)
-		r = take_largest(q, g, dict, least);
+		r = take_largest(q, g, dict, &largest);
 	return r < 0 ? r : 1;
 }
 
 /* ---- A tree for each value of a label --------------------------------------------------------- */
 
+/*
+ * Most nodes of a dictionary are of one group only: of it they have their values in the array, as without groups. What
+ * other groups have at a node, and the way there, is in a table.
+ */
 #define DEPTH_MAX 2048
 
 /* The way up to the next one that has its place, and down again. */
@@ -392,11 +411,17 @@ static s64 place_of(struct flame_query *q, struct flame_epoch *g, const struct d
 	s64 at = group;
 
 	for (; node && depth < DEPTH_MAX; node = nodes[node].parent) {
-		s64 number = table_add(&g->places, &(struct place){ group, node, 0 });
-		const struct place *place = (const struct place *)g->places.rows + number;
+		const struct place *place;
+		s64 number;
 
+		if (g->owners[node] == group + 1) {
+			at = g->nodes[node] - 1;
+			break;
+		}
+		number = table_add(&g->places, &(struct place){ .group = group, .node = node });
 		if (number < 0)
 			return number;
+		place = (const struct place *)g->places.rows + number;
 		if (place->at) {
 			at = place->at - 1;
 			break;
@@ -407,7 +432,7 @@ static s64 place_of(struct flame_query *q, struct flame_epoch *g, const struct d
 		struct place *place = (struct place *)g->places.rows + way[--depth];
 		s64 frame = frame_of(q, g, dict, nodes[place->node].frame);
 
-		at = frame < 0 ? frame : calltree_node(q->flame, (u32)at, (u32)frame);
+		at = frame < 0 ? frame : add_child(q, (u32)at, (u32)frame);
 		place->at = (u32)at + 1;
 	}
 	return at;
@@ -437,18 +462,80 @@ static int count_grouped(void *arg, const struct scan_row *row)
 {
 	struct flame_query *q = arg;
 	struct flame_epoch *g = &q->epochs[row->epoch_index];
-	s64 at, value;
+	u32 node = row->row->node;
+	s64 *at, group, number, value;
 
 	if (!g->values && flame_epoch_init(q, row) < 0)
 		return -ENOMEM;
 	value = weighed(q, row);
-	at = group_of(q, row);
-	if (at >= 0)
-		at = place_of(q, g, row->dict, (u32)at, row->row->node);
-	if (at < 0)
-		return (int)at;
-	calltree_count(q->flame, (u32)at, value);
+	group = group_of(q, row);
+	if (group < 0)
+		return (int)group;
+	if (!g->owners[node])
+		g->owners[node] = (u32)group + 1;
+	at = &g->values[node];
+	if (g->owners[node] != group + 1) {
+		number = table_add(&g->places, &(struct place){ .group = (u32)group, .node = node });
+		if (number < 0)
+			return (int)number;
+		at = &((struct place *)g->places.rows + number)->value;
+	}
+	*at = saturating_add(*at, value);
 	return 0;
+}
+
+/* A node without a value is of the group of one that is below it. */
+static void own_paths(struct flame_epoch *g, const struct dict *dict)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+
+	for (u32 i = dict->nodes.count; i-- > 1;)
+		if (g->owners[i] && !g->owners[nodes[i].parent])
+			g->owners[nodes[i].parent] = g->owners[i];
+}
+
+/* Parents stand before their children. */
+static int merge_owned(struct flame_query *q, struct flame_epoch *g, const struct dict *dict)
+{
+	const struct dict_node *nodes = dict_nodes(dict);
+
+	for (u32 i = 1; i < dict->nodes.count; i++) {
+		u32 parent = nodes[i].parent;
+		s64 at, frame;
+
+		if (!g->owners[i])
+			continue;
+		at = !parent			      ? g->owners[i] - 1 :
+		     g->owners[parent] == g->owners[i] ? g->nodes[parent] - 1 :
+						      place_of(q, g, dict, g->owners[i] - 1, parent);
+		frame = frame_of(q, g, dict, nodes[i].frame);
+		if (at >= 0)
+			at = frame < 0 ? frame : add_child(q, (u32)at, (u32)frame);
+		if (at < 0)
+			return (int)at;
+		g->nodes[i] = (u32)at + 1;
+		calltree_count(q->flame, (u32)at, g->values[i]);
+	}
+	return 0;
+}
+
+static int merge_grouped(struct flame_query *q, struct flame_epoch *g, const struct dict *dict)
+{
+	int r;
+
+	if (g->owners[0])	/* stacks without frames */
+		calltree_count(q->flame, g->owners[0] - 1, g->values[0]);
+	own_paths(g, dict);
+	r = merge_owned(q, g, dict);
+	for (u32 i = 0; i < g->places.count && r == 0; i++) {
+		struct place place = ((const struct place *)g->places.rows)[i];
+		s64 at = place.value ? place_of(q, g, dict, place.group, place.node) : 0;
+
+		if (at < 0)
+			return (int)at;
+		calltree_count(q->flame, (u32)at, place.value);
+	}
+	return r;
 }
 
 int sqlite_flame(struct store *base, const struct store_selection *selection, enum store_label group_by, u32 nodes_max,
@@ -474,7 +561,7 @@ int sqlite_flame(struct store *base, const struct store_selection *selection, en
 		note_unit(&q);
 	if (r == 0 && nodes_max)
 		r = merge_largest(&q, nodes_max);
-	if (r == 0 && !grouped)
+	if (r == 0)
 		r = flame_query_merge(&q);
 	flame_query_let_go(&q);
 	pthread_rwlock_unlock(&store->lock);

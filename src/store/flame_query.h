@@ -18,7 +18,8 @@ struct flame_epoch {
 	u32 count;		/* of values */
 	size_t bytes;		/* of scratch */
 	u32 *nodes, *frames;	/* in the flame, + 1; 0: not there yet */
-	struct table places;	/* where there are groups, of struct place */
+	u32 *owners;		/* where there are groups: the node of the first that was met there, + 1; 0: none yet */
+	struct table places;	/* of struct place: what other groups have there */
 };
 
 struct flame_query {

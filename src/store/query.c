@@ -129,50 +129,89 @@ int sqlite_values(struct store *store, const struct store_selection *selection, 
 
 /* ---- Chart ----------------------------------------------------------------------------------------- */
 
+#define PERIODS_MIN 8		/* in a bucket: a sample more or less must not show */
+
 struct chart_query {
 	const struct store_selection *selection;
 	enum store_label by;
+	double width_ns;	/* of a bucket */
+	u64 period_ns;		/* the longest there is */
 	struct chart_sums sums;
+	bool *watched;
+	u64 block;		/* whose rows are added; and what they all stand for, if they have one time */
+	double block_ns;
 };
 
 /* What a value is: the time that it stands for, or a second, so that values become CPUs or amounts per second. */
-static double weight_of(const struct scan_row *row)
+struct chart_weight {
+	double ns;
+	bool is_time;
+	double period_ns;	/* of samples that are counted; 0: not known */
+};
+
+static struct chart_weight weight_of(const struct dict *dict, u32 series)
 {
-	struct str text = dict_string(row->dict, dict_series(row->dict, row->row->series)->label[STORE_PERIOD]);
-	struct str unit = dict_string(row->dict, dict_series(row->dict, row->row->series)->label[STORE_UNIT]);
-	struct unit_scale scale = unit_scale(unit);
+	const struct dict_series *labels = dict_series(dict, series);
+	struct str text = dict_string(dict, labels->label[STORE_PERIOD]);
+	struct unit_scale scale = unit_scale(dict_string(dict, labels->label[STORE_UNIT]));
 	double period = 0;
 
 	if (scale.unit != UNIT_COUNT)
-		return (double)scale.factor * (scale.unit == UNIT_BYTES ? 1e9 : 1);
+		return (struct chart_weight){ (double)scale.factor * (scale.unit == UNIT_BYTES ? 1e9 : 1),
+					      scale.unit == UNIT_NANOSECONDS, 0 };
 	for (u32 i = 0; i < text.len && text.at[i] >= '0' && text.at[i] <= '9'; i++)
 		period = period * 10 + (text.at[i] - '0');
-	return period > 0 ? period : 1e9;
+	return (struct chart_weight){ period > 0 ? period : 1e9, period > 0, period };
 }
 
-/* A roll-up that is longer than a bucket is spread over its period, as far as that lies in the selection. */
-static void add_cells(const struct chart_query *q, const struct scan_row *row, double *cells)
+/* Spreads what was used between two times over the buckets, as far as they lie in the selection. */
+static void spread(const struct chart_query *q, double used_ns, double from_ns, double to_ns, double *cells)
 {
-	const struct store_selection *selection = q->selection;
-	double width_ns = (double)(selection->to_ns - selection->from_ns) / q->sums.buckets;
-	double cpus = (double)row->row->value * weight_of(row) / width_ns;
-	u64 from_ns = row->time_ns > selection->from_ns ? row->time_ns : selection->from_ns;
-	u64 to_ns = row->time_ns + row->period_ns < selection->to_ns ? row->time_ns + row->period_ns : selection->to_ns;
-	u32 last;
+	double all = (double)(q->selection->to_ns - q->selection->from_ns);
+	double start_ns = fmax(from_ns - (double)q->selection->from_ns, 0);
+	double end_ns = fmin(to_ns - (double)q->selection->from_ns, all);
+	u32 last = q->sums.buckets - 1;
 
-	if ((double)row->period_ns <= width_ns) {
-		cells[scan_bucket(selection, q->sums.buckets, row->time_ns)] += cpus;
+	if (start_ns >= end_ns)
 		return;
-	}
-	if (from_ns >= to_ns)
-		return;
-	last = scan_bucket(selection, q->sums.buckets, to_ns - 1);
-	for (u32 i = scan_bucket(selection, q->sums.buckets, from_ns); i <= last; i++) {
-		double start_ns = fmax((double)(from_ns - selection->from_ns), i * width_ns);
-		double end_ns = fmin((double)(to_ns - selection->from_ns), (i + 1) * width_ns);
+	last = end_ns / q->width_ns < last ? (u32)(end_ns / q->width_ns) : last;
+	for (u32 i = (u32)(start_ns / q->width_ns); i <= last; i++) {
+		double in_ns = fmin(end_ns, (i + 1) * q->width_ns) - fmax(start_ns, i * q->width_ns);
 
-		cells[i] += cpus * fmax(end_ns - start_ns, 0) / (double)row->period_ns;
+		cells[i] += used_ns / q->width_ns * fmax(in_ns, 0) / (to_ns - from_ns);
 	}
+}
+
+/* All that a block's rows stand for, whatever is selected of them. */
+static double whole_block(struct chart_query *q, const struct scan_row *row)
+{
+	if (q->block == row->block)
+		return q->block_ns;
+	q->block = row->block;
+	q->block_ns = 0;
+	for (u32 i = 0; i < row->rows->count; i++) {
+		const struct block_row *at = &row->rows->rows[i];
+		struct chart_weight weight = weight_of(row->dict, at->series);
+
+		q->block_ns += weight.is_time ? (double)at->value * weight.ns : 0;
+	}
+	return q->block_ns;
+}
+
+static void add_cells(struct chart_query *q, const struct scan_row *row, double *cells)
+{
+	struct chart_weight weight = weight_of(row->dict, row->row->series);
+	double used_ns = (double)row->row->value * weight.ns, at_ns = (double)row->time_ns;
+	double length_ns = weight.period_ns > 0 ? weight.period_ns : used_ns;
+
+	if (row->period_ns && (double)row->period_ns > q->width_ns)
+		spread(q, used_ns, at_ns, at_ns + (double)row->period_ns, cells);
+	else if (row->is_instant && weight.is_time && row->rows->count > 1 && whole_block(q, row) > 0)
+		spread(q, used_ns, at_ns, at_ns + whole_block(q, row), cells);
+	else if (row->row->time_ns && weight.is_time && length_ns > 0)
+		spread(q, used_ns, at_ns - length_ns, at_ns, cells);
+	else
+		cells[scan_bucket(q->selection, q->sums.buckets, row->time_ns)] += used_ns / q->width_ns;
 }
 
 static int count_bucket(void *arg, const struct scan_row *row)
@@ -187,19 +226,64 @@ static int count_bucket(void *arg, const struct scan_row *row)
 	return r;
 }
 
+static void note_watched(void *arg, u64 from_ns, u64 to_ns)
+{
+	struct chart_query *q = arg;
+	u32 last = scan_bucket(q->selection, q->sums.buckets, to_ns);
+
+	if (to_ns < q->selection->from_ns || from_ns >= q->selection->to_ns)
+		return;
+	for (u32 i = scan_bucket(q->selection, q->sums.buckets, from_ns - q->period_ns); i <= last; i++)
+		q->watched[i] = true;
+}
+
+/* The longest period of what is selected. */
+static int longest_period(struct store *store, const struct store_selection *selection, u64 *ret_ns)
+{
+	struct store_values periods;
+	int r = sqlite_values(store, selection, STORE_PERIOD, UINT32_MAX, &periods);
+
+	if (r < 0)
+		return r;
+	*ret_ns = 0;
+	for (u32 i = 0; i < periods.count; i++) {
+		u64 period_ns = strtoull(periods.at[i].text, NULL, 10);
+
+		*ret_ns = period_ns > *ret_ns && period_ns < SECOND_NS ? period_ns : *ret_ns;
+	}
+	store_values_done(&periods);
+	return 0;
+}
+
+static u32 fitting_buckets(const struct store_selection *selection, u32 wanted, u64 period_ns)
+{
+	u64 most = period_ns ? (selection->to_ns - selection->from_ns) / (PERIODS_MIN * period_ns) : wanted;
+
+	return most < wanted ? (most ? (u32)most : 1) : wanted;
+}
+
 int sqlite_chart(struct store *store, const struct store_selection *selection, enum store_label by, u32 bucket_count,
 		 u32 lines_max, struct store_chart *ret_chart)
 {
-	struct scan_options options = { .columns = label_columns(by), .buckets = bucket_count };
+	struct scan_options options = { .columns = label_columns(by), .block = note_watched };
 	struct chart_query q = { .selection = selection, .by = by };
-	int r;
+	int r = longest_period(store, selection, &q.period_ns);
 
-	chart_sums_init(&q.sums, bucket_count);
-	options.period_max_ns = (selection->to_ns - selection->from_ns) / bucket_count;
-	r = scan_locked(store, selection, &options, count_bucket, &q);
+	if (r < 0)
+		return r;
+	options.buckets = fitting_buckets(selection, bucket_count, q.period_ns);
+	options.slack_ns = q.period_ns;
+	options.period_max_ns = (selection->to_ns - selection->from_ns) / options.buckets;
+	q.width_ns = (double)(selection->to_ns - selection->from_ns) / options.buckets;
+	q.watched = calloc(options.buckets, sizeof(*q.watched));
+	chart_sums_init(&q.sums, options.buckets);
+	r = q.watched ? scan_locked(store, selection, &options, count_bucket, &q) : -ENOMEM;
 	if (r == 0)
 		r = chart_sums_chart(&q.sums, lines_max, ret_chart);
+	if (r == 0)
+		ret_chart->watched = TAKE(q.watched);
 	chart_sums_done(&q.sums);
+	free(q.watched);
 	return r;
 }
 

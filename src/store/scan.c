@@ -218,6 +218,7 @@ struct scanner {
 	void *arg;
 	struct epoch *epoch;	/* whose dictionary is held, or NULL */
 	const struct dict *dict;
+	u64 blocks;		/* that were read */
 	u8 **wanted;		/* by epoch and series: does it match? NULL until the epoch is met */
 };
 
@@ -253,7 +254,9 @@ static int scan_rows(struct scanner *s, u32 epoch_index, const struct db_block *
 	struct scan_row at = { .epoch_index = epoch_index,
 			       .dict = s->dict,
 			       .rows = &s->rows,
-			       .period_ns = block->level ? store_period_ns[block->level] : 0 };
+			       .period_ns = block->level ? store_period_ns[block->level] : 0,
+			       .block = ++s->blocks,
+			       .is_instant = !block->level && block->start_ns == block->end_ns };
 	int r = 0;
 
 	if (!wanted)
@@ -276,7 +279,8 @@ static bool is_cut(const struct scanner *s, const struct db_block *block)
 	u32 buckets = s->options->buckets;
 
 	return block->level == 0 && buckets &&
-	       scan_bucket(s->selection, buckets, block->start_ns) != scan_bucket(s->selection, buckets, block->end_ns);
+	       scan_bucket(s->selection, buckets, block->start_ns - s->options->slack_ns) !=
+		       scan_bucket(s->selection, buckets, block->end_ns);
 }
 
 /* Blocks come in the order of time, and so do epochs, mostly. */
@@ -312,6 +316,9 @@ static int scan_block(void *arg, struct db_block *block)
 	r = budget_check();
 	if (r < 0 || (block->level == 0 && block->end_ns < s->part->from_ns))
 		return r;
+	if (s->options->block)
+		s->options->block(s->arg, block->start_ns,
+				  block->level ? block->start_ns + store_period_ns[block->level] : block->end_ns);
 	if (check_times || is_cut(s, block))
 		columns |= BLOCK_VALUE | BLOCK_TIME;
 	if (columns & BLOCK_DETAILS)

@@ -40,6 +40,8 @@ struct scan_row {
 	const struct block_rows *rows;	/* its block, for threads and links */
 	u64 time_ns;
 	u64 period_ns;			/* of a roll-up, which begins at time_ns; 0: the time is the row's own */
+	u64 block;			/* rows of one block have one number, and no others */
+	bool is_instant;		/* all rows of the block have one time */
 };
 #define SCAN_LABEL_BYTES 40
 
@@ -52,6 +54,9 @@ struct scan_options {
 	u32 columns;			/* BLOCK_...: what fn looks at; without any a row is the sum of a series */
 	u32 buckets;			/* 0, or: times matter only by scan_bucket() */
 	u64 period_max_ns;		/* as above */
+	u64 slack_ns;			/* with buckets: a time stands for as much before it */
+	/* Told of each block before its rows, whatever is selected of them; may be NULL. */
+	void (*block)(void *arg, u64 from_ns, u64 to_ns);
 	bool or_rollups;		/* columns of details: also what only roll-ups have left, which have none */
 	int (*make_room)(void *arg);	/* or NULL: arg gives back the dictionaries that it holds, for another's sake */
 };

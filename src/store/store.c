@@ -121,6 +121,7 @@ void store_chart_done(struct store_chart *chart)
 		free(chart->lines[i].buckets);
 	}
 	free(chart->lines);
+	free(chart->watched);
 	*chart = (struct store_chart){ 0 };
 }
 

@@ -134,10 +134,15 @@ int store_flame_largest(struct store *store, const struct store_selection *selec
 int store_profile(struct store *store, const struct store_selection *selection, const struct narrow *narrow,
 		  struct profile **ret_profile, struct buf *why);
 
-/* Sums over time: bucket_count buckets between from and to, of each of the largest values of a label. */
+/*
+ * Sums over time: at most bucket_count buckets between from and to, none shorter than some periods of sampling, of each
+ * of the largest values of a label. A sample stands for the period before it; a profile that does not say when its
+ * samples were taken for one CPU, from its time on.
+ */
 struct store_chart {
 	u32 line_count;
 	u32 bucket_count;
+	bool *watched;			/* by bucket: did anybody sample then? NULL: not known */
 	struct store_line {
 		char *name;		/* of the label's value; "" for all of it, and for what has none */
 		double *buckets;	/* CPUs where the period is known, else values per second */

@@ -438,6 +438,68 @@ TEST(store_charts_how_many_cpus_were_busy)
 	store_chart_done(&chart);
 }
 
+/* A chart in so many buckets, each of which has the most that any has of all lines together. */
+static double most_cpus(const struct store_chart *chart)
+{
+	double most = 0;
+
+	for (u32 b = 0; b < chart->bucket_count; b++) {
+		double sum = 0;
+
+		for (u32 i = 0; i < chart->line_count; i++)
+			sum += chart->lines[i].buckets[b];
+		most = sum > most ? sum : most;
+	}
+	return most;
+}
+
+TEST(store_charts_no_more_cpus_than_were_sampled)
+{
+	struct store_selection selection = { .from_ns = START_NS + 3, .to_ns = START_NS + 20 * SECOND_NS };
+	struct store_chart chart;
+
+	make_directory();
+	_cleanup_(store_closep) struct store *store = open_store(0);
+	add_seconds(store, START_NS, 10);
+	/* One CPU, at 20 samples a second; wanted by the half of a period, and in parts that do not divide a second. */
+	for (u32 buckets = 7; buckets <= 1000; buckets = buckets * 3 + 1) {
+		EQ(store_chart(store, &selection, STORE_PROCESS, buckets, 5, &chart), 0);
+		OK(chart.bucket_count <= buckets && chart.bucket_count <= 50);
+		OK(most_cpus(&chart) < 1.0001 && most_cpus(&chart) > 0.99);
+		OK(chart.watched[0] && !chart.watched[chart.bucket_count - 1]);
+		store_chart_done(&chart);
+	}
+}
+
+TEST(store_charts_a_profile_without_times_as_one_cpu)
+{
+	struct store_selection selection = { .from_ns = START_NS, .to_ns = START_NS + 100 * SECOND_NS };
+	s64 values[] = { 500, 700 };	/* of 50 ms: a minute */
+	struct store_chart chart;
+	struct profile_set *set;
+	struct profile *p = new_profile("alpha", "prog", &set);
+	double sum = 0;
+
+	make_directory();
+	_cleanup_(store_closep) struct store *store = open_store(0);
+	for (u32 i = 0; i < 2; i++) {
+		struct profile_sample *sample = profile_add_sample(p, set);
+
+		sample->stack = add_stack(p, i);
+		sample->values = &values[i];
+		sample->value_count = 1;
+	}
+	set->time_unix_ns = START_NS + 5 * SECOND_NS;
+	EQ(store_add(store, p, 0, START_NS + SECOND_NS), 0);
+	profile_free(p);
+	EQ(store_chart(store, &selection, STORE_PROCESS, 100, 5, &chart), 0);
+	OK(most_cpus(&chart) < 1.0001);
+	for (u32 b = 0; b < chart.bucket_count; b++)
+		sum += chart.lines[0].buckets[b];
+	OK(sum > 59.9 && sum < 60.1);
+	store_chart_done(&chart);
+}
+
 TEST(store_heats_the_parts_of_seconds)
 {
 	struct store_selection selection = { .from_ns = START_NS + 2 * SECOND_NS, .to_ns = START_NS + 5 * SECOND_NS };

@@ -43,6 +43,7 @@ struct call {
 	u64 now_ns;
 	struct api_answer *answer;
 	struct buf *why;
+	char type[TYPE_BYTES];	/* the one that is taken where none is asked for */
 };
 
 static void put_number(struct json_write *j, const char *key, double value)
@@ -72,10 +73,34 @@ static int get_selected(struct call *c, const struct store_selection *selection,
 	return r;
 }
 
+/* Whose it is, as people say it: services where most has one, else processes. */
+static int own_label(struct call *c, enum store_label *ret_label)
+{
+	struct store_values services;
+	s64 named = 0, nameless = 0;
+	int r = store_values(c->store, &c->question->selection, STORE_SERVICE, 1000, &services);
+
+	if (r < 0)
+		return r;
+	for (u32 i = 0; i < services.count; i++)
+		*(*services.at[i].text ? &named : &nameless) += services.at[i].total;
+	store_values_done(&services);
+	*ret_label = named > nameless ? STORE_SERVICE : STORE_PROCESS;
+	return 0;
+}
+
+/* A label by its name, or "auto". */
+static int get_label(struct call *c, const char *key, enum store_label *ret_label)
+{
+	if (!strcmp(question_text(c->question, key, ""), "auto"))
+		return own_label(c, ret_label);
+	return question_label(c->question, key, ret_label, c->why);
+}
+
 static int get_flame(struct call *c, struct calltree **ret_flame)
 {
 	enum store_label group;
-	int r = question_label(c->question, "group", &group, c->why);
+	int r = get_label(c, "group", &group);
 
 	return r < 0 ? r : get_selected(c, &c->question->selection, group, ret_flame);
 }
@@ -116,7 +141,7 @@ static int answer_flame(struct call *c)
 	int r = get_nodes_max(c, &nodes);
 
 	if (r == 0)
-		r = question_label(c->question, "group", &group, c->why);
+		r = get_label(c, "group", &group);
 	if (r == 0)
 		r = question_narrow(c->question, &narrow, c->why);
 	if (r < 0)
@@ -134,7 +159,7 @@ static int answer_diff(struct call *c)
 	int r = question_base(c->question, c->now_ns, &base, c->why);
 
 	if (r == 0)
-		r = question_label(c->question, "group", &group, c->why);
+		r = get_label(c, "group", &group);
 	if (r == 0)
 		r = get_selected(c, &c->question->selection, group, &now);
 	if (r == 0)
@@ -144,19 +169,21 @@ static int answer_diff(struct call *c)
 	return r < 0 ? r : put_flame(c, joined);
 }
 
-static int answer_sandwich(struct call *c, int (*reshape)(const struct calltree *, const char *, struct calltree **))
+static int answer_sandwich(struct call *c, int (*reshape)(const struct calltree *, const struct reshape_function *,
+							   struct calltree **))
 {
 	_cleanup_(calltree_freep) struct calltree *flame = NULL, *part = NULL;
-	const char *function = question_text(c->question, "function", "");
+	struct reshape_function function = { question_text(c->question, "function", ""),
+					     question_text(c->question, "in", NULL) };
 	int r;
 
-	if (!*function) {
+	if (!*function.name) {
 		buf_addf(c->why, "function is missing: the name of the function");
 		return -EINVAL;
 	}
 	r = get_flame(c, &flame);
 	if (r == 0)
-		r = reshape(flame, function, &part);
+		r = reshape(flame, &function, &part);
 	return r < 0 ? r : put_flame(c, part);
 }
 
@@ -260,7 +287,7 @@ static int answer_chart(struct call *c)
 	struct store_chart chart;
 	enum store_label by;
 	u32 buckets = 300, lines = 12;
-	int r = question_label(c->question, "by", &by, c->why);
+	int r = get_label(c, "by", &by);
 
 	if (r == 0)
 		r = question_number(c->question, "buckets", 1, 10000, &buckets, c->why);
@@ -273,6 +300,17 @@ static int answer_chart(struct call *c)
 	json_write_open(&j, '{');
 	put_number(&j, "from", (double)selection->from_ns / 1e9);
 	put_number(&j, "to", (double)selection->to_ns / 1e9);
+	if (by != STORE_LABEL_COUNT) {
+		json_write_key(&j, "by");
+		json_write_text(&j, store_label_name(by));
+	}
+	if (chart.watched) {
+		json_write_key(&j, "watched");
+		json_write_open(&j, '[');
+		for (u32 b = 0; b < chart.bucket_count; b++)
+			json_write_u32(&j, chart.watched[b]);
+		json_write_close(&j, ']');
+	}
 	json_write_key(&j, "lines");
 	json_write_open(&j, '[');
 	for (u32 i = 0; i < chart.line_count; i++) {
@@ -281,7 +319,7 @@ static int answer_chart(struct call *c)
 		json_write_string(&j, chart.lines[i].name, strlen(chart.lines[i].name));
 		json_write_key(&j, "values");
 		json_write_open(&j, '[');
-		for (u32 b = 0; b < buckets; b++)
+		for (u32 b = 0; b < chart.bucket_count; b++)
 			json_write_double(&j, chart.lines[i].buckets[b]);
 		json_write_close(&j, ']');
 		json_write_close(&j, '}');
@@ -430,12 +468,9 @@ static const char *host_of(const struct question *question)
 static int answer_chart_as_series(struct call *c, const char *host, u32 rows)
 {
 	struct store_selection *selection = &c->question->selection;
-	_cleanup_(types_done) struct types types = { 0 };
 	struct store_chart chart;
-	int r = types_find(c->store, selection, &types);
+	int r = types_choose(c->store, selection, c->type);
 
-	if (r == 0)
-		types_choose(&types, selection);
 	if (r == 0)
 		r = store_chart(c->store, selection, STORE_PROCESS, rows, SERIES_TOP, &chart);
 	if (r < 0)
@@ -521,18 +556,13 @@ static int get_summed(struct call *c, const char *type, struct profile **ret_pro
 
 static int get_profile(struct call *c, struct profile **ret_profile)
 {
-	struct store_selection *selection = &c->question->selection;
-	_cleanup_(types_done) struct types types = { 0 };
+	const struct store_selection *selection = &c->question->selection;
 	struct narrow narrow;
 	int r = question_narrow(c->question, &narrow, c->why);
 
 	if (r == 0)
-		r = types_find(c->store, selection, &types);
-	if (r < 0)
-		return r;
-	types_choose(&types, selection);
-	r = store_profile(c->store, selection, &narrow, ret_profile, c->why);
-	return r == -EOPNOTSUPP ? get_summed(c, types_chosen(&types, selection), ret_profile) : r;
+		r = store_profile(c->store, selection, &narrow, ret_profile, c->why);
+	return r == -EOPNOTSUPP ? get_summed(c, types_chosen(selection), ret_profile) : r;
 }
 
 static int answer_export(struct call *c)
@@ -564,24 +594,25 @@ static const struct question_kind {
 	const char *name;
 	int (*answer)(struct call *c);
 	bool is_stored;		/* of the store alone: the same until the store changes */
+	bool is_summed;		/* values are added up: of one type */
 } calls[] = {
-	{ "arrivals", answer_arrivals, false },
-	{ "callees", answer_callees, true },
-	{ "callers", answer_callers, true },
-	{ "chart", answer_chart, true },
-	{ "diff", answer_diff, true },
-	{ "executables", answer_executables, true },
-	{ "export", answer_export, true },
-	{ "flame", answer_flame, true },
-	{ "generation", answer_generation, false },
-	{ "heat", answer_heat, true },
-	{ "search", answer_search, true },
-	{ "series", answer_series, true },
-	{ "status", answer_status, false },
-	{ "top", answer_top, true },
-	{ "traces", answer_traces, true },
-	{ "types", answer_types, true },
-	{ "values", answer_values, true },
+	{ "arrivals", answer_arrivals, false, false },
+	{ "callees", answer_callees, true, true },
+	{ "callers", answer_callers, true, true },
+	{ "chart", answer_chart, true, true },
+	{ "diff", answer_diff, true, true },
+	{ "executables", answer_executables, true, true },
+	{ "export", answer_export, true, true },
+	{ "flame", answer_flame, true, true },
+	{ "generation", answer_generation, false, false },
+	{ "heat", answer_heat, true, false },
+	{ "search", answer_search, true, true },
+	{ "series", answer_series, true, false },
+	{ "status", answer_status, false, false },
+	{ "top", answer_top, true, true },
+	{ "traces", answer_traces, true, false },
+	{ "types", answer_types, true, false },
+	{ "values", answer_values, true, false },
 };
 
 static const struct question_kind *find_kind(const char *name)
@@ -619,12 +650,14 @@ static void answer_failure(struct call *c, int r)
 	api_error(c->answer, c->why->len ? 503 : 500, c->why->len ? c->why->data : strerror(-r));
 }
 
-static void answer_call(struct call *c, int (*answer)(struct call *c), const char *query)
+static void answer_call(struct call *c, const struct question_kind *kind, const char *query)
 {
 	int r = question_parse(query, c->now_ns, c->question, c->why);
 
+	if (r == 0 && kind->is_summed)
+		r = types_choose(c->store, &c->question->selection, c->type);
 	if (r == 0)
-		r = answer(c);
+		r = kind->answer(c);
 	if (r == 0)
 		r = buf_err(c->answer->body);
 	if (r == -EINVAL || r == -ENOENT)
@@ -646,7 +679,7 @@ void api_answer(const struct api_sources *sources, const char *name, const char 
 	_cleanup_(freep) struct question *question = malloc(sizeof(*question));
 	struct buf why;
 	struct call c = { sources->store, sources->arrivals, sources->taps, question, clock_ns(CLOCK_REALTIME), answer,
-			  &why };
+			  &why, "" };
 	const struct question_kind *kind = find_kind(name);
 
 	answer->status = 200;
@@ -658,7 +691,7 @@ void api_answer(const struct api_sources *sources, const char *name, const char 
 	}
 	buf_init(&why, 1024);
 	if (kind)
-		answer_call(&c, kind->answer, query);
+		answer_call(&c, kind, query);
 	else
 		api_error(answer, 404, "there is no such question; docs/api.md lists them");
 	buf_done(&why);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/interner.h"
 #include "base/json_write.h"
@@ -35,7 +36,7 @@ struct column {
 
 struct writer {
 	const struct calltree *flame;
-	s64 least;		/* smaller nodes are left out */
+	bool *kept;		/* by node: the others are left out */
 	u32 *frames;		/* number in the answer + 1; 0: not there */
 	u32 *order;		/* the frames of the answer */
 	u32 frame_count;
@@ -84,6 +85,7 @@ static void writer_done(struct writer *w)
 	texts_done(&w->files);
 	texts_done(&w->executables);
 	texts_done(&w->kinds);
+	free(w->kept);
 	free(w->frames);
 	free(w->order);
 }
@@ -97,23 +99,27 @@ static s64 weight(const struct writer *w, u32 node)
 
 /* ---- How small is too small ------------------------------------------------------------- */
 
-static int choose_least(struct writer *w, u32 root, u32 nodes_max)
+/* Of equals those that were added first: parents stand before their children. */
+static int choose_kept(struct writer *w, u32 root, u32 nodes_max)
 {
-	_cleanup_(freep) s64 *weights = reallocarray(NULL, (size_t)w->flame->nodes.count + 1, sizeof(*weights));
-	s64 first_left_out = 0;
-	u32 count = 0, node = root;
-	int r = 0;
+	const struct calltree_node *nodes = calltree_nodes(w->flame);
+	u32 all = w->flame->nodes.count, count = 0;
+	_cleanup_(freep) s64 *weights = array_calloc((size_t)all + 1, sizeof(*weights));
+	struct largest largest;
+	int r;
 
-	if (!weights)
+	w->kept = array_calloc((size_t)all + 1, sizeof(*w->kept));
+	if (!weights || !w->kept)
 		return -ENOMEM;
-	do {
-		weights[count++] = weight(w, node);
-		node = calltree_next(w->flame, root, node, true);
-	} while (node);
-	/* Of equals either all or none are kept. */
-	if (count > nodes_max)
-		r = kth_largest(weights, count, nodes_max, &first_left_out);
-	w->least = first_left_out + 1;
+	for (u32 i = root; i < all; i++) {
+		w->kept[i] = i == root || (i && w->kept[nodes[i].parent]);
+		if (w->kept[i])
+			weights[count++] = weight(w, i);
+	}
+	r = largest_init(&largest, weights, count, nodes_max);
+	for (u32 i = root; i < all && r == 0; i++)
+		w->kept[i] = w->kept[i] && largest_takes(&largest, weight(w, i));
+	w->kept[root] = true;
 	return r;
 }
 
@@ -136,7 +142,7 @@ static void put_kept(struct writer *w, u32 node)
 	u32 kept = 0;
 
 	for (u32 child = w->flame->child[node]; child; child = w->flame->next[child]) {
-		if (weight(w, child) < w->least)
+		if (!w->kept[child])
 			continue;
 		rest -= (u64)calltree_nodes(w->flame)[child].total;
 		kept++;
@@ -154,11 +160,9 @@ static void put_nodes(struct writer *w, u32 root)
 	u32 node = root;
 
 	do {
-		bool is_kept = node == root || weight(w, node) >= w->least;
-
-		if (is_kept)
+		if (w->kept[node])
 			put_kept(w, node);
-		node = calltree_next(w->flame, root, node, is_kept);
+		node = calltree_next(w->flame, root, node, w->kept[node]);
 	} while (node);
 }
 
@@ -321,7 +325,7 @@ int flame_json(const struct calltree *flame, u32 root, u32 nodes_max, struct buf
 	int r = writer_init(&w, out->max);
 
 	if (r == 0)
-		r = choose_least(&w, root, nodes_max);
+		r = choose_kept(&w, root, nodes_max);
 	if (r < 0)
 		return r;
 	put_nodes(&w, root);

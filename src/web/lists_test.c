@@ -68,7 +68,7 @@ TEST(series_of_samples_have_no_memory)
 {
 	double values[2] = { 0.5, 1 }, more[2] = { 1, 0 };
 	struct store_line lines[2] = { { "prog", values, 1.5 }, { "other", more, 1 } };
-	struct store_chart chart = { 2, 2, lines };
+	struct store_chart chart = { .line_count = 2, .bucket_count = 2, .lines = lines };
 	struct buf *out = fresh();
 
 	EQ(series_json_chart("away", &chart, 0, 4 * SECOND_NS, out), 0);

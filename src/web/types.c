@@ -108,22 +108,40 @@ int types_find(struct store *store, const struct store_selection *selection, str
 	return 0;
 }
 
-const char *types_chosen(const struct types *types, const struct store_selection *selection)
+const char *types_chosen(const struct store_selection *selection)
 {
 	for (u32 i = 0; i < selection->filter_count; i++)
 		if (selection->filters[i].label == STORE_TYPE && selection->filters[i].match == STORE_EQUAL)
 			return selection->filters[i].value;
-	return types->count ? types->at[0].name : NULL;
+	return NULL;
 }
 
-void types_choose(const struct types *types, struct store_selection *selection)
+static bool asks_for_type(const struct store_selection *selection)
 {
+	bool asks = selection->filter_count == STORE_FILTERS_MAX;
+
 	for (u32 i = 0; i < selection->filter_count; i++)
-		if (selection->filters[i].label == STORE_TYPE)
-			return;
-	if (types->count > 1 && selection->filter_count < STORE_FILTERS_MAX)
-		selection->filters[selection->filter_count++] =
-			(struct store_filter){ STORE_TYPE, STORE_EQUAL, types->at[0].name };
+		asks |= selection->filters[i].label == STORE_TYPE;
+	return asks;
+}
+
+int types_choose(struct store *store, struct store_selection *selection, char name[TYPE_BYTES])
+{
+	struct store_values values;
+	u32 first = 0;
+	int r = asks_for_type(selection) ? 0 : store_values(store, selection, STORE_TYPE, TYPES_MAX, &values);
+
+	if (r < 0 || asks_for_type(selection))
+		return r;
+	for (u32 i = 1; i < values.count; i++)
+		if (rank_of(values.at[i].text) < rank_of(values.at[first].text))
+			first = i;
+	if (values.count && strlen(values.at[first].text) < TYPE_BYTES) {
+		memcpy(name, values.at[first].text, strlen(values.at[first].text) + 1);
+		selection->filters[selection->filter_count++] = (struct store_filter){ STORE_TYPE, STORE_EQUAL, name };
+	}
+	store_values_done(&values);
+	return 0;
 }
 
 /* "CPU time", and of its second type, which says the same in another way, "CPU time (cpu)". */

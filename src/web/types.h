@@ -28,11 +28,15 @@ struct types {
 int types_find(struct store *store, const struct store_selection *selection, struct types *ret_types);
 void types_done(struct types *types);
 
-/* The type that a selection asks for, or the first one; NULL if it has none. Borrowed from both. */
-const char *types_chosen(const struct types *types, const struct store_selection *selection);
+/* The type that a selection asks for; NULL if it does for none. Borrowed from it. */
+const char *types_chosen(const struct store_selection *selection);
 
-/* Values of two types do not add up: makes a selection that asks for none ask for the first. */
-void types_choose(const struct types *types, struct store_selection *selection);
+/*
+ * Values of two types do not add up: makes a selection that asks for none ask for the first, if there is one. Its name
+ * is kept in `name`, which must live as long.
+ */
+#define TYPE_BYTES 256
+int types_choose(struct store *store, struct store_selection *selection, char name[TYPE_BYTES]);
 
 int types_json(const struct types *types, struct buf *out);
 

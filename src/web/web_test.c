@@ -194,6 +194,20 @@ TEST(flame_json_sums_up_what_is_too_small)
 	nodes_are(flame, 0, 3, "{\"frame\":[0,0,0],\"self\":[0,8,16],\"rest\":[7,0,0],\"children\":[1,1,0]}}");
 }
 
+TEST(flame_json_takes_as_many_equals_as_there_is_room_for)
+{
+	_cleanup_(calltree_freep) struct calltree *flame = calltree_new();
+
+	for (u32 i = 0; i < 8; i++) {
+		u32 frame = (u32)calltree_frame(flame, &(struct frame){ .name = { &"abcdefgh"[i], 1 } });
+
+		calltree_count(flame, (u32)calltree_node(flame, 0, frame), 5);
+	}
+	calltree_sum(flame);
+	nodes_are(flame, 0, 5, "{\"frame\":[0,0,0,0,0],\"self\":[0,5,5,5,5],\"rest\":[20,0,0,0,0],"
+			       "\"children\":[4,0,0,0,0]}}");
+}
+
 TEST(flame_json_writes_shared_texts_once)
 {
 	_cleanup_(calltree_freep) struct calltree *flame = calltree_new();
@@ -441,12 +455,24 @@ TEST(callees_and_callers_of_all_places)
 	_cleanup_(calltree_freep) struct calltree *flame = small_flame(), *callees = NULL, *callers = NULL;
 
 	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
-	EQ(reshape_callees(flame, "b", &callees), 0);
+	EQ(reshape_callees(flame, &(struct reshape_function){ "b", NULL }, &callees), 0);
 	nodes_are(callees, 0, 100,
 		  "{\"frame\":[0,0,0],\"self\":[0,18,4],\"rest\":[0,0,0],\"children\":[1,1,0]}}");
-	EQ(reshape_callers(flame, "b", &callers), 0);
+	EQ(reshape_callers(flame, &(struct reshape_function){ "b", "/bin/x" }, &callers), 0);
 	nodes_are(callers, 0, 100,
 		  "{\"frame\":[0,0,0,0],\"self\":[0,0,6,16],\"rest\":[0,0,0,0],\"children\":[1,2,0,0]}}");
+}
+
+TEST(callees_of_a_function_are_those_of_its_file)
+{
+	_cleanup_(calltree_freep) struct calltree *flame = small_flame(), *callees = NULL;
+	u32 frame = (u32)calltree_frame(flame, &(struct frame){ .name = STR("b"), .exe = STR("/bin/y") });
+
+	calltree_count(flame, (u32)calltree_node(flame, 0, frame), 32);
+	calltree_sum(flame);
+	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
+	EQ(reshape_callees(flame, &(struct reshape_function){ "b", "/bin/y" }, &callees), 0);
+	EQ(calltree_nodes(callees)[0].total, 32);
 }
 
 TEST(joined_flames_have_both_values)

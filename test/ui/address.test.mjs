@@ -7,12 +7,12 @@ const s = await import("../../ui/state.js");
 const { state } = s, rest = () => structuredClone(state);
 
 test("the first picture is asked for at once", () => {
-  assert.equal(asked[0], "/api/v1/flame?from=now-5m&to=now&group=");
+  assert.equal(asked[0], "/api/v1/flame?from=now-5m&to=now&group=auto");
 });
 
 test("what is not in the address has its default", () => {
   open("/");
-  assert.deepEqual({ ...state }, { view: "flame", from: "now-5m", to: "now", group: "", search: "", path: "", collapse: "", live: "1",
+  assert.deepEqual({ ...state }, { view: "flame", from: "now-5m", to: "now", context: "", group: "auto", search: "", path: "", collapse: "", live: "1",
                                    where: [], focus: [], ignore: [], hide: [] });
 });
 
@@ -53,10 +53,28 @@ test("labels as keys are filters", () => {
 });
 
 for (const bad of ["nothing", "__proto__", "constructor", "../app"])
-  test(`a view that there is not is the first one: ${bad}`, () => {
+  test(`a view that there is not is the first one, and said so: ${bad}`, () => {
     open("/?view=" + bad);
     assert.equal(state.view, "flame");
+    assert.match(s.problems.join(), /There is no view/);
+    open("/");
+    assert.deepEqual(s.problems, []);
   });
+
+for (const bad of ["yesterday", "now+1h", "now-5", "1e9", "-1", ""])
+  test(`a time that is none is the default, and said so: ${bad}`, () => {
+    open("/?from=" + encodeURIComponent(bad));
+    assert.equal(state.from, "now-5m");
+    assert.match(s.problems.join(), /no time/);
+  });
+
+test("the chart shows what is around a range that was chosen in it", () => {
+  open("/?from=now-1h");
+  s.chooseRange(1000, 1010, { from: 900, to: 1100 });
+  assert.deepEqual(s.chartRange(), { from: "900", to: "1100" });
+  s.change({ from: "100", to: "110" });
+  assert.deepEqual(s.chartRange(), { from: "100", to: "110" });
+});
 
 test("a key that is given twice counts once", () => {
   open("/?from=1&from=2");
@@ -88,7 +106,7 @@ test("those who listen hear what has changed", () => {
   s.change({ group: "host" });
   assert.deepEqual(heard, [{ group: "host" }]);
   back();
-  assert.equal(heard[1].group, "");
+  assert.equal(heard[1].group, "auto");
 });
 
 test("filters are added once, and end a zoom", () => {

@@ -17,7 +17,7 @@ test("each tab in the list has its file, and the other way round", () => {
 for (const [name, tab] of Object.entries(tabs)) {
   test(`${name} can be loaded`, () => assert.equal(typeof tab.load, "function"));
   test(`${name} has nothing that the page does not know`, () => {
-    const known = ["address", "html", "css", "start", "load", "changed", "restyle", "picture", "keys", "help"];
+    const known = ["address", "html", "css", "start", "load", "changed", "restyle", "picture", "keys", "help", "take"];
     assert.deepEqual(Object.keys(tab).filter(key => !known.includes(key)), []);
   });
   test(`${name} keeps no key of the address that is the page's or a label's`, () => {

@@ -10,11 +10,14 @@ const baseRange = { before: (from, to) => [2 * from - to, from], hour: (from, to
                     day: (from, to) => [from - 86400, to - 86400] };
 
 async function load() {
-  const [from, to] = (baseRange[state.base] ?? baseRange.before)(absolute(state.from), absolute(state.to));
+  const isKnown = Object.hasOwn(baseRange, state.base), before = isKnown ? baseRange[state.base] : baseRange.before;
+  const [from, to] = before(absolute(state.from), absolute(state.to));
   const tree = new Tree(await ask("diff", selection({ group: state.group, base_from: from.toFixed(3), base_to: to.toFixed(3) })));
   diff.show(tree, state.path, state.base + selection({ group: state.group }));
   $("diff-note").textContent = !tree.base[0] ? "Nothing was sampled then: choose another time, or a shorter range." :
     `${tree.amount(tree.value[0])} now, ${tree.amount(tree.base[0])} then; each is half of the width`;
+  $("base").value = isKnown ? state.base : "before";
+  return isKnown ? "" : `There is no "${state.base}" to compare with: this is the time just before.`;
 }
 
 export default {

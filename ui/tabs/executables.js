@@ -32,9 +32,11 @@ function told({ has_symbols, executables }) {
 }
 
 // A program or its debug file, chosen or dropped, names what came without names.
+let send;
+
 function uploadBox(done) {
   const note = element("span", { role: "status" });
-  const send = async file => {
+  send = async file => {
     if (!file)
       return;
     note.textContent = `${file.name} is being read …`;
@@ -44,8 +46,7 @@ function uploadBox(done) {
     done();
   };
   const input = element("input", { type: "file", onchange: () => send(input.files[0]) });
-  return element("div", { class: "upload", ondragover: event => event.preventDefault(),
-                          ondrop: event => { event.preventDefault(); send(event.dataTransfer.files[0]); } },
+  return element("div", { class: "upload" },
     element("label", {}, "Symbols for files without names (a program or its debug file): ", input), " ", note,
     element("p", { class: "note" }, "Names that come late apply to old samples too; inlined functions only to new ones."));
 }
@@ -59,8 +60,11 @@ async function load() {
 export default {
   start: root => root.querySelector("#upload").append(uploadBox(load)),
   load,
+  take: file => send(file),
   html: `<div id="upload"></div><div class="scroll" id="executable-rows" tabindex="0" role="region" aria-label="executables"></div>`,
   css: `
 .upload { padding: .2rem 0; min-width: 0; } .upload label { display: block; } .upload input { box-sizing: border-box; width: 100%; max-width: 30rem; } .upload .note { white-space: normal; }
+@media (max-width: 700px) { #executable-rows td:nth-child(2), #executable-rows th:nth-child(2), #executable-rows td:nth-child(n+6), #executable-rows th:nth-child(n+6) { display: none; }
+  #executable-rows table { table-layout: fixed; } #executable-rows th:nth-child(1) { width: 6.2rem; } #executable-rows th.number { width: 4rem; } #executable-rows td { overflow: hidden; text-overflow: ellipsis; padding: .15rem .3rem; direction: ltr; } }
 .badge { border: 1px solid var(--line); border-radius: 999px; padding: 0 .5rem; } .badge.named { border-color: #2b8a3e; } .badge.none { border-color: #c92a2a; }`,
 };

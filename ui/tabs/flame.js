@@ -3,7 +3,8 @@ import { absolute, ask, change, chooseRange, hide, lists, lookAt, narrowTo, narr
 import { kindColour, textColour } from "../colours.js";
 import { element, update } from "../element.js";
 import { SmallMap } from "../flame.js";
-import { copy, makeFlame } from "../flameview.js";
+import { copy } from "../copy.js";
+import { makeFlame } from "../flameview.js";
 import { baseName, exactly } from "../match.js";
 import { Tree, percent } from "../tree.js";
 
@@ -38,8 +39,10 @@ function search() {
     return;
   }
   flame.search(found);
-  const report = (share, count) => `${percent(share)} matched, ${count.toLocaleString()} frame${count === 1 ? "" : "s"}`;
-  say((tree.pruned ? "≥ " : "") + report(found.share, found.found.length));
+  const drawnCount = found.found.length;
+  const report = (share, count) => `${percent(share)} matched, in ${count.toLocaleString()} place${count === 1 ? "" : "s"}` +
+    (count > drawnCount ? `, ${drawnCount.toLocaleString()} of them drawn` : "");
+  say((tree.pruned ? "≥ " : "") + report(found.share, drawnCount));
   // What was left out of the picture counts as well: the server knows.
   if (tree.pruned)
     exact = setTimeout(async () => {
@@ -52,7 +55,7 @@ function search() {
 function nextMatch(step) {
   const at = flame.next(step);
   if (at !== undefined)
-    say(`${at + 1} of ${flame.found.found.length.toLocaleString()}`);
+    say(`${at + 1} of ${flame.found.found.length.toLocaleString()} drawn`);
 }
 
 // ---- Colours and crumbs
@@ -218,7 +221,7 @@ function changed(changes) {
 const framed = action => () => {
   const node = flame.hovered > 0 ? flame.hovered : flame.chosen;
   if (node > 0)
-    action(flame.tree.name(node));
+    action(flame.tree.name(node), flame.tree.executable(node));
 };
 
 export default {
@@ -228,8 +231,8 @@ export default {
   picture: () => $("flame"),
   keys: {
     "/": () => $("search").focus(), g: () => $("flame").focus(), m: () => flame.tree && flame.menuHere(), n: () => nextMatch(1), N: () => nextMatch(-1),
-    c: framed(copy), s: framed(lookAt), f: framed(name => narrowTo(exactly(name))), h: framed(name => hide(exactly(name))),
-    i: framed(name => narrowWithout(exactly(name))), Escape: () => flame.root && flame.zoom(flame.tree.parent[flame.root]),
+    c: framed(name => copy(name)), s: framed(lookAt), f: framed((name, file) => narrowTo(exactly(name, file))), h: framed((name, file) => hide(exactly(name, file))),
+    i: framed((name, file) => narrowWithout(exactly(name, file))), Escape: () => flame.root && flame.zoom(flame.tree.parent[flame.root]),
   },
   help: [["/", "search"], ["n N", "next, previous match"], ["g", "go to the flame graph; then:"], ["← → ↑ ↓", "move to another frame"], ["Enter", "zoom into it"],
          ["Esc", "zoom out"], ["+ −", "wider, narrower (Ctrl + wheel, pinch)"], ["m", "menu of the frame"],

@@ -1,7 +1,10 @@
 // What the machine did over time, and the heat map of its samples.
 import { absolute, ask, change, chooseRange, chosen, lookAtMoment, replaceFilters, state } from "../state.js";
-import { brush, prepare } from "../chart.js";
+import { brush, prepare, ticks } from "../chart.js";
+import { moment } from "../time.js";
 import { Metrics } from "../metrics.js";
+
+const LEFT = 56, FLOOR = 18, ROWS_MIN = 10, ROWS_MAX = 100;
 
 export class Heat {
   constructor(canvas, choose) {
@@ -9,7 +12,7 @@ export class Heat {
     brush(canvas, dragged => this.draw(dragged), (from, to) => {
       const at = share => this.data.from + share * this.data.seconds;
       choose(at(from), at(to));
-    });
+    }, null, LEFT);
     new ResizeObserver(() => this.draw()).observe(canvas);
   }
 
@@ -32,13 +35,31 @@ export class Heat {
     if (!this.image || !this.canvas.clientWidth)
       return;
     const { context, width, height } = prepare(this.canvas), style = getComputedStyle(document.documentElement);
+    const wide = width - LEFT, floor = height - FLOOR;
     context.fillStyle = style.getPropertyValue("--empty");
-    context.fillRect(0, 0, width, height);
+    context.fillRect(LEFT, 0, wide, floor);
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.image, 0, 0, width, height);
+    context.drawImage(this.image, LEFT, 0, wide, floor);
+    this.axes(context, wide, floor, style);
     if (dragged) {
       context.fillStyle = "#8886";
-      context.fillRect(dragged[0] * width, 0, (dragged[1] - dragged[0]) * width, height);
+      context.fillRect(LEFT + dragged[0] * wide, 0, (dragged[1] - dragged[0]) * wide, floor);
+    }
+  }
+
+  // Up: parts of a second. Along: the time.
+  axes(context, wide, floor, style) {
+    const { from, seconds } = this.data;
+    context.fillStyle = style.getPropertyValue("--dim");
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    context.textAlign = "right";
+    for (const part of [0, 250, 500, 750, 1000])
+      context.fillText(part === 1000 ? "1 s" : part + " ms", LEFT - 6, Math.min(floor - 6, Math.max(7, floor * (1 - part / 1000))));
+    context.textAlign = "center";
+    for (const at of ticks(from, from + seconds, Math.max(2, Math.floor(wide / 110)))) {
+      const text = moment(at, Math.max(5, seconds)), half = context.measureText(text).width / 2;
+      context.fillText(text, Math.min(LEFT + wide - half, Math.max(LEFT + half, LEFT + (at - from) / seconds * wide)), floor + FLOOR - 7);
     }
   }
 }
@@ -54,12 +75,15 @@ async function loadMetrics() {
 }
 
 async function load() {
-  const to = absolute(state.to), start = Math.max(absolute(state.from), to - 900), query = chosen({ rows: 100 });
+  const to = absolute(state.to), start = Math.max(absolute(state.from), to - 900);
+  // No more rows than there are samples of a CPU in a second: at more most would be empty.
+  const [[period] = []] = await ask("values", chosen({ label: "period", max: 1 }), "heat-period");
+  const rows = Number(period) ? Math.min(ROWS_MAX, Math.max(ROWS_MIN, Math.round(1e9 / period))) : ROWS_MAX, query = chosen({ rows });
   query.set("from", start.toFixed(3));
   const [answer] = await Promise.all([ask("heat", query), loadMetrics()]);
   heat.show(answer);
   document.getElementById("heat-note").textContent = answer.max ? `${new Date(answer.from * 1000).toLocaleTimeString()} to ` +
-    `${new Date((answer.from + answer.seconds) * 1000).toLocaleTimeString()}, at most ${answer.max} samples in ${1000 / answer.rows} ms` +
+    `${new Date((answer.from + answer.seconds) * 1000).toLocaleTimeString()}, at most ${answer.max} samples in ${(1000 / answer.rows).toFixed(0)} ms` +
     (to - absolute(state.from) > 901 ? "; the last 15 minutes of the range" : "") : "Nothing with times of its own was sampled in this range.";
 }
 
@@ -78,7 +102,7 @@ export default {
     <div id="metrics"></div>
     <h2>Heat map</h2>
     <p class="note">Each column is a second, each row a part of it; darker: more samples. Drag to look at a moment.</p>
-    <canvas id="heat" tabindex="0" role="img" aria-label="samples by second and part of it"></canvas>
+    <canvas id="heat" role="img" aria-label="samples by second and part of it"></canvas>
     <p id="heat-note" class="note"></p>`,
   css: `
 #heat-view { overflow: auto; }

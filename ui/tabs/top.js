@@ -1,5 +1,6 @@
 // All functions as a table of which only the rows in sight exist; they are asked for as they come.
 import { ask, change, lookAt, selection, state } from "../state.js";
+import { copy, tableText } from "../copy.js";
 import { functionItems } from "../flameview.js";
 import { baseName } from "../match.js";
 import { openMenu } from "../menu.js";
@@ -13,7 +14,7 @@ const columns = [["self", "self", "number"], ["total", "total", "number"], ["nam
 class FunctionTable {
   // events: order(name), menu(row, x, y), choose(row)
   constructor(box, events) {
-    Object.assign(this, { box, events, rows: [], count: 0, total: 1, asked: new Set(), turn: 0 });
+    Object.assign(this, { box, events, rows: [], most: [1, 1], count: 0, total: 1, asked: new Set(), turn: 0 });
     this.body = element("tbody");
     this.heads = columns.map(([order, text, look]) => element("th", { class: look, scope: "col" }, order ?
       element("button", { type: "button", onclick: () => events.order(order) }, text) : text));
@@ -37,15 +38,22 @@ class FunctionTable {
     if (turn !== this.turn)
       return;
     // What is known of rows further down is shown until they have come anew.
-    Object.assign(this, { rows: this.rows.slice(0, answer.count), count: answer.count, total: answer.total || 1, asked: new Set() });
+    const question = String(this.query(0, 0)), rows = question === this.question ? this.rows.slice(0, answer.count) : [];
+    Object.assign(this, { question, rows, count: answer.count, total: answer.total || 1, asked: new Set() });
     this.put(0, answer.rows);
     for (let page = 0; page * PAGE < this.rows.length; page++)
       if (this.isSeen(page))
         this.fetchPage(page);
     columns.forEach(([order], i) => this.heads[i].setAttribute("aria-sort", order && order === state.order ?
       (order === "self" || order === "total" ? "descending" : "ascending") : "none"));
-    this.table.setAttribute("aria-rowcount", answer.count + 1);
+    this.setCount(answer.count);
     this.draw();
+  }
+
+  setCount(count) {
+    this.count = count;
+    this.table.setAttribute("aria-rowcount", count + 1);
+    document.getElementById("top-count").textContent = `${count.toLocaleString()} functions`;
   }
 
   query(first, rows) {
@@ -54,6 +62,8 @@ class FunctionTable {
 
   put(first, rows) {
     rows.forEach((row, i) => this.rows[first + i] = row);
+    if (!first)
+      this.most = [4, 5].map(column => rows.reduce((most, row) => Math.max(most, row[column]), 0));
   }
 
   async fetchPage(page) {
@@ -63,17 +73,19 @@ class FunctionTable {
     const turn = this.turn, answer = await ask("top", this.query(page * PAGE, PAGE), "page" + page).catch(() => null);
     if (turn !== this.turn)
       return;
-    if (answer)
+    if (answer) {
       this.put(page * PAGE, answer.rows);
-    else
+      this.setCount(answer.count);    // ranges that end now have moved on
+    } else
       this.asked.delete(page);
     this.draw();
   }
 
   // The rows in sight.
   range() {
-    const from = Math.max(0, Math.floor(this.box.scrollTop / ROW) - SPARE);
-    return [from, Math.min(this.count, from + Math.ceil((this.box.clientHeight || 600) / ROW) + 2 * SPARE)];
+    const seen = Math.ceil((this.box.clientHeight || 600) / ROW) + 2 * SPARE;
+    const from = Math.max(0, Math.min(this.count - seen, Math.floor(this.box.scrollTop / ROW) - SPARE));
+    return [from, Math.min(this.count, from + seen)];
   }
 
   // Beyond the first rows, which have come already.
@@ -104,12 +116,12 @@ class FunctionTable {
       return made;
     }
     const [name, executable, file, kind, self, total] = row;
-    const share = value => {
+    const share = (value, most) => {
       const bar = element("i", { class: "bar", "aria-hidden": "true" });
-      bar.style.width = 60 * value / this.total + "px";
+      bar.style.width = 72 * Math.min(1, value / (most || 1)) + "px";
       return element("td", { class: "number" }, bar, percent(value / this.total));
     };
-    made.append(share(self), share(total), element("td", { class: "name", title: name },
+    made.append(share(self, this.most[0]), share(total, this.most[1]), element("td", { class: "name", title: name },
                                                    element("button", { type: "button", onclick: () => this.events.choose(row) }, name)),
                 element("td", { title: executable }, baseName(executable)), element("td", {}, kind),
                 element("td", { title: file }, baseName(file)));
@@ -117,25 +129,35 @@ class FunctionTable {
   }
 }
 
-let table;
+// All functions, as many as are ever copied, in words of a table.
+const COPIED_MAX = 10000;
 
-async function load() {
-  await table.load();
-  document.getElementById("top-count").textContent = `${table.count.toLocaleString()} functions`;
+async function copyAs(form) {
+  const { rows, total } = await ask("top", selection({ part: state.part, order: state.order, first: 0, rows: COPIED_MAX }), "copied");
+  const heads = ["self %", "total %", "self", "total", "function", "file", "kind", "source"];
+  const cells = rows.map(([name, file, source, kind, self, all]) => [(100 * self / (total || 1)).toFixed(3), (100 * all / (total || 1)).toFixed(3), self, all, name, file, kind, source]);
+  copy(tableText([heads, ...cells], form), `${rows.length.toLocaleString()} rows are copied`);
 }
+
+let table;
 
 export default {
   address: { part: "", order: "self" },
   start(root) {
     table = new FunctionTable(root.querySelector("#top-rows"), {
       order: order => change({ order }),
-      choose: ([name]) => lookAt(name),
+      choose: ([name, executable]) => lookAt(name, executable),
       menu: ([name, executable], x, y) => openMenu(name, functionItems(name, executable), x, y),
     });
+    root.querySelector("#copy-as").addEventListener("change", event => {
+      copyAs(event.target.value);
+      event.target.value = "";
+    });
   },
-  load,
+  load: () => table.load(),
   html: `
-    <div class="tools"><label><span>Functions with</span> <input id="part" name="part" type="search" placeholder="name or /expression/" spellcheck="false" autocapitalize="off"></label> <output id="top-count"></output></div>
+    <div class="tools"><label><span>Functions with</span> <input id="part" name="part" type="search" placeholder="name or /expression/" spellcheck="false" autocapitalize="off"></label> <output id="top-count"></output><span class="grow"></span>
+      <label>Copy as <select id="copy-as"><option value="">…</option><option value="csv">CSV</option><option value="markdown">Markdown</option><option value="text">text</option></select></label></div>
     <div class="scroll" id="top-rows" tabindex="0" role="region" aria-label="functions, most of their own first"></div>`,
   css: `
 .functions { table-layout: fixed; } .functions tr:not(.space) { height: 27px; } .functions td, .functions th { overflow: hidden; text-overflow: ellipsis; }
