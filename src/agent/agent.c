@@ -23,6 +23,7 @@
 #define POLL_MS 200
 #define TRACER_NICE (-10)
 #define STATUS_NS 200000000ull
+#define WANTED_NS 100000000ull	/* no window is shorter because somebody wants it */
 
 struct agent {
 	struct reader *reader;
@@ -50,6 +51,7 @@ struct agent {
 	int error;
 	struct agent_status status;
 	pid_t self_pids[SELF_PIDS_MAX];	/* readers come and go */
+	_Atomic pid_t companions[2];
 };
 
 const struct agent_options agent_defaults = {
@@ -82,10 +84,11 @@ static void agent_publish(struct agent *a)
 {
 	struct counter_value values[COUNTER_VALUES_MAX];
 	size_t count = tracer_counters(a->tracer, values, COUNTER_VALUES_MAX);
-	pid_t pids[SELF_PIDS_MAX] = { getpid(), reader_pid(a->reader) };
+	pid_t pids[SELF_PIDS_MAX] = { getpid(), reader_pid(a->reader), atomic_load(&a->companions[0]),
+				      atomic_load(&a->companions[1]) };
 
-	_Static_assert(TRACER_READERS_MAX + 2 == SELF_PIDS_MAX, "room for each process of ours");
-	tracer_reader_pids(a->tracer, pids + 2);
+	_Static_assert(TRACER_READERS_MAX + 4 == SELF_PIDS_MAX, "room for each process of ours");
+	tracer_reader_pids(a->tracer, pids + 4);
 	LOCKED(&a->lock);
 	a->status.samples = tracer_sample_count(a->tracer);
 	a->status.first_sample_ns = tracer_first_sample_ns(a->tracer);
@@ -122,7 +125,10 @@ static u64 wanted_end(const struct agent *a, u64 end_ns)
 {
 	u64 wanted = a->wanted_ns ? a->wanted_ns(a->wanted_arg) : UINT64_MAX;
 
-	return wanted < end_ns && wanted > a->taken_ns ? wanted : end_ns;
+	if (wanted <= a->taken_ns)
+		return end_ns;
+	wanted = wanted < a->taken_ns + WANTED_NS ? a->taken_ns + WANTED_NS : wanted;
+	return wanted < end_ns ? wanted : end_ns;
 }
 
 /* Not past the end of the window. */
@@ -331,6 +337,12 @@ int agent_next(struct agent *a, int timeout_ms, struct profile **ret_profile)
 u64 agent_end_ns(const struct agent *a)
 {
 	return a->end_ns;
+}
+
+void agent_note_companions(struct agent *a, pid_t supervisor, pid_t service)
+{
+	atomic_store(&a->companions[0], supervisor);
+	atomic_store(&a->companions[1], service);
 }
 
 size_t agent_counters(struct agent *a, struct counter_value *ret_values, size_t count_max)

@@ -10,6 +10,7 @@
 #define AGENT_AGENT_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/cleanup.h"
 #include "symbol/symbolizer.h"
@@ -73,6 +74,9 @@ struct agent_status {
 
 /* As of a moment ago. */
 void agent_status(struct agent *agent, struct agent_status *ret_status);
+
+/* Other processes of ours, whose samples are marked as wick's own; 0: none. Any thread. */
+void agent_note_companions(struct agent *agent, pid_t supervisor, pid_t service);
 
 /* The counters alone: count_max of them at most; their number. */
 size_t agent_counters(struct agent *agent, struct counter_value *ret_values, size_t count_max);

@@ -18,7 +18,7 @@ struct profile;
 struct symbolizer;
 struct window;
 
-#define SELF_PIDS_MAX 5
+#define SELF_PIDS_MAX 7
 
 struct build_options {
 	struct kind_choices kinds;

@@ -58,6 +58,11 @@ static int tighten(int fd, const struct stat *st, const char *path, struct buf *
 		      "it, then chmod 700 it, or choose another directory", path, st->st_mode & 07777);
 }
 
+static int refuse_owner(const struct stat *st, const char *path, struct buf *why)
+{
+	return refuse(why, "%.200s belongs to user %u, not to %u, whom wick runs as", path, st->st_uid, geteuid());
+}
+
 int private_dir_open(int at_fd, const char *path, struct buf *why)
 {
 	_cleanup_(closep) int fd = -1;
@@ -67,13 +72,14 @@ int private_dir_open(int at_fd, const char *path, struct buf *why)
 	if (mkdirat(at_fd, path, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	fd = openat(at_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 && errno == EACCES && fstatat(at_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid != geteuid())
+		return refuse_owner(&st, path, why);
 	if (fd < 0 && errno == ENOTDIR && why)
 		buf_addf(why, "%.200s is a symbolic link, or no directory; name the directory itself", path);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (st.st_uid != geteuid())
-		return refuse(why, "%.200s belongs to user %u, not to %u, whom wick runs as", path, st.st_uid,
-			      geteuid());
+		return refuse_owner(&st, path, why);
 	r = tighten(fd, &st, path, why);
 	if (r == 0) {
 		r = fd;

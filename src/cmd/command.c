@@ -3,6 +3,8 @@
 
 #include <stdarg.h>
 
+char **command_arguments;
+
 int command_fail(const struct command *command, const char *fmt, ...)
 {
 	va_list ap;

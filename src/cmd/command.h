@@ -29,6 +29,9 @@ struct command {
 #include "cmd/list.h"
 #undef COMMAND
 
+/* As main() got them, ended by NULL: for who runs this program again. */
+extern char **command_arguments;
+
 /* Prints "wick CMD: ..." and returns 1, the exit status of whatever went wrong. */
 int command_fail(const struct command *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

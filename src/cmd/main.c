@@ -128,7 +128,12 @@ int main(int argc, char **argv)
 	/* The second process that parses foreign files is this binary under another name. */
 	if (argc == 1 && !strcmp(argv[0], READER_ARGV0))
 		return reader_server_main(READER_SOCKET_FD, lang_files);
+	command_arguments = calloc((size_t)argc + 1, sizeof(*argv));	/* parsing moves them */
+	if (!command_arguments)
+		return 1;
+	memcpy(command_arguments, argv, (size_t)argc * sizeof(*argv));
 	status = dispatch(argc, argv);
+	free(command_arguments);
 	/* A full disk or a closed pipe must not look like success. */
 	if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0) {
 		fprintf(stderr, "wick: cannot write the output: %s\n", strerror(errno));

@@ -13,6 +13,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -22,7 +24,10 @@
 #include "cmd/components.h"
 #include "cmd/config_options.h"
 #include "cmd/live.h"
+#include "cmd/service_user.h"
+#include "cmd/supervisor.h"
 #include "extensions/telemetry.h"
+#include "halves/control.h"
 #include "net/server.h"
 #include "pipeline/arrivals.h"
 #include "pipeline/memory_budget.h"
@@ -38,7 +43,11 @@ struct run_values {
 	struct config_options config;
 	double drain_seconds;
 	double memory_mib;
+	int privileges;		/* of privilege_choices */
 };
+
+enum { PRIVILEGES_SPLIT, PRIVILEGES_KEEP };
+static const char *const privilege_choices[] = { "split", "keep", NULL };
 
 static const struct option_entry run_options[] = {
 	CONFIG_OPTIONS(struct run_values, config),
@@ -46,6 +55,8 @@ static const struct option_entry run_options[] = {
 	  "when stopping, wait so long for what is under way" },
 	{ "max-memory", 0, OPTION_REAL, offsetof(struct run_values, memory_mib), "MIB", "0", 0, 1e6, NULL,
 	  "what senders and questions may take together; 0: a quarter of what there is, 16 to 256" },
+	{ "privileges", 0, OPTION_CHOICE, offsetof(struct run_values, privileges), "HOW", "split", 0, 0,
+	  privilege_choices, "split: who samples and who listens have few rights each; keep: both have all" },
 	{ 0 },
 };
 
@@ -65,6 +76,7 @@ struct runner {
 	struct config *config;
 	struct service *service;
 	struct retired retired;
+	struct control control;		/* fd -1: nobody samples for us */
 	int log_fd;
 };
 
@@ -122,6 +134,7 @@ static int start_host(struct runner *r)
 	r->host.metrics = metrics_new();
 	r->host.arrivals = arrivals_new();
 	r->host.taps = taps_new();
+	r->host.control = r->control.fd >= 0 ? &r->control : NULL;
 	if (!r->host.metrics || !r->host.arrivals || !r->host.taps)
 		return -ENOMEM;
 	log_watch(arrivals_log, r->host.arrivals);
@@ -136,29 +149,44 @@ static int start_host(struct runner *r)
 	return err;
 }
 
+/* Its errors are printed. */
+static int load(struct runner *r, struct config_errors *errors)
+{
+	int err = config_options_load(&r->values->config, &r->config, errors);
+
+	if (err < 0)
+		print_errors(errors, err);
+	return err;
+}
+
 static int start(struct runner *r, struct buf *why)
 {
-	struct config_errors errors;
-	int err;
+	int err = start_host(r);
 
-	config_errors_init(&errors);
-	err = config_options_load(&r->values->config, &r->config, &errors);
 	if (err < 0)
-		print_errors(&errors, err);
-	if (err == 0) {
-		err = start_host(r);
-		if (err < 0)
-			buf_addf(why, "cannot start: %s", strerror(-err));
-	}
+		buf_addf(why, "cannot start: %s", strerror(-err));
 	if (err == 0) {
 		/* Whoever connects meanwhile is answered when all routes are there. */
 		server_hold(r->host.server, true);
 		err = service_start(&r->host, r->config, &r->service, why);
 		server_hold(r->host.server, false);
 	}
+	return err;
+}
+
+/* ---- What this process may do ----------------------------------------------------------- */
+
+/* What has a supervisor, and what needs none, gives up all that it does not need before anything comes from outside. */
+static int confine_self(struct runner *r, struct confinement *c, struct buf *notice, struct buf *why)
+{
+	int err = service_user_choose(&r->values->config, r->config, c, notice);
+
 	if (err == 0)
-		log_warnings(&errors);
-	config_errors_done(&errors);
+		err = confine_service(c, why);
+	if (r->control.fd >= 0) {
+		(void)prctl(PR_SET_NAME, "wick: service");
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);	/* again: a change of rights undoes it */
+	}
 	return err;
 }
 
@@ -325,31 +353,68 @@ static void runner_done(struct runner *r)
 	taps_free(r->host.taps);
 }
 
-static int run(const void *values, int count, char **operands)
+/* Until it is told to stop. The exit status. */
+static int run_service(struct runner *r, struct confinement *confinement, struct config_errors *errors, struct buf *why)
 {
-	struct runner r = { .values = values, .log_fd = -1 };
-	_cleanup_(buf_done) struct buf why;
-	sigset_t set;
+	_cleanup_(buf_done) struct buf notice;
 	int err;
 
+	buf_init(&notice, WHY_MAX);
+	err = confine_self(r, confinement, &notice, why);
+	if (err == 0)
+		err = start(r, why);
+	if (err < 0) {
+		(void)command_fail(self, "%s", why->len ? why->data : strerror(-err));
+		return 1;
+	}
+	log_warnings(errors);
+	if (notice.len)
+		log_info("service", "%s", notice.data);
+	log_info("service", "Everything is ready. Begin running and processing data.");
+	if (r->control.fd >= 0)
+		(void)control_send(r->control.fd, CONTROL_READY, 0, 0, "", -1);
+	err = serve(r);
+	stop_waiting_for_signals();
+	log_info("service", "stops; what is under way is sent within %g s", r->values->drain_seconds);
+	return err < 0;
+}
+
+/* Who samples is two processes more. */
+static int run_supervisor(struct runner *r, const struct confinement *confinement, struct buf *why)
+{
+	int status = supervisor_run(&r->values->config, TAKE(r->config), confinement, why);
+
+	if (status < 0)
+		(void)command_fail(self, "%s", why->len ? why->data : strerror(-status));
+	return status < 0 ? 1 : status;
+}
+
+static int run(const void *values, int count, char **operands)
+{
+	struct runner r = { .values = values, .log_fd = -1, .host.starter = geteuid() };
+	struct confinement confinement = { .is_off = r.values->privileges == PRIVILEGES_KEEP };
+	struct config_errors errors;
+	_cleanup_(buf_done) struct buf why;
+	sigset_t set;
+	int status = 1;
+
 	buf_init(&why, WHY_MAX);
+	config_errors_init(&errors);
+	control_init(&r.control, supervisor_claim());
 	signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* What is not configured samples this machine: without the privilege nothing else needs to be tried. */
-	err = r.values->config.configs.count ? 0 : live_check_privileges(&why);
-	if (err == 0)
-		err = start(&r, &why);
-	if (err < 0 && why.len)
+	if (r.control.fd < 0 && !r.values->config.configs.count && live_check_privileges(&why) < 0)
 		(void)command_fail(self, "%s", why.data);
-	if (err == 0) {
-		log_info("service", "Everything is ready. Begin running and processing data.");
-		err = serve(&r);
-		stop_waiting_for_signals();
-		log_info("service", "stops; what is under way is sent within %g s", r.values->drain_seconds);
-	}
+	else if (load(&r, &errors) == 0 && r.control.fd < 0 && supervisor_is_needed(r.config))
+		status = run_supervisor(&r, &confinement, &why);
+	else if (r.config)
+		status = run_service(&r, &confinement, &errors, &why);
 	runner_done(&r);
-	return err < 0;
+	control_done(&r.control);
+	config_errors_done(&errors);
+	return status;
 }
 
 const struct command command_run = {

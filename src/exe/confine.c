@@ -3,23 +3,15 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NOBODY 65534
+#include "base/call_filter.h"
 
-#if defined(__x86_64__)
-#define AUDIT_ARCH_HERE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define AUDIT_ARCH_HERE AUDIT_ARCH_AARCH64
-#endif
+#define NOBODY 65534
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
@@ -78,35 +70,15 @@ static int drop_privileges(void)
 }
 
 /*
- * What is left: memory, the descriptors it was given, time, exit. Everything else fails with EPERM rather than
- * killing, since libraries probe: libdw looks for .dwo files by names that come from the file.
+ * What is left: memory, the descriptors it was given, time, exit. Everything else fails: libdw looks for .dwo files by
+ * names that come from the file.
  */
-static const unsigned allowed[] = {
+static const u32 allowed[] = {
 	SYS_brk, SYS_clock_gettime, SYS_close, SYS_exit, SYS_exit_group, SYS_fcntl, SYS_fstat, SYS_futex,
 	SYS_getrandom, SYS_lseek, SYS_madvise, SYS_memfd_create, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_munmap,
 	SYS_newfstatat, SYS_pread64, SYS_read, SYS_recvmsg, SYS_restart_syscall, SYS_rt_sigreturn, SYS_sendmsg,
 	SYS_setitimer, SYS_write,
 };
-#define ALLOWED_COUNT (sizeof(allowed) / sizeof(allowed[0]))
-
-static bool filter_system_calls(void)
-{
-	struct sock_filter code[ALLOWED_COUNT + 6];
-	struct sock_fprog program = { .filter = code };
-	unsigned n = 0;
-
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
-	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_HERE, 1, 0);
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (unsigned i = 0; i < ALLOWED_COUNT; i++)
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i], ALLOWED_COUNT - i, 0);
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	program.len = n;
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 int confine(bool *ret_seccomp)
 {
 	int r = limit_resources();
@@ -114,6 +86,6 @@ int confine(bool *ret_seccomp)
 	if (r == 0)
 		r = drop_privileges();
 	if (r == 0)
-		*ret_seccomp = filter_system_calls();
+		*ret_seccomp = call_filter_allow(allowed, sizeof(allowed) / sizeof(allowed[0])) == 0;
 	return r;
 }

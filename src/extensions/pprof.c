@@ -77,7 +77,8 @@ static int encode(const struct profile *profile, struct buf *out)
 
 static int take(struct taking *taking, struct profile **ret_profile, struct buf *why)
 {
-	return self_profile(taking->duration_ns, &taking->self->stop, ret_profile, why);
+	return self_profile(service_control(taking->self->service), taking->duration_ns, &taking->self->stop,
+			    ret_profile, why);
 }
 
 static void *answer(void *arg)

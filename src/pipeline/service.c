@@ -332,6 +332,16 @@ struct taps *service_taps(struct service *service)
 	return service->host.taps;
 }
 
+struct control *service_control(struct service *service)
+{
+	return service->host.control;
+}
+
+uid_t service_starter(struct service *service)
+{
+	return service->host.starter;
+}
+
 struct server *service_server(struct service *service)
 {
 	return service->host.server;

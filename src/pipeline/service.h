@@ -8,6 +8,7 @@
 #define PIPELINE_SERVICE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/cleanup.h"
 #include "base/metrics.h"
@@ -18,6 +19,7 @@
 
 struct arrivals;
 struct buf;
+struct control;
 struct server;
 struct service;
 struct taps;
@@ -29,6 +31,8 @@ struct service_host {
 	struct metrics *metrics;
 	struct arrivals *arrivals;	/* what came lately: pipeline/arrivals.h; or NULL */
 	struct taps *taps;		/* who wants profiles as they come: pipeline/taps.h; or NULL */
+	struct control *control;	/* who has samplers: halves/control.h; or NULL */
+	uid_t starter;			/* who started wick, also if this process has become another user */
 	const struct component_ops *telemetry;	/* serves metrics (pipeline/telemetry.h); or NULL */
 	int *log_fd;			/* see telemetry_setup_logs(); NULL: the logger is left as it is */
 };
@@ -60,6 +64,8 @@ struct metrics *service_metrics(struct service *service);
 struct server *service_server(struct service *service);
 struct arrivals *service_arrivals(struct service *service);
 struct taps *service_taps(struct service *service);
+struct control *service_control(struct service *service);
+uid_t service_starter(struct service *service);
 
 /* The extension with this id, of those that service.extensions names, or NULL; its self goes to ret_self. */
 const struct component_ops *service_extension(struct service *service, const char *id, void **ret_self);

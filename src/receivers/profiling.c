@@ -1,42 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The receiver `profiling`: this machine, sampled. */
+/* The receiver `profiling`: this machine, sampled by another process (halves/), whose windows are sent on here. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/thread.h"
-#include "lang/lang.h"
+#include "halves/remote.h"
 #include "pipeline/arrivals.h"
 #include "pipeline/batch.h"
 #include "pipeline/component.h"
 #include "pipeline/service.h"
 #include "pipeline/taps.h"
 #include "proc/pid_namespace.h"
-#include "profile/profile.h"
 #include "receivers/machine.h"
 #include "receivers/profiling_options.h"
 #include "receivers/receipts.h"
+#include "wire/otlp/otlp_check.h"
 
-#define ROWS_BYTES (16u << 20)
-#define SCALE_MAX 6
-#define WAIT_MS 60000
-#define FIRST_WINDOW_MS 300	/* who starts wick waits for the page */
+#define LOOK_MS 50		/* how long who wants a window at once may go unnoticed */
+#define AGAIN_MS 1000		/* before a sampler that cannot start is asked for again */
+#define DECODED_MAX ((size_t)512 << 20)
+#define WHY_MAX 1024
 
 struct receiver {
 	const struct component_setup *setup;
 	const struct profiling_config *options;
 	struct receipts receipts;
-	struct agent *agent;	/* the thread's, while it runs */
+	struct remote *remote;	/* the thread's, while it runs */
 	struct machine *machine;	/* the thread's too */
 	struct thread thread;
-	char names[COUNTER_VALUES_MAX][96];	/* of the metrics: those of the counters with a prefix */
 };
 
 static void receiver_free(void *self)
@@ -49,24 +47,9 @@ static void receiver_free(void *self)
 	free(r);
 }
 
-/* A scrape keeps the names until it is over. */
-static void make_names(struct receiver *r, u32 kinds)
-{
-	static const u64 zeros[COUNTER_VALUES_MAX];
-	struct counter_value values[COUNTER_VALUES_MAX];
-	u32 count = counters_list(zeros, zeros, zeros, values);
-
-	for (u32 i = 1; i < kinds; i++)
-		count += counters_list_kind("", zeros, values + count);
-	count += counters_list_unread((struct unread[UNREAD_MAX]){ 0 }, UNREAD_MAX, values + count);
-	for (u32 i = 0; i < count; i++)
-		snprintf(r->names[i], sizeof(r->names[i]), "wick_profiler_%s", values[i].name);
-}
-
 static int receiver_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
 {
 	struct receiver *r = calloc(1, sizeof(*r));
-	struct kind_choices kinds;
 
 	if (!r)
 		return -ENOMEM;
@@ -77,14 +60,12 @@ static int receiver_create(const struct component_setup *setup, const void *opti
 		receiver_free(r);
 		return -ENOMEM;
 	}
-	(void)profiling_kinds(options, &kinds, why);	/* checked with the other options */
-	make_names(r, kinds.count);
 	receipts_init(&r->receipts, service_metrics(setup->service), setup, "");
 	*ret_self = r;
 	return 0;
 }
 
-/* ---- Its thread: names frames, sends profiles on ---------------------------------- */
+/* ---- Its thread: sends windows on ------------------------------------------------ */
 
 /* A window is told of like a request. */
 static void describe(struct receiver *r, struct batch *batch, struct arrival *arrival)
@@ -96,23 +77,12 @@ static void describe(struct receiver *r, struct batch *batch, struct arrival *ar
 	ARRIVAL_TEXT(arrival->component, r->setup->id);
 }
 
-static void receiver_send(struct receiver *r, struct profile *profile)
+static void send_on(struct receiver *r, struct batch *batch)
 {
-	struct batch *batch = batch_from_profile(profile);
 	struct arrival arrival = { 0 };
-	u64 samples;
+	u64 samples = batch_samples(batch);
 	int result;
 
-	if (!batch) {
-		profile_free(profile);
-		log_warn(r->setup->id, "out of memory: a profile is left out");
-		return;
-	}
-	samples = batch_samples(batch);
-	if (!samples) {
-		batch_unref(batch);
-		return;
-	}
 	describe(r, batch, &arrival);
 	result = receipts_send(&r->receipts, batch);
 	arrival.level = result < 0 ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO;
@@ -123,6 +93,49 @@ static void receiver_send(struct receiver *r, struct profile *profile)
 			 strerror(-result));
 	else if (r->options->verbose_mode)
 		log_info(r->setup->id, "sent a profile of %llu samples", (unsigned long long)samples);
+}
+
+/* The sampler is believed no more than a sender in the network. */
+static int check_window(struct receiver *r, struct buf *otlp, struct batch **ret_batch)
+{
+	_cleanup_(buf_done) struct buf why;
+	u64 samples = 0;
+	int result;
+
+	buf_init(&why, WHY_MAX);
+	result = otlp_check(otlp->data, otlp->len, DECODED_MAX, &samples, &why);
+	if (result != 0) {
+		log_warn(r->setup->id, "a window of the sampler is left out: %s", why.len ? why.data : "it is none");
+		return result < 0 ? result : -EBADMSG;
+	}
+	*ret_batch = batch_from_bytes(otlp, samples);
+	return *ret_batch ? 0 : -ENOMEM;
+}
+
+/* Who wants a profile of now gets a copy. */
+static void offer(struct receiver *r, struct batch *batch, u64 end_ns)
+{
+	struct taps *taps = service_taps(r->setup->service);
+	const struct profile *profile = NULL;
+
+	if (batch && taps_wanted_ns(taps) != UINT64_MAX && batch_profile(batch, &profile) < 0)
+		log_warn(r->setup->id, "out of memory: a window is not in profiles of now");
+	taps_offer(taps, profile, end_ns);
+}
+
+static void take_window(struct receiver *r, struct remote_window *window)
+{
+	struct batch *batch = NULL;
+	int result = window->otlp.len ? check_window(r, &window->otlp, &batch) : 0;
+
+	if (result == -ENOMEM)
+		log_warn(r->setup->id, "out of memory: a profile is left out");
+	offer(r, batch, window->end_ns);
+	if (batch && batch_samples(batch))
+		send_on(r, batch);
+	else
+		batch_unref(batch);
+	buf_done(&window->otlp);
 }
 
 static void receiver_note_machine(struct receiver *r)
@@ -137,35 +150,53 @@ static void receiver_tell(struct receiver *r)
 {
 	struct counter_value values[COUNTER_VALUES_MAX];
 
-	taps_tell(service_taps(r->setup->service), values, agent_counters(r->agent, values, COUNTER_VALUES_MAX));
+	taps_tell(service_taps(r->setup->service), values, remote_counters(r->remote, values, COUNTER_VALUES_MAX));
+}
+
+/* Another one is there when this returns, unless it is to stop. */
+static void find_again(struct receiver *r)
+{
+	_cleanup_(buf_done) struct buf why;
+	int result;
+
+	buf_init(&why, WHY_MAX);
+	log_warn(r->setup->id, "the sampler is gone; the next one is waited for");
+	component_report(r->setup->status, HEALTH_RECOVERABLE, "the sampler is gone");
+	while ((result = remote_reconnect(r->remote, &why)) < 0 && result != -ECANCELED) {
+		log_error(r->setup->id, "sampling cannot start again: %s", why.len ? why.data : strerror(-result));
+		why.len = 0;
+		if (remote_pause(r->remote, AGAIN_MS))
+			return;
+	}
+	if (result == 0) {
+		log_info(r->setup->id, "sampling again");
+		component_report(r->setup->status, HEALTH_OK, "");
+	}
 }
 
 static void *receiver_run(void *arg)
 {
 	struct receiver *r = arg;
-	int result;
+	struct taps *taps = service_taps(r->setup->service);
+	int result = 0;
 
 	receiver_note_machine(r);
-	for (;;) {
-		struct profile *profile = NULL;
+	while (result != -ENODATA) {
+		struct remote_window window;
 
-		result = agent_next(r->agent, WAIT_MS, &profile);
+		remote_want(r->remote, taps_wanted_ns(taps));
+		result = remote_next(r->remote, LOOK_MS, &window);
 		if (result == 1) {
 			receiver_note_machine(r);
 			receiver_tell(r);
-			taps_offer(service_taps(r->setup->service), profile, agent_end_ns(r->agent));
-			receiver_send(r, profile);
-		}
-		if (result == -ENOMEM || result == -E2BIG)
+			take_window(r, &window);
+		} else if (result == -ENOMEM) {
 			log_warn(r->setup->id, "a profile is left out: %s", strerror(-result));
-		else if (result < 0)
-			break;
+		} else if (result < 0 && result != -ENODATA) {
+			find_again(r);
+		}
 	}
-	taps_leave(service_taps(r->setup->service));
-	if (result != -ENODATA) {
-		log_error(r->setup->id, "sampling has ended: %s", strerror(-result));
-		component_report(r->setup->status, HEALTH_PERMANENT, "sampling has ended");
-	}
+	taps_leave(taps);
 	return NULL;
 }
 
@@ -175,51 +206,20 @@ static void receiver_metrics(void *self, struct metrics_out *out)
 {
 	struct receiver *r = self;
 	struct counter_value values[COUNTER_VALUES_MAX];
-	size_t count = agent_counters(r->agent, values, COUNTER_VALUES_MAX);
+	size_t count = remote_counters(r->remote, values, COUNTER_VALUES_MAX);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct metric_label labels[] = { { "receiver", r->setup->id },
 						       { values[i].label, values[i].of } };
 
 		/* What was done may be what there is now: the number of processes. What was lost only grows. */
-		metrics_put(out, values[i].kind == COUNT_NEUTRAL ? METRIC_GAUGE : METRIC_COUNTER, r->names[i],
-			    values[i].text, labels, values[i].of ? 2 : 1, (double)values[i].value);
+		metrics_put(out, values[i].kind == COUNT_NEUTRAL ? METRIC_GAUGE : METRIC_COUNTER,
+			    remote_metric_name(&values[i]), values[i].text, labels, values[i].of ? 2 : 1,
+			    (double)values[i].value);
 	}
 }
 
 /* ---- Start and stop ------------------------------------------------------------------ */
-
-static u64 wanted_ns(void *taps)
-{
-	return taps_wanted_ns(taps);
-}
-
-static struct agent_options agent_options_of(const struct profiling_config *o, struct taps *taps)
-{
-	s64 scale = o->map_scale_factor < SCALE_MAX ? o->map_scale_factor : SCALE_MAX;
-	struct agent_options to = agent_defaults;
-
-	to.first_ms = FIRST_WINDOW_MS;
-	to.tracer.frequency_hz = (u32)o->samples_per_second;
-	to.tracer.rows_max_bytes = (size_t)ROWS_BYTES << scale;
-	to.tracer.no_kernel_version_check = o->no_kernel_version_check;
-	to.tracer.environment = (struct environment_names){ o->include_env_vars.at, o->include_env_vars.count };
-	to.tracer.process_age_min_ns = (u64)o->filter_min_process_age_ns;
-	to.tracer.cpus = *o->pin_cpu_ids ? o->pin_cpu_ids : NULL;
-	to.tracer.verifier_log_level = (u32)o->bpf_verifier_log_level;
-	to.tracer.langs_off = profiling_langs_off(o);
-	to.tracer.lang_wishes = lang_wishes(&o->langs);
-	to.symbolizer.debuginfod_urls = getenv("DEBUGINFOD_URLS");
-	to.interval_ms = (u32)(o->reporter_interval_ns / 1000000);
-	to.jitter = o->reporter_jitter;
-	to.draw_interval_ms = (u32)(o->probabilistic_interval_ns / 1000000);
-	to.draw_percent = (u32)o->probabilistic_threshold;
-	to.says_host = true;
-	to.without_marks = !o->send_error_frames;
-	to.wanted_ns = wanted_ns;
-	to.wanted_arg = taps;
-	return to;
-}
 
 static int start_thread(struct receiver *r)
 {
@@ -234,16 +234,10 @@ static int start_thread(struct receiver *r)
 
 static int begin(struct receiver *r, struct buf *why)
 {
-	struct agent_options options = agent_options_of(r->options, service_taps(r->setup->service));
-	int result = profiling_kinds(r->options, &options.tracer.kinds, why);
+	int result = remote_open(service_control(r->setup->service), r->setup->id, &r->remote, why);
 
-	if (result < 0)
-		return result;
-
-	result = agent_start(&options, &r->agent, why);
-	if (result < 0)
-		return result;
-	result = start_thread(r);
+	if (result == 0)
+		result = start_thread(r);
 	if (result == 0)
 		result = metrics_add_source(service_metrics(r->setup->service), receiver_metrics, r);
 	return result;
@@ -253,12 +247,12 @@ static void receiver_stop(void *self, u64 deadline_ns)
 {
 	struct receiver *r = self;
 
-	if (!r->agent)
+	if (!r->remote)
 		return;
 	metrics_forget_source(service_metrics(r->setup->service), receiver_metrics, r);
-	agent_stop(r->agent);
+	remote_stop(r->remote, deadline_ns);
 	thread_join(&r->thread);
-	agent_free(TAKE(r->agent));
+	remote_free(TAKE(r->remote));
 }
 
 static int receiver_start(void *self, struct buf *why)

@@ -2,6 +2,7 @@
 #include "receivers/profiling_options.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -9,6 +10,10 @@
 #include "lang/lang.h"
 #include "proc/environment.h"
 #include "tracer/sampler.h"
+
+#define ROWS_BYTES (16u << 20)
+#define SCALE_MAX 6
+#define FIRST_WINDOW_MS 300	/* who starts wick waits for the page */
 
 static const char *const error_modes[] = { "propagate", "ignore", NULL };
 
@@ -166,6 +171,31 @@ int profiling_kinds(const struct profiling_config *config, struct kind_choices *
 	for (u32 i = 0; r == 0 && i < config->kinds.count; i++)
 		r = kind_choices_add(ret_kinds, config->kinds.at[i], why);
 	return r;
+}
+
+struct agent_options profiling_agent_options(const struct profiling_config *o)
+{
+	s64 scale = o->map_scale_factor < SCALE_MAX ? o->map_scale_factor : SCALE_MAX;
+	struct agent_options to = agent_defaults;
+
+	to.first_ms = FIRST_WINDOW_MS;
+	to.tracer.frequency_hz = (u32)o->samples_per_second;
+	to.tracer.rows_max_bytes = (size_t)ROWS_BYTES << scale;
+	to.tracer.no_kernel_version_check = o->no_kernel_version_check;
+	to.tracer.environment = (struct environment_names){ o->include_env_vars.at, o->include_env_vars.count };
+	to.tracer.process_age_min_ns = (u64)o->filter_min_process_age_ns;
+	to.tracer.cpus = *o->pin_cpu_ids ? o->pin_cpu_ids : NULL;
+	to.tracer.verifier_log_level = (u32)o->bpf_verifier_log_level;
+	to.tracer.langs_off = profiling_langs_off(o);
+	to.tracer.lang_wishes = lang_wishes(&o->langs);
+	to.symbolizer.debuginfod_urls = getenv("DEBUGINFOD_URLS");
+	to.interval_ms = (u32)(o->reporter_interval_ns / 1000000);
+	to.jitter = o->reporter_jitter;
+	to.draw_interval_ms = (u32)(o->probabilistic_interval_ns / 1000000);
+	to.draw_percent = (u32)o->probabilistic_threshold;
+	to.says_host = true;
+	to.without_marks = !o->send_error_frames;
+	return to;
 }
 
 static void check_kinds(const struct profiling_config *config, struct config_place place, const char *path,

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "agent/agent.h"
 #include "config/fields.h"
 #include "kinds/choice.h"
 #include "lang/options.h"
@@ -38,6 +39,9 @@ extern const struct profiling_config profiling_defaults;
 
 /* The kinds of samples that are wanted; none: the default. -EINVAL with a sentence in `why`. */
 int profiling_kinds(const struct profiling_config *config, struct kind_choices *ret_kinds, struct buf *why);
+
+/* For the agent, but for the kinds of samples. */
+struct agent_options profiling_agent_options(const struct profiling_config *config);
 
 /* The languages whose frames are not wanted: bit n for number n of lang/list.h. */
 u32 profiling_langs_off(const struct profiling_config *config);

@@ -76,7 +76,7 @@ static bool has_token(const struct guard *guard, const struct exchange *exchange
 	return cookie_has_token(guard, exchange_header(exchange, "cookie"));
 }
 
-int guard_use_operator(struct guard *guard, const char *sudo_uid, char ret_token[GUARD_TOKEN_BYTES])
+int guard_use_operator(struct guard *guard, uid_t starter, const char *sudo_uid, char ret_token[GUARD_TOKEN_BYTES])
 {
 	u8 random[(GUARD_TOKEN_BYTES - 1) / 2];
 	char *end = NULL;
@@ -89,9 +89,9 @@ int guard_use_operator(struct guard *guard, const char *sudo_uid, char ret_token
 	guard->token = ret_token;
 	guard->lets_operator = true;
 	guard->operators[0] = 0;
-	guard->operators[1] = geteuid();
+	guard->operators[1] = starter;
 	/* Only who is root can have been made so by sudo. */
-	guard->operators[2] = geteuid() == 0 && end && end != sudo_uid && !*end && user < UINT32_MAX ? (uid_t)user : 0;
+	guard->operators[2] = starter == 0 && end && end != sudo_uid && !*end && user < UINT32_MAX ? (uid_t)user : 0;
 	return 0;
 }
 

@@ -35,7 +35,7 @@ struct guard {
  * what sudo left in the environment, or NULL. -errno.
  */
 #define GUARD_TOKEN_BYTES 33
-int guard_use_operator(struct guard *guard, const char *sudo_uid, char ret_token[GUARD_TOKEN_BYTES]);
+int guard_use_operator(struct guard *guard, uid_t starter, const char *sudo_uid, char ret_token[GUARD_TOKEN_BYTES]);
 
 /* NULL if it may pass; else the status goes to ret_status, and the sentence is returned. */
 const char *guard_refuses(const struct guard *guard, const struct exchange *exchange, int *ret_status);

@@ -172,7 +172,7 @@ TEST(guard_lets_the_operator_pass_without_a_token)
 	uid_t own = geteuid(), users[] = { 0, own, 4000, 4001 };
 	int status;
 
-	EQ(guard_use_operator(&guard, "4000", token), 0);
+	EQ(guard_use_operator(&guard, geteuid(), "4000", token), 0);
 	EQ(strlen(token), GUARD_TOKEN_BYTES - 1);
 	EQ(status_of(&guard, &(struct request){ .host = "box" }), 401);
 	(void)snprintf(bearer, sizeof(bearer), "Bearer %s", token);
@@ -188,7 +188,7 @@ TEST(guard_lets_the_operator_pass_without_a_token)
 		buf_done(&exchange.head);
 		free(exchange.headers);
 	}
-	EQ(guard_use_operator(&guard, "12x", token), 0);
+	EQ(guard_use_operator(&guard, geteuid(), "12x", token), 0);
 	EQ(guard.operators[2], 0);
 }
 

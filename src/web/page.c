@@ -438,7 +438,8 @@ static int page_create(const struct component_setup *setup, const void *options,
 	page->guard.hosts = page->options->http.hosts;
 	(void)gethostname(page->guard.host_name, sizeof(page->guard.host_name) - 1);
 	if (!says_who_may_ask(page->options) &&
-	    guard_use_operator(&page->guard, getenv("SUDO_UID"), page->made_token) < 0) {
+	    guard_use_operator(&page->guard, service_starter(setup->service), getenv("SUDO_UID"),
+			       page->made_token) < 0) {
 		buf_addf(why, "the system has no random numbers for a token");
 		free(page);
 		return -EAGAIN;

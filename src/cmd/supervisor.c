@@ -1,0 +1,688 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cmd/command.h"
+#include "cmd/components.h"
+#include "extensions/self_profile.h"
+#include "halves/control.h"
+#include "halves/sampling.h"
+#include "pipeline/plan.h"
+#include "pipeline/telemetry.h"
+#include "receivers/profiling_options.h"
+
+#define SERVICE_FD 3
+#define SERVICE_VARIABLE "WICK_SERVICE"
+#define SERVICE_VALUE "supervised"
+#define SAMPLERS_MAX 8
+#define SETTLED_NS 10000000000ull	/* what lived so long is started again at once */
+#define PAUSE_FIRST_MS 100
+#define PAUSE_MAX_MS 10000
+#define QUESTIONS_MAX 50		/* of the service for a connection, in a second */
+#define LEAVE_MS 5000			/* for a sampler to send what it has */
+#define STOP_MS 5000			/* for samplers that were killed, and those that a reload has left */
+
+static const char *const self = "supervisor";
+
+/* A child, or the pause before it is started again. */
+struct half {
+	pid_t pid;		/* 0: none */
+	int control_fd;
+	u64 started_ns, again_ns;	/* again_ns: when it is to be started, 0: not */
+	u32 pause_ms;
+	bool is_ready;
+};
+
+struct sampler_half {
+	struct half half;
+	const struct plan_component *owner;	/* of the plan: a receiver, or the extension that shows wick itself */
+	bool is_asked;				/* the service waits for a connection */
+	bool is_failed, is_told;		/* it could not start; the service knows why */
+	int error;
+	char why[CONTROL_TEXT_MAX];
+};
+
+struct supervisor {
+	const struct config_options *options;
+	const struct confinement *confinement;
+	struct config *config;
+	struct plan *plan;
+	struct half service;
+	struct sampler_half samplers[SAMPLERS_MAX];
+	u32 sampler_count;
+	pid_t leaving[SAMPLERS_MAX];		/* of the configuration before; 0: none. Others wait for them */
+	u64 leaving_ns;				/* since when */
+	int signal_fd, log_fd;
+	bool is_stopping;
+	int status;				/* of the service, when all is over */
+	u64 questions_ns;			/* the second that is counted */
+	u32 questions;
+};
+
+/* ---- The configuration ---------------------------------------------------------------- */
+
+static bool is_profiling(const struct plan_component *component)
+{
+	return component->kind == COMPONENT_RECEIVER && component->used && component->ops &&
+	       !strcmp(component->ops->type, "profiling");
+}
+
+/* Its profile of wick itself is sampled when somebody asks for it. */
+static bool is_self(const struct plan_component *component)
+{
+	return component->kind == COMPONENT_EXTENSION && component->used && component->ops &&
+	       !strcmp(component->ops->type, "pprof");
+}
+
+static const char *sampler_id(const struct plan_component *owner)
+{
+	return is_self(owner) ? SELF_PROFILE_ID : owner->id;
+}
+
+static int make_plan(const struct config *config, struct plan **ret_plan)
+{
+	struct config_errors errors;
+	int r;
+
+	config_errors_init(&errors);
+	r = plan_make(&components, config, &errors, ret_plan);
+	config_errors_done(&errors);
+	return r;
+}
+
+bool supervisor_is_needed(const struct config *config)
+{
+	_cleanup_(plan_freep) struct plan *plan = NULL;
+
+	if (make_plan(config, &plan) < 0)
+		return false;
+	for (u32 i = 0; i < plan->component_count; i++)
+		if (is_profiling(&plan->components[i]) || is_self(&plan->components[i]))
+			return true;
+	return false;
+}
+
+/* ---- Children --------------------------------------------------------------------------- */
+
+/* In the child: what the parent has of others is not its. */
+static void leave_parent(const struct supervisor *s, int control_fd)
+{
+	sigset_t none;
+
+	(void)setpgid(0, 0);	/* Ctrl-C is for the supervisor, which tells the service once */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(s->signal_fd);
+	if (s->service.control_fd >= 0)
+		close(s->service.control_fd);
+	for (u32 i = 0; i < s->sampler_count; i++)
+		if (s->samplers[i].half.control_fd >= 0)
+			close(s->samplers[i].half.control_fd);
+	(void)fcntl(control_fd, F_SETFL, 0);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static const struct confinement *sampler_confinement;	/* in the child */
+
+static int confine_child(struct buf *why)
+{
+	int r = confine_sampler(sampler_confinement, why);
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);	/* again: a change of rights undoes it */
+	return r;
+}
+
+/* In the child. */
+static struct agent_options sampler_options(const struct supervisor *s, const struct plan_component *owner)
+{
+	static pid_t pids[SAMPLERS_MAX + 1];
+	struct agent_options options;
+	struct buf why;
+
+	if (!is_self(owner)) {
+		options = profiling_agent_options(owner->options);
+		buf_init(&why, CONTROL_TEXT_MAX);
+		(void)profiling_kinds(owner->options, &options.tracer.kinds, &why);	/* was checked */
+		return options;
+	}
+	options = self_profile_options();
+	pids[options.tracer.pid_count++] = s->service.pid;
+	for (u32 i = 0; i < s->sampler_count; i++)
+		if (s->samplers[i].half.pid)
+			pids[options.tracer.pid_count++] = s->samplers[i].half.pid;
+	options.tracer.pids = pids;
+	return options;
+}
+
+static _Noreturn void become_sampler(const struct supervisor *s, const struct sampler_half *sampler, int control_fd)
+{
+	struct agent_options options = sampler_options(s, sampler->owner);
+	sigset_t set;
+
+	leave_parent(s, control_fd);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
+	(void)prctl(PR_SET_NAME, "wick: sampler");
+	sampler_confinement = s->confinement;
+	_exit(sampling_main(&options, is_self(sampler->owner), control_fd, confine_child));
+}
+
+/* The same program with the same arguments: it has an address space of its own, and loads the configuration itself. */
+static _Noreturn void become_service(const struct supervisor *s, int control_fd)
+{
+	leave_parent(s, control_fd);
+	if (dup2(control_fd, SERVICE_FD) < 0 || setenv(SERVICE_VARIABLE, SERVICE_VALUE, 1) < 0)
+		_exit(127);
+	(void)fcntl(SERVICE_FD, F_SETFD, 0);
+	(void)close_range(SERVICE_FD + 1, ~0u, 0);
+	execv("/proc/self/exe", command_arguments);
+	_exit(127);
+}
+
+/* sampler NULL: the service. */
+static int start_half(struct supervisor *s, struct half *half, struct sampler_half *sampler)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0 && sampler)
+		become_sampler(s, sampler, pair[1]);
+	if (pid == 0)
+		become_service(s, pair[1]);
+	close(pair[1]);
+	if (pid < 0) {
+		close(pair[0]);
+		return -EAGAIN;
+	}
+	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+	half->pid = pid;
+	half->control_fd = pair[0];
+	half->started_ns = monotonic_ns();
+	half->again_ns = 0;
+	half->is_ready = false;
+	return 0;
+}
+
+static void start_or_pause(struct supervisor *s, struct half *half, struct sampler_half *sampler)
+{
+	if (start_half(s, half, sampler) < 0)
+		half->again_ns = monotonic_ns() + PAUSE_MAX_MS * 1000000ull;
+}
+
+static void close_control(struct half *half)
+{
+	closep(&half->control_fd);
+	half->control_fd = -1;
+}
+
+/* It is gone: start it again, the sooner the longer it lived. */
+static void plan_restart(struct half *half)
+{
+	u64 now = monotonic_ns();
+
+	half->pid = 0;
+	close_control(half);
+	if (now - half->started_ns >= SETTLED_NS || !half->pause_ms)
+		half->pause_ms = PAUSE_FIRST_MS;
+	else if (half->pause_ms < PAUSE_MAX_MS)
+		half->pause_ms *= 2;
+	half->again_ns = now + half->pause_ms * 1000000ull;
+}
+
+/* ---- Connections ---------------------------------------------------------------------------- */
+
+static void answer(struct supervisor *s, struct sampler_half *sampler, int error, const char *why, int fd)
+{
+	if (sampler)
+		sampler->is_asked = false;
+	if (s->service.control_fd >= 0)
+		(void)control_send(s->service.control_fd, CONTROL_SAMPLER, error, 0, why, fd);
+}
+
+static void connect_both(struct supervisor *s, struct sampler_half *sampler)
+{
+	int pair[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		answer(s, sampler, -errno, "", -1);
+		return;
+	}
+	r = control_send(sampler->half.control_fd, CONTROL_ATTACH, 0, s->service.pid, "", pair[0]);
+	answer(s, sampler, r, "", r < 0 ? -1 : pair[1]);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+/* It is answered when the sampler samples, or does not. */
+static void settle_question(struct supervisor *s, struct sampler_half *sampler)
+{
+	if (!sampler->is_asked)
+		return;
+	if (sampler->half.is_ready) {
+		connect_both(s, sampler);
+	} else if (sampler->is_failed && !sampler->is_told) {
+		sampler->is_told = true;
+		answer(s, sampler, sampler->error, sampler->why, -1);
+	}
+}
+
+/* A service that was taken over could ask all the time. */
+static bool asks_too_much(struct supervisor *s)
+{
+	u64 now = monotonic_ns();
+
+	if (now - s->questions_ns > 1000000000ull) {
+		s->questions_ns = now;
+		s->questions = 0;
+	}
+	return ++s->questions > QUESTIONS_MAX;
+}
+
+static void ask_sampler(struct supervisor *s, struct sampler_half *sampler)
+{
+	sampler->is_asked = true;
+	if (is_self(sampler->owner) && !sampler->half.pid) {
+		sampler->is_failed = sampler->is_told = false;
+		start_or_pause(s, &sampler->half, sampler);
+	}
+	settle_question(s, sampler);
+}
+
+static void hear_service(struct supervisor *s)
+{
+	struct control_message message;
+	int fd = -1, r = control_receive(s->service.control_fd, &message, &fd);
+
+	closep(&fd);
+	if (r == -EAGAIN)
+		return;
+	if (r != 1) {
+		close_control(&s->service);	/* it says no more, or nothing that is understood */
+		return;
+	}
+	if (message.kind == CONTROL_READY)
+		s->service.is_ready = true;
+	if (message.kind != CONTROL_SAMPLER)
+		return;
+	for (u32 i = 0; i < s->sampler_count && !asks_too_much(s); i++) {
+		if (strcmp(sampler_id(s->samplers[i].owner), message.text))
+			continue;
+		ask_sampler(s, &s->samplers[i]);
+		return;
+	}
+	answer(s, NULL, -ENODEV, "there is no such sampler", -1);
+}
+
+static void hear_sampler(struct supervisor *s, struct sampler_half *sampler)
+{
+	struct control_message message;
+	int fd = -1, r = control_receive(sampler->half.control_fd, &message, &fd);
+
+	closep(&fd);
+	if (r == -EAGAIN)
+		return;
+	if (r != 1) {
+		close_control(&sampler->half);	/* SIGCHLD follows */
+		sampler->half.is_ready = false;
+		return;
+	}
+	sampler->half.is_ready = message.kind == CONTROL_READY;
+	sampler->is_failed = message.kind == CONTROL_FAILED;
+	sampler->error = message.error ? message.error : -EIO;
+	memcpy(sampler->why, message.text, sizeof(sampler->why));
+	settle_question(s, sampler);
+}
+
+/* ---- Samplers ------------------------------------------------------------------------------- */
+
+static bool is_same(const struct config_node *a, const struct config_node *b)
+{
+	if (!a || !b || a->kind != b->kind || a->count != b->count)
+		return a == b;
+	for (u32 i = 0; a->kind == NODE_MAP && i < a->count; i++)
+		if (strcmp(a->map[i].key, b->map[i].key) || !is_same(a->map[i].value, b->map[i].value))
+			return false;
+	for (u32 i = 0; a->kind == NODE_LIST && i < a->count; i++)
+		if (!is_same(a->list[i], b->list[i]))
+			return false;
+	if (a->kind == NODE_MAP || a->kind == NODE_LIST || a->kind == NODE_NULL)
+		return true;
+	return a->text && b->text && !strcmp(a->text, b->text);
+}
+
+/* One that samples as this receiver wants it, from before. */
+static struct sampler_half *find_same(struct sampler_half *samplers, u32 count, const struct plan_component *owner)
+{
+	for (u32 i = 0; i < count; i++)
+		if (samplers[i].owner && !strcmp(sampler_id(samplers[i].owner), sampler_id(owner)) &&
+		    (is_self(owner) || is_same(samplers[i].owner->node, owner->node)))
+			return &samplers[i];
+	return NULL;
+}
+
+/* It sends what it has and ends; nobody waits for it but those that come after it: no moment is sampled twice. */
+static void leave(struct supervisor *s, struct sampler_half *sampler)
+{
+	if (sampler->half.pid)
+		(void)kill(sampler->half.pid, SIGTERM);
+	for (u32 i = 0; i < SAMPLERS_MAX && sampler->half.pid; i++)
+		if (!s->leaving[i]) {
+			s->leaving[i] = sampler->half.pid;
+			break;
+		}
+	s->leaving_ns = monotonic_ns();
+	if (sampler->is_asked)
+		answer(s, sampler, -ECANCELED, "", -1);
+	close_control(&sampler->half);
+}
+
+/* Those of the plan: what is as it was goes on. */
+static void take_samplers(struct supervisor *s)
+{
+	struct sampler_half before[SAMPLERS_MAX], *same;
+	u32 before_count = s->sampler_count;
+
+	memcpy(before, s->samplers, sizeof(before));
+	s->sampler_count = 0;
+	for (u32 i = 0; i < s->plan->component_count && s->sampler_count < SAMPLERS_MAX; i++) {
+		const struct plan_component *owner = &s->plan->components[i];
+		struct sampler_half *sampler = &s->samplers[s->sampler_count];
+
+		if (!is_profiling(owner) && !is_self(owner))
+			continue;
+		same = find_same(before, before_count, owner);
+		*sampler = same ? *same : (struct sampler_half){ .half.control_fd = -1 };
+		if (!same && !is_self(owner))
+			sampler->half.again_ns = 1;	/* at once */
+		sampler->owner = owner;
+		if (same)
+			same->owner = NULL;	/* taken */
+		s->sampler_count++;
+	}
+	for (u32 i = 0; i < before_count; i++)
+		if (before[i].owner)
+			leave(s, &before[i]);
+}
+
+static bool is_any_leaving(const struct supervisor *s)
+{
+	for (u32 i = 0; i < SAMPLERS_MAX; i++)
+		if (s->leaving[i])
+			return true;
+	return false;
+}
+
+/* ---- Signals ---------------------------------------------------------------------------------- */
+
+static void tell_service(struct supervisor *s, int number)
+{
+	if (s->service.pid)
+		(void)kill(s->service.pid, number);
+}
+
+static void reload(struct supervisor *s)
+{
+	struct config *config = NULL;
+	struct plan *plan = NULL;
+	struct config_errors errors;
+	int r;
+
+	config_errors_init(&errors);
+	r = config_options_load(s->options, &config, &errors);
+	if (r == 0)
+		r = make_plan(config, &plan);
+	config_errors_done(&errors);
+	if (r == 0) {
+		struct plan *old_plan = s->plan;
+		struct config *old_config = s->config;
+
+		s->plan = plan;
+		s->config = config;
+		take_samplers(s);
+		plan_free(old_plan);
+		config_free(old_config);
+	} else {
+		config_free(config);
+	}
+	tell_service(s, SIGHUP);	/* who says what is wrong, if anything is */
+}
+
+static void take_signals(struct supervisor *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGHUP)
+			reload(s);
+		if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM) {
+			s->is_stopping = true;
+			s->service.again_ns = 0;
+			tell_service(s, (int)info.ssi_signo);
+		}
+	}
+}
+
+/* ---- What ended --------------------------------------------------------------------------------- */
+
+static void describe(int status, char *text, size_t bytes)
+{
+	if (WIFSIGNALED(status))
+		snprintf(text, bytes, "killed by signal %d", WTERMSIG(status));
+	else
+		snprintf(text, bytes, "exit status %d", WEXITSTATUS(status));
+}
+
+static void bury_service(struct supervisor *s, int status)
+{
+	bool was_ready = s->service.is_ready;
+	char text[64];
+
+	s->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	plan_restart(&s->service);
+	for (u32 i = 0; i < s->sampler_count; i++)
+		s->samplers[i].is_asked = false;
+	if (!was_ready || s->is_stopping) {
+		s->service.again_ns = 0;
+		s->is_stopping = true;
+		return;
+	}
+	describe(status, text, sizeof(text));
+	log_error(self, "the service has ended (%s): it is started again", text);
+}
+
+static void bury_sampler(struct supervisor *s, struct sampler_half *sampler, int status)
+{
+	char text[64];
+
+	/* What it last said may still be unread. */
+	if (sampler->half.control_fd >= 0 && !sampler->half.is_ready && !sampler->is_failed)
+		hear_sampler(s, sampler);
+	describe(status, text, sizeof(text));
+	if (!sampler->is_failed && (status || !is_self(sampler->owner)))
+		log_error(self, "the sampler %s has ended (%s): it is started again", sampler->owner->id, text);
+	plan_restart(&sampler->half);
+	if (is_self(sampler->owner))
+		sampler->half.again_ns = 0;
+	sampler->half.is_ready = false;
+}
+
+static void bury(struct supervisor *s, pid_t pid, int status)
+{
+	if (pid == s->service.pid)
+		bury_service(s, status);
+	for (u32 i = 0; i < s->sampler_count; i++)
+		if (pid == s->samplers[i].half.pid)
+			bury_sampler(s, &s->samplers[i], status);
+	for (u32 i = 0; i < SAMPLERS_MAX; i++)
+		if (pid == s->leaving[i])
+			s->leaving[i] = 0;
+}
+
+static void reap(struct supervisor *s)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		bury(s, pid, status);
+}
+
+/* ---- All of it ------------------------------------------------------------------------------------ */
+
+/* True: there are some to be waited for, but not for ever. */
+static bool hurry_leaving(struct supervisor *s)
+{
+	bool is_late = monotonic_ns() - s->leaving_ns > LEAVE_MS * 1000000ull;
+
+	for (u32 i = 0; is_late && i < SAMPLERS_MAX; i++)
+		if (s->leaving[i])
+			(void)kill(s->leaving[i], SIGKILL);
+	return is_any_leaving(s);
+}
+
+static void start_due(struct supervisor *s)
+{
+	u64 now = monotonic_ns();
+
+	if (s->service.again_ns && now >= s->service.again_ns)
+		start_or_pause(s, &s->service, NULL);
+	if (hurry_leaving(s))
+		return;
+	for (u32 i = 0; i < s->sampler_count; i++) {
+		struct sampler_half *sampler = &s->samplers[i];
+
+		/* What failed is tried again when somebody asks once more. */
+		if (!sampler->half.again_ns || now < sampler->half.again_ns ||
+		    (sampler->is_failed && !sampler->is_asked))
+			continue;
+		sampler->is_failed = sampler->is_told = false;
+		start_or_pause(s, &sampler->half, sampler);
+	}
+}
+
+static int wait_ms(const struct supervisor *s)
+{
+	u64 first = s->service.again_ns ? s->service.again_ns : UINT64_MAX, now = monotonic_ns();
+
+	for (u32 i = 0; i < s->sampler_count; i++)
+		if (s->samplers[i].half.again_ns && s->samplers[i].half.again_ns < first &&
+		    (!s->samplers[i].is_failed || s->samplers[i].is_asked))
+			first = s->samplers[i].half.again_ns;
+	if (first == UINT64_MAX)
+		return -1;
+	if (is_any_leaving(s))
+		return LEAVE_MS / 10;	/* or when SIGCHLD comes */
+	return first <= now ? 0 : (int)((first - now) / 1000000) + 1;
+}
+
+static void step(struct supervisor *s)
+{
+	struct pollfd wait[SAMPLERS_MAX + 2] = { { .fd = s->signal_fd, .events = POLLIN },
+						 { .fd = s->service.control_fd, .events = POLLIN } };
+	u32 count = s->sampler_count;
+
+	for (u32 i = 0; i < count; i++)
+		wait[i + 2] = (struct pollfd){ .fd = s->samplers[i].half.control_fd, .events = POLLIN };
+	if (poll(wait, count + 2, wait_ms(s)) < 0)
+		return;
+	for (u32 i = 0; i < count; i++)
+		if (wait[i + 2].revents)
+			hear_sampler(s, &s->samplers[i]);
+	if (wait[1].revents)
+		hear_service(s);
+	if (wait[0].revents)
+		take_signals(s);
+	reap(s);
+	start_due(s);
+}
+
+static int listen_to_signals(struct supervisor *s)
+{
+	static const int all[] = { SIGHUP, SIGINT, SIGTERM, SIGCHLD };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		sigaddset(&set, all[i]);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	s->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	return s->signal_fd < 0 ? -errno : 0;
+}
+
+/* Nobody takes what they have any more. They are not left behind. */
+static void end_samplers(struct supervisor *s)
+{
+	for (u32 i = 0; i < s->sampler_count; i++)
+		if (s->samplers[i].half.pid)
+			(void)kill(s->samplers[i].half.pid, SIGKILL);
+	for (int waited_ms = 0; waited_ms < STOP_MS && waitpid(-1, NULL, WNOHANG) >= 0; waited_ms += 10)
+		usleep(10000);
+}
+
+int supervisor_run(const struct config_options *options, struct config *config, const struct confinement *confinement,
+		   struct buf *why)
+{
+	struct supervisor s = { .options = options, .confinement = confinement, .config = config, .signal_fd = -1,
+				.log_fd = -1, .service.control_fd = -1 };
+	int r = make_plan(config, &s.plan);
+
+	if (r == 0)
+		r = telemetry_setup_logs(&s.plan->telemetry.logs, &s.log_fd, why);
+	if (r == 0)
+		r = confine_supervisor(confinement, why);
+	if (r == 0)
+		r = listen_to_signals(&s);
+	if (r == 0)
+		r = start_half(&s, &s.service, NULL);
+	if (r == 0) {
+		take_samplers(&s);
+		start_due(&s);
+		while (s.service.pid || s.service.again_ns)
+			step(&s);
+		r = s.status;
+	}
+	end_samplers(&s);
+	closep(&s.signal_fd);
+	plan_free(s.plan);
+	config_free(s.config);
+	return r;
+}
+
+int supervisor_claim(void)
+{
+	const char *value = getenv(SERVICE_VARIABLE);
+	int type = 0;
+	socklen_t bytes = sizeof(type);
+
+	if (!value || strcmp(value, SERVICE_VALUE))
+		return -1;
+	(void)unsetenv(SERVICE_VARIABLE);
+	if (getsockopt(SERVICE_FD, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 || type != SOCK_SEQPACKET)
+		return -1;
+	(void)fcntl(SERVICE_FD, F_SETFD, FD_CLOEXEC);
+	return SERVICE_FD;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process that is started, where this machine is to be sampled: it runs two others and starts again the one that
+ * ends before its time.
+ *
+ *	wick			waits for signals and for its children; parses nothing but the configuration
+ *	wick: sampler		one for each receiver `profiling`: sees the machine, no network (halves/sampling.h)
+ *	wick: service		everything else: this program, run again as another user (cmd/run.c)
+ *
+ * SIGHUP: a good configuration gets new samplers, and the service loads it, too. SIGINT, SIGTERM: the service stops,
+ * then the samplers; its exit status is ours. A service that cannot start ends it all; one that has started is
+ * started again.
+ */
+#ifndef CMD_SUPERVISOR_H
+#define CMD_SUPERVISOR_H
+
+#include "cmd/config_options.h"
+#include "cmd/confinement.h"
+
+struct buf;
+
+/* Whether the configuration samples this machine. */
+bool supervisor_is_needed(const struct config *config);
+
+/* Takes over the config. The exit status of the service; -errno with a sentence in `why`: nothing could be started. */
+int supervisor_run(const struct config_options *options, struct config *config, const struct confinement *confinement,
+		   struct buf *why);
+
+/* In the service: the descriptor of the supervisor, once; -1: this is none. */
+int supervisor_claim(void);
+
+#endif

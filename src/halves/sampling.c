@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halves/sampling.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "exe/reader_protocol.h"
+#include "halves/channel.h"
+#include "halves/control.h"
+#include "profile/profile.h"
+#include "wire/otlp/otlp.h"
+
+#define LOOK_MS 100
+#define WHY_MAX 1024
+#define HEARD_MAX 32		/* messages each time round: who talks without end is not listened to more */
+
+/* A window until it is sent. */
+struct kept {
+	struct channel_window window;
+	int otlp_fd;		/* -1: there is none */
+};
+
+struct sampling {
+	struct agent *agent;
+	int control_fd, data_fd;
+	_Atomic u64 wanted_ns;
+	struct kept kept[SAMPLING_KEPT];	/* the oldest first */
+	u32 kept_count;
+	u64 dropped;
+	bool ends_when_left, is_left;
+};
+
+static const char *const self = "sampler";
+
+/* ---- Windows, until they are sent ---------------------------------------------------- */
+
+static void forget_first(struct sampling *s)
+{
+	closep(&s->kept[0].otlp_fd);
+	memmove(s->kept, s->kept + 1, --s->kept_count * sizeof(*s->kept));
+}
+
+static void keep(struct sampling *s, struct kept kept)
+{
+	if (s->kept_count == SAMPLING_KEPT) {
+		forget_first(s);
+		s->dropped++;
+		log_warn(self, "nobody takes what is sampled: %llu windows were left out so far",
+			 (unsigned long long)s->dropped);
+	}
+	s->kept[s->kept_count++] = kept;
+}
+
+static void take(struct sampling *s, const struct profile *profile)
+{
+	struct kept kept = { { agent_end_ns(s->agent), 0 }, -1 };
+	_cleanup_(buf_done) struct buf otlp;
+	int r = 0;
+
+	buf_init(&otlp, CHANNEL_WINDOW_MAX);
+	if (profile_samples(profile)) {
+		r = otlp_encode(profile, &otlp);
+		if (r == 0)
+			r = reader_pack(otlp.data, otlp.len, &kept.otlp_fd);
+	}
+	kept.window.bytes = r < 0 ? 0 : (u32)otlp.len;
+	if (r < 0)
+		log_warn(self, "a profile is left out: %s", strerror(-r));
+	keep(s, kept);
+}
+
+/* ---- The service --------------------------------------------------------------------- */
+
+static void detach(struct sampling *s)
+{
+	if (s->data_fd >= 0) {
+		close(s->data_fd);
+		s->is_left = true;
+	}
+	s->data_fd = -1;
+	atomic_store(&s->wanted_ns, UINT64_MAX);
+}
+
+static void attach(struct sampling *s, int fd, s32 service_pid)
+{
+	detach(s);
+	s->data_fd = fd;
+	agent_note_companions(s->agent, getppid(), service_pid);
+}
+
+/* The counters as they are now, and the window. -EAGAIN: there is no room, it comes later. */
+static int send_first(struct sampling *s)
+{
+	struct counter_value values[COUNTER_VALUES_MAX];
+	const struct kept *kept = &s->kept[0];
+	_cleanup_(buf_done) struct buf counters, window;
+	int r;
+
+	buf_init(&counters, CHANNEL_MESSAGE_MAX);
+	buf_init(&window, CHANNEL_MESSAGE_MAX);
+	channel_add_counters(&counters, values, agent_counters(s->agent, values, COUNTER_VALUES_MAX));
+	channel_add_window(&window, kept->window);
+	r = buf_err(&window);
+	/* Should they not fit, the window comes without. */
+	if (r == 0 && buf_err(&counters) == 0)
+		r = reader_send(s->data_fd, counters.data, counters.len, NULL, 0);
+	if (r == 0)
+		r = reader_send(s->data_fd, window.data, window.len, &kept->otlp_fd, kept->otlp_fd >= 0);
+	return r;
+}
+
+static void send_kept(struct sampling *s)
+{
+	int r = 0;
+
+	while (s->kept_count && s->data_fd >= 0 && r == 0) {
+		r = send_first(s);
+		if (r == 0)
+			forget_first(s);
+		else if (r != -EAGAIN && r != -ENOMEM)
+			detach(s);
+	}
+}
+
+/* Whatever else it says is the last that is heard of it. 0: it said nothing. */
+static int hear_one(struct sampling *s)
+{
+	struct pollfd wait = { .fd = s->data_fd, .events = POLLIN };
+	struct channel_frame frame;
+	int fds[READER_FILES], r;
+	u32 fd_count = 0;
+	char message[64];
+	ssize_t got;
+
+	if (s->data_fd < 0 || poll(&wait, 1, 0) != 1)
+		return 0;
+	got = reader_receive(s->data_fd, message, sizeof(message), fds, &fd_count);
+	for (u32 i = 0; i < fd_count; i++)
+		close(fds[i]);
+	r = got <= 0 ? -EPIPE : channel_parse(CHANNEL_SAMPLER, message, (size_t)got, fd_count, &frame);
+	if (r < 0)
+		detach(s);
+	else
+		atomic_store(&s->wanted_ns, channel_wanted(&frame));
+	return r == 0;
+}
+
+static void hear(struct sampling *s)
+{
+	for (int i = 0; i < HEARD_MAX && hear_one(s); i++)
+		;
+}
+
+/* ---- The supervisor ------------------------------------------------------------------ */
+
+/* False: it is gone. */
+static bool obey(struct sampling *s)
+{
+	struct pollfd wait = { .fd = s->control_fd, .events = POLLIN };
+	struct control_message message;
+	int fd = -1, r;
+
+	if (s->control_fd < 0 || poll(&wait, 1, 0) != 1)
+		return true;
+	r = control_receive(s->control_fd, &message, &fd);
+	if (r == 1 && message.kind == CONTROL_ATTACH && fd >= 0)
+		attach(s, fd, message.pid);
+	else
+		closep(&fd);
+	return r == 1;
+}
+
+static bool is_told_to_stop(void)
+{
+	struct timespec now = { 0 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	return sigtimedwait(&set, NULL, &now) == SIGTERM;
+}
+
+/* ---- All of it ----------------------------------------------------------------------- */
+
+static u64 wanted_ns(void *arg)
+{
+	struct sampling *s = arg;
+
+	return atomic_load(&s->wanted_ns);
+}
+
+static int serve(struct sampling *s)
+{
+	for (;;) {
+		_cleanup_(profile_freep) struct profile *profile = NULL;
+		int r = agent_next(s->agent, LOOK_MS, &profile);
+
+		if (r == 1)
+			take(s, profile);
+		else if (r == -ENOMEM || r == -E2BIG)
+			log_warn(self, "a profile is left out: %s", strerror(-r));
+		else if (r < 0)
+			return r == -ENODATA ? 0 : r;
+		if (!obey(s) || is_told_to_stop() || (s->ends_when_left && s->is_left)) {
+			s->control_fd = -1;	/* nobody attaches any more */
+			agent_stop(s->agent);
+		}
+		hear(s);
+		send_kept(s);
+	}
+}
+
+static void finish(struct sampling *s)
+{
+	send_kept(s);
+	detach(s);
+	while (s->kept_count)
+		forget_first(s);
+	agent_free(s->agent);
+}
+
+int sampling_main(struct agent_options *options, bool ends_when_left, int control_fd, int (*confine)(struct buf *why))
+{
+	struct sampling s = { .control_fd = control_fd, .data_fd = -1, .wanted_ns = UINT64_MAX,
+			      .ends_when_left = ends_when_left };
+	_cleanup_(buf_done) struct buf why;
+	int r;
+
+	buf_init(&why, WHY_MAX);
+	options->wanted_ns = wanted_ns;
+	options->wanted_arg = &s;
+	r = confine(&why);
+	if (r == 0)
+		r = agent_start(options, &s.agent, &why);
+	(void)control_send(control_fd, r < 0 ? CONTROL_FAILED : CONTROL_READY, r, 0,
+			   r < 0 && why.len ? why.data : "", -1);
+	if (r == 0) {
+		r = serve(&s);
+		if (r < 0)
+			log_error(self, "sampling has ended: %s", strerror(-r));
+	}
+	finish(&s);
+	return r < 0;
+}
