@@ -3,11 +3,19 @@
 # debs.sh [--deps] SUITE ARCH DIR PACKAGE...: downloads packages of another Debian suite or architecture, or of Ubuntu,
 # with --deps also all that they depend on, and unpacks them into DIR. It has apt lists of its own, made from the
 # mirror that this machine already uses; the machine's apt and dpkg are left as they are, and root is not needed.
+# debs.sh --source SUITE DIR PACKAGE...: their sources, as they were uploaded.
 # A package may be a pattern (linux-image-6.1.*-cloud-amd64): the newest that matches.
 set -eu
 
-deps=
-[ "$1" != --deps ] || { deps=yes; shift; }
+deps='' types=deb
+case $1 in
+--deps) deps=yes && shift ;;
+--source)
+	types=deb-src suite=$2 dir=$3
+	shift 3
+	set -- "$suite" source "$dir" "$@"
+	;;
+esac
 suite=$1 arch=$2 dir=$3
 shift 3
 
@@ -28,7 +36,8 @@ security=$(mirror 1)
 [ -n "$archive" ] || { echo "debs.sh: apt on this machine knows no Debian mirror" >&2; exit 1; }
 
 stanza() {
-	printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nArchitectures: %s\n' "$1" "$2" "$arch"
+	printf 'Types: %s\nURIs: %s\nSuites: %s\nComponents: main\n' "$types" "$1" "$2"
+	[ "$arch" = source ] || printf 'Architectures: %s\n' "$arch"
 	printf 'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n\n'
 }
 # Ubuntu's keys are in no package of Debian: what it has is only ever run by tests.
@@ -43,25 +52,31 @@ sources() {
 	sid | *-*) stanza "$archive" "$suite" ;; # neither it nor backports have a security archive
 	*)
 		stanza "$archive" "$suite"
-		[ -z "$security" ] || stanza "$security" "$suite-security"
+		[ -z "$security" ] || [ "$arch" = source ] || stanza "$security" "$suite-security"
 		;;
 	esac
 }
 sources >"$apt/sources.d/mirror.sources"
 : >"$apt/status"
 
+machine=$arch
+[ "$arch" != source ] || machine=amd64
 private() {
 	command=$1
 	shift
 	"$command" -qq -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$apt/sources.d" \
 		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
 		-o Dir::State::lists="$apt/lists" -o Dir::Cache="$apt/cache" -o Dir::State::status="$apt/status" \
-		-o APT::Architecture="$arch" -o APT::Architectures="$arch" -o APT::Sandbox::User= \
+		-o APT::Architecture="$machine" -o APT::Architectures="$machine" -o APT::Sandbox::User= \
 		-o APT::Get::AllowUnauthenticated=false -o Debug::NoLocking=1 "$@"
 }
 # Lists of a day's age are good enough: what we fetch is pinned or "the newest".
-if [ -z "$(find "$apt/lists" -name '*Packages*' -mtime -1 | head -n 1)" ]; then
+if [ -z "$(find "$apt/lists" \( -name '*Packages*' -o -name '*Sources*' \) -mtime -1 | head -n 1)" ]; then
 	private apt-get update
+fi
+if [ "$arch" = source ]; then
+	cd "$dir" && private apt-get source --download-only "$@"
+	exit
 fi
 
 wanted=

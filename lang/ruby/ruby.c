@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "lang/lang.h"
 #include "lang/ruby/ruby.skel.h"
+#include "lang/ruby/ruby_copy.h"
 #include "lang/ruby/ruby_file.h"
 #include "lang/ruby/ruby_names.h"
 #include "lang/ruby/ruby_object.h"
@@ -315,5 +316,6 @@ const struct lang_ops ruby_ops = {
 	.attach = attach,
 	.detach = detach,
 	.owns = owns,
+	.step = ruby_copy_step,
 	.resolve = resolve,
 };

@@ -5,9 +5,9 @@
  */
 #include <stdint.h>
 
-#include "forge_damage.h"
-#include "forge_ruby.h"
 #include "lang/named.h"
+#include "test/forge_damage.h"
+#include "test/forge_ruby.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -29,6 +29,7 @@
 #define RUBY_FRAMES_MAX (2 * WALK_FRAMES_MAX)	/* ... in a walk: some are not shown */
 #define RUBY_SCOPES_MAX 16	/* blocks in blocks that are looked through for their method */
 #define RUBY_TAIL_MAX 8		/* frames of C code below the outermost run */
+#define RUBY_REG_FRAME (REG_RA == 30 ? 19 : 13)	/* where generated code has its control frame */
 #define RUBY_STACK_WORDS 16	/* of generated code, up to its return address */
 
 /* Where control frames are read into: u->words, behind all that can be pushed. One read gets several. */
@@ -50,7 +51,8 @@ struct ruby_state {
 	u64 window_va, window_bytes;	/* what is in the room */
 	u64 frame;		/* where in there the frame is */
 	u64 looked;		/* frames so far */
-	u64 leaf_inside;	/* the loop itself was interrupted */
+	u64 leaf_inside;	/* the loop itself was interrupted, or generated code */
+	u64 leaf_frame;		/* ... with that frame in its register; 0: it was not generated code */
 	u64 leaf_calls;		/* ... or one that calls it, or what that has called just now */
 	u64 runs;
 	u64 env[3];		/* the environment that was read last */
@@ -203,9 +205,10 @@ static inline int ruby_is_early(const struct ruby_state *st, u64 flags, u64 inst
 	return !st->runs && st->leaf_calls && flags & RUBY_FLAG_FINISH && !instruction;
 }
 
-static inline int ruby_is_over(const struct ruby_state *st, u64 flags)
+/* Generated code pushes frames of C functions, too, but keeps its own in the register. */
+static inline int ruby_is_over(const struct ruby_slot *slot, const struct ruby_state *st, u64 flags)
 {
-	return !st->runs && st->leaf_inside && flags & RUBY_FLAG_C;
+	return !st->runs && st->leaf_inside && flags & RUBY_FLAG_C && st->leaf_frame != st->at + slot->frame_bytes;
 }
 
 /* A frame of Ruby code: 1 if it is shown. */
@@ -249,7 +252,7 @@ static inline int ruby_frame(struct unwind *u, struct ruby_slot *slot, struct ru
 	if (st->at >= st->end_va || st->looked++ >= RUBY_FRAMES_MAX || ruby_look(u, st))
 		return ruby_broken(u);
 	flags = st->env[2];
-	if (ruby_is_over(st, flags)) {
+	if (ruby_is_over(slot, st, flags)) {
 		st->phase = RUBY_BETWEEN;
 		st->runs++;
 		return STEP_NATIVE;
@@ -308,10 +311,14 @@ static inline int ruby_leave(struct unwind *u, struct ruby_slot *slot, struct ru
  * Code that YJIT has made: the only address of Ruby's own code that it has on the stack is its return address. What it
  * does is what its frames say: it is not shown itself.
  */
-static inline int ruby_generated(struct unwind *u, const struct ruby_slot *slot)
+static inline int ruby_generated(struct unwind *u, const struct ruby_slot *slot, struct ruby_state *st)
 {
 	u64 sp = u->regs.reg[REG_SP], word;
 
+	if (u->is_leaf) {
+		st->leaf_inside = 1;
+		st->leaf_frame = u->regs.reg[RUBY_REG_FRAME];
+	}
 	LOOP_NO_UNROLL
 	for (u64 i = 0; i < RUBY_STACK_WORDS; i++) {
 		if (ruby_read(u, sp + i * 8, &word))
@@ -343,11 +350,11 @@ static inline int runtime_step(struct unwind *u, const struct unwind_rule *rule)
 	int in_exec, in_core, step;
 
 	if (u->map.lang)
-		return ruby_generated(u, slot);
+		return ruby_generated(u, slot, st);
 	in_exec = ruby_is_in(u, slot->exec);
 	in_core = ruby_is_in(u, slot->core);
 	if (st->phase == RUBY_START) {
-		st->leaf_inside = u->is_leaf && (in_exec || in_core);
+		st->leaf_inside |= u->is_leaf && (in_exec || in_core);
 		st->leaf_calls = u->trace.frame_count <= 1 && !in_exec && !in_core;
 		step = ruby_start(u, slot, st);
 		if (step != STEP_AGAIN)

@@ -339,6 +339,24 @@ TEST(ruby_walks_through_generated_code)
 	STREQ(walked(), "21r complete");
 }
 
+/* Its last frame is gone, or that of a C function was pushed: the register tells. */
+TEST(ruby_knows_whether_generated_code_is_over)
+{
+	for (u32 over = 0; over < 2; over++) {
+		setup();
+		FRAMES({ 0, DUMMY }, { 1, RUBY_METHOD | F }, { 2, CFUNC }, { 3, RUBY_METHOD | F }, { 4, CFUNC });
+		if (over)
+			put(CONTEXT_VA + 16, FRAMES_END - 3 * FRAME_BYTES);
+		u.regs.pc = JIT_VA + 0x100;
+		u.regs.reg[RUBY_REG_FRAME] = FRAMES_END - (over ? 3 : 4) * FRAME_BYTES;
+		put(STACK_VA, EXEC_VA);
+		put(STACK_VA + 8 + STACK_BYTES - 8, CALLER_VA);
+		put(STACK_VA + 8 + 2 * STACK_BYTES - 8, EXEC_VA);
+		put(STACK_VA + 8 + 3 * STACK_BYTES - 8, ROOT_VA);
+		STREQ(walked(), over ? "Xl(2)1r complete" : "(4)3l(2)1r complete");
+	}
+}
+
 TEST(ruby_finds_the_context_by_the_blocks_of_a_thread)
 {
 	setup();

@@ -145,8 +145,26 @@ ruby_into() {
 	esac
 }
 
-# A root to chroot into, with /usr/bin/rubyVERSION.
+# No package has YJIT: built from Debian's source, as far as a Ruby without modules, in some minutes.
+ruby_yjit_into() {
+	command -v rustc >/dev/null || die "no rustc to build YJIT with"
+	"$here/../../tools/debs.sh" --source trixie "$dir" "ruby$1"
+	tar -xf "$dir/ruby$1"_*.orig.tar.* -C "$dir"
+	cd "$dir"/ruby-*/
+	nice ./configure --enable-yjit --disable-install-doc --with-ext=none >"$dir/log"
+	nice make -j2 miniruby >>"$dir/log"
+	cp miniruby "$dir"
+}
+
+# A root to chroot into, with /usr/bin/rubyVERSION; of VERSION-yjit the program itself.
 ruby() {
+	case $1 in
+	*-yjit)
+		once "$cache/ruby/$1" ruby_yjit_into "${1%-yjit}"
+		echo "$dir/miniruby"
+		return
+		;;
+	esac
 	once "$cache/ruby/$1" ruby_into "$1"
 	echo "$dir"
 }
