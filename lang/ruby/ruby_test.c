@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "forge_damage.h"
 #include "forge_ruby.h"
 #include "lang/named.h"
 #include "test.h"
@@ -48,6 +49,27 @@ static const char *name(void *state, u64 method, u64 iseq, u64 instruction)
 		       found->lines[0].line);
 	named_done(&names);
 	return text;
+}
+
+/* Asks for frames by words that were made before the memory was damaged. */
+static void resolve_all(const struct forge_ruby *r, void *state)
+{
+	const u64 frames[][2] = { { r->bar, r->block }, { r->each, 0 }, { r->own, 0 }, { r->bar, r->eval } };
+	struct lang_process process = self();
+	struct named names;
+
+	named_init(&names);
+	for (u32 i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
+		for (u64 cookie = 0; cookie <= RUBY_COOKIE_MASK; cookie++) {
+			u64 frame[2] = {
+				(u64)FRAME_RUNTIME << FRAME_KIND_SHIFT | (u64)LANG_RUBY << FRAME_LANG_SHIFT |
+				frames[i][0] >> 3 << RUBY_COOKIE_BITS | cookie,
+				frames[i][1] >> 3 << RUBY_INSTRUCTION_BITS | 40,
+			};
+
+			OK(named_find(&names, &ruby_ops, state, &process, frame, 0));
+		}
+	named_done(&names);
 }
 
 TEST(ruby_names_methods_with_their_class_in_every_version)
@@ -169,6 +191,33 @@ TEST(ruby_leaves_out_a_class_that_makes_no_sense)
 	ruby_put(r.bar + 32, 3, 8);
 	STREQ(name(state, r.bar, r.method, 1), "bar /a/rather/long/path.rb:10");
 	ruby_ops.detach(state);
+}
+
+/* Any words at all in its memory: what comes out is a name or none. */
+TEST(ruby_survives_whatever_is_in_memory)
+{
+	u64 random = 1;
+
+	for (u32 round = 0; round < 1200; round++) {
+		u32 version = versions[round % (sizeof(versions) / sizeof(versions[0]))];
+		struct forge_ruby r = forge_ruby(version);
+		struct ruby_facts facts = ruby_facts_of(version);
+		struct runtime_slot slot = { 0 };
+		void *state = NULL;
+		u8 damage[12 * 40];
+
+		EQ(attach(&facts, &slot, &state), 0);
+		for (u32 i = 0; i < sizeof(damage); i++) {
+			random = random * 6364136223846793005ull + 1442695040888963407ull;
+			damage[i] = (u8)(random >> 56);
+		}
+		/* Half of the words point into it. */
+		for (u32 i = 0; i + 12 <= sizeof(damage) && round & 1; i += 12)
+			memcpy(damage + i + 4, (u64[]){ RUBY_VA + 8 * damage[i] * damage[i + 1] }, 8);
+		forge_damage(damage, sizeof(damage), RUBY_VA, r.free_va - RUBY_VA, ruby_put);
+		resolve_all(&r, state);
+		ruby_ops.detach(state);
+	}
 }
 
 TEST(ruby_tells_the_kernel_half_where_the_context_is)

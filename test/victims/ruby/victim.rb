@@ -132,7 +132,7 @@ def tiny
 end
 
 def key(value)
-  spin(500) # -> spin
+  spin(1500) # -> spin
   -value
 end
 
@@ -143,7 +143,7 @@ def sorting
 end
 
 def replace(text)
-  spin(500) # -> spin
+  spin(2000) # -> spin
   text
 end
 
