@@ -276,8 +276,9 @@ static inline int native_signal(struct unwind *u, s32 offset)
 }
 
 /*
- * The register that a rule names, known beyond sp and fp only in a leaf. The dynamic linker's lazy binding, which
- * realigns its stack, is found by rbx: that one is remembered where its callees saved it.
+ * The register that a rule names, known beyond sp and fp in the leaf; and in its caller: assembly (OpenSSL's AES-GCM)
+ * that keeps its CFA in any register calls only what leaves it alone. The dynamic linker's lazy binding, which realigns
+ * its stack, is found by rbx: that one is remembered where its callees saved it.
  */
 static inline int native_register(struct unwind *u, u32 number, u64 *ret_value)
 {
@@ -287,7 +288,8 @@ static inline int native_register(struct unwind *u, u32 number, u64 *ret_value)
 		return -1;
 	if (number == REG_BX && u->bx_va)
 		return read_user(u, ret_value, sizeof(*ret_value), u->bx_va) ? unwind_end(u, END_UNREADABLE) : 0;
-	if (!u->is_leaf && number != REG_SP && number != REG_FP && number != REG_BX)
+	if (!u->is_leaf && (u->trace.frame_count != 2 || number == REG_RA) && number != REG_SP && number != REG_FP &&
+	    number != REG_BX)
 		return unwind_end(u, END_NO_REGISTER);
 	/* Through volatile memory, so that the check stays a check of what is used, as the verifier wants it. */
 	u->mid = number;

@@ -462,15 +462,18 @@ TEST(native_walks_through_a_signal_frame)
 }
 #endif
 
-TEST(native_needs_other_registers_only_in_the_leaf)
+TEST(native_knows_other_registers_in_the_leaf_and_its_caller)
 {
 	setup();
 	u.regs.reg[4] = STACK_VA;
+	u.regs.reg[5] = STACK_VA + 3 * 8;
 	rules[1] = (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = 4, .cfa_off = 8, .ra_off = -8 };
-	rules[2] = rules[1];
+	rules[2] = (struct unwind_rule){ .kind = RULE_CFA, .cfa_reg = 5, .cfa_off = 8, .ra_off = -8 };
+	rules[3] = rules[2];
 	stack[0] = CODE_VA + 0x220;
+	stack[3] = CODE_VA + 0x320;
 	walk();
-	EQ(u.trace.user_count, 2);
+	EQ(u.trace.user_count, 3);
 	EQ(u.trace.end, END_NO_REGISTER);
 }
 
