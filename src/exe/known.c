@@ -243,6 +243,56 @@ static u64 entry_end(const struct exe *exe, u64 ea)
 	return end;
 }
 
+/* The address that lea N(%rip),REG puts into a register; 0 if there is none at that place. */
+static u64 lea_target(const u8 *code, u64 ea)
+{
+	s32 away;
+
+	if ((code[0] | 4) != 0x4c || code[1] != 0x8d || (code[2] & 0xc7) != 5)
+		return 0;
+	memcpy(&away, code + 3, sizeof(away));
+	return ea + LEA_BYTES + (u64)(s64)away;
+}
+
+/* The function that glibc's _start puts into rdi for __libc_start_main; 0 if it is another's, or does not say. */
+static u64 find_main(const struct exe *exe)
+{
+	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	/* xor %ebp,%ebp; mov %rdx,%r9; pop %rsi; mov %rsp,%rdx; and $-16,%rsp; push %rax; push %rsp */
+	static const u8 start[] = { 0x31, 0xed, 0x49, 0x89, 0xd1, 0x5e, 0x48, 0x89, 0xe2, 0x48, 0x83, 0xe4, 0xf0, 0x50,
+				    0x54 };
+	const u8 *code = exe_bytes_at(exe, exe->entry_ea, X86_ENTRY_BYTES_MAX);
+	u32 at = code && !memcmp(code, endbr64, sizeof(endbr64)) ? sizeof(endbr64) : 0;
+	u64 main_ea = 0;
+	s32 number;
+
+	if (exe->machine != EM_X86_64 || !code || memcmp(code + at, start, sizeof(start)))
+		return 0;
+	for (at += sizeof(start); at + LEA_BYTES <= X86_ENTRY_BYTES_MAX;) {
+		struct x86_insn insn = x86_decode(code + at, X86_ENTRY_BYTES_MAX - at, exe->entry_ea + at);
+
+		if (insn.kind != X86_OTHER)	/* the call */
+			break;
+		memcpy(&number, code + at + LEA_BYTES - sizeof(number), sizeof(number));
+		if (!memcmp(code + at, "\x48\x8d\x3d", 3))		/* lea N(%rip),%rdi */
+			main_ea = lea_target(code + at, exe->entry_ea + at);
+		else if (!memcmp(code + at, "\x48\xc7\xc7", 3))	/* mov $N,%rdi */
+			main_ea = (u64)(s64)number;
+		at += insn.bytes;
+	}
+	return exe_executable(exe, main_ea) ? main_ea : 0;
+}
+
+bool known_program(const struct exe *exe, struct known_program *ret_program)
+{
+	u64 ea = exe->entry_ea;
+
+	if (exe->elf_class != ELFCLASS64 || !ea || !exe_executable(exe, ea) || !is_program(exe))
+		return false;
+	*ret_program = (struct known_program){ ea, entry_end(exe, ea), find_main(exe) };
+	return true;
+}
+
 static void add_entry(const struct exe *exe, struct functions *functions, struct functions *ret)
 {
 	struct function *function = functions_find(functions, exe->entry_ea);
@@ -282,17 +332,6 @@ static void mark_roots(const struct exe *exe, struct functions *functions)
 			function->ref = KNOWN_END;
 		}
 	}
-}
-
-/* The address that lea N(%rip),REG puts into a register; 0 if there is none at that place. */
-static u64 lea_target(const u8 *code, u64 ea)
-{
-	s32 away;
-
-	if ((code[0] | 4) != 0x4c || code[1] != 0x8d || (code[2] & 0xc7) != 5)
-		return 0;
-	memcpy(&away, code + 3, sizeof(away));
-	return ea + LEA_BYTES + (u64)(s64)away;
 }
 
 /*

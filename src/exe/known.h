@@ -45,6 +45,15 @@ const struct unwind_rule *known_rule(u16 machine, enum known_rule known);
 /* True, and where its row begins, if the FDE is that of a signal trampoline. */
 bool known_signal_fde(const struct exe *exe, const struct cfi_fde *fde, u64 *ret_start_ea);
 
+/* Where a program begins. */
+struct known_program {
+	u64 start_ea, start_end_ea;	/* _start: the ELF entry point */
+	u64 main_ea;			/* main(): what glibc's _start gives to __libc_start_main, on x86-64; or 0 */
+};
+
+/* False for libraries, and what has no entry point in code. */
+bool known_program(const struct exe *exe, struct known_program *ret_program);
+
 /*
  * Adds to the functions (settled) what is known of addresses that they do not cover, and marks the entry point.
  * has_tables: those of a language's own tables are among them.

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "exe/cfi.h"
 #include "exe/elf.h"
+#include "exe/known.h"
 #include "exe/lang_tables.h"
 #include "exe/minidebug.h"
 #include "exe/plt.h"
@@ -30,6 +31,7 @@ struct found {
 	u8 typed;		/* a function by its type */
 	u8 binding;		/* 2 global, 1 weak, 0 local */
 	u8 plt;			/* "@plt" follows its name */
+	u8 fde_only;		/* it is known where it begins: it is a function if an FDE says where it ends */
 	u8 lang;		/* whose own tables know it, which know best */
 	u8 used;
 	u64 clear_ea;		/* in an answer: up to there no other function starts behind it; 0: not known */
@@ -254,6 +256,24 @@ static void read_plt(struct build *build)
 	}
 }
 
+/* Where a stripped program begins has a name, too. */
+static void read_program(struct build *build)
+{
+	struct known_program program;
+	struct found f = { .name = "_start", .name_max = sizeof("_start"), .typed = 1, .binding = 2, .used = 1 };
+
+	if (!known_program(build->exe, &program))
+		return;
+	f.ea = program.start_ea;
+	f.end_ea = program.start_end_ea;
+	offer(build, &f);
+	if (!program.main_ea)
+		return;
+	f = (struct found){ .ea = program.main_ea, .end_ea = program.main_ea, .name = "main", .typed = 1, .binding = 2,
+			    .name_max = sizeof("main"), .used = 1, .fde_only = 1 };
+	offer(build, &f);
+}
+
 /* Functions that a language's own tables name. */
 static void read_lang(struct build *build)
 {
@@ -337,7 +357,7 @@ static bool settle(const struct build *build, const struct wanted *w, struct fou
 		return true;
 	}
 	/* Where there is no FDE it reaches to whatever comes next, unless its own FDE has ended. */
-	if (!f.used || f.end_ea != f.ea || w->fde_gone_ea > f.ea)
+	if (!f.used || f.end_ea != f.ea || f.fde_only || w->fde_gone_ea > f.ea)
 		return false;
 	f.end_ea = min_u64(code_end(build->exe, f.ea), w->next_ea);
 	*ret_found = f;
@@ -484,6 +504,8 @@ static void read_tables(struct build *build)
 		(void)read_table(build, mini, SHT_SYMTAB);
 	if (!all_covered(build))
 		read_plt(build);
+	if (!all_covered(build))
+		read_program(build);
 	if (!all_covered(build))
 		(void)cfi_each_function(build->exe, offer_fde, build); /* a file without has none to offer */
 }

@@ -231,3 +231,50 @@ TEST(symbols_build_survives_each_failed_allocation)
 	free(symbols);
 	forge_done(&f);
 }
+
+/* As glibc's crt1 begins a program; main() is at TEXT + 0x100. */
+static void forge_start(struct forge *f, u8 first_byte)
+{
+	static const u8 start[] = {
+		0xf3, 0x0f, 0x1e, 0xfa, 0x31, 0xed, 0x49, 0x89, 0xd1, 0x5e, 0x48, 0x89, 0xe2, 0x48, 0x83, 0xe4, 0xf0,
+		0x50, 0x54, 0x45, 0x31, 0xc0, 0x31, 0xc9,
+		0x48, 0x8d, 0x3d, 0xe1, 0, 0, 0,	/* lea TEXT+0x100(%rip),%rdi */
+		0xff, 0x15, 0, 0x20, 0, 0, 0xf4,	/* call *__libc_start_main; hlt */
+	};
+	static u8 code[TEXT_BYTES];
+
+	memset(code, 0x90, sizeof(code));
+	memcpy(code, start, sizeof(start));
+	code[4] = first_byte;
+	forge_init(f, EM_X86_64);
+	f->ehdr.e_type = ET_EXEC;
+	f->ehdr.e_entry = TEXT;
+	forge_section(f, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, code, sizeof(code));
+}
+
+TEST(symbols_of_a_stripped_program_are_its_start_and_main)
+{
+	static const u32 frames[][2] = { { TEXT + 0x100, 0x80 }, { TEXT + 0x180, 0x40 } };
+	_cleanup_(forge_done) struct forge f, bare, other;
+
+	forge_start(&f, 0x31);
+	forge_frames(&f, frames, 2);
+	forge_finish(&f);
+	STREQ(at(&f, TEXT + 0x10), "_start 1000");
+	STREQ(at(&f, TEXT + 0x30), "");
+	STREQ(at(&f, TEXT + 0x100), "main 1100");
+	STREQ(at(&f, TEXT + 0x17f), "main 1100");
+	STREQ(at(&f, TEXT + 0x180), " 1180");
+
+	/* Nobody says where main() ends. */
+	forge_start(&bare, 0x31);
+	forge_finish(&bare);
+	STREQ(at(&bare, TEXT + 0x10), "_start 1000");
+	STREQ(at(&bare, TEXT + 0x140), "");
+
+	/* Another library's start may give anything to anybody. */
+	forge_start(&other, 0x33);
+	forge_frames(&other, frames, 2);
+	forge_finish(&other);
+	STREQ(at(&other, TEXT + 0x100), " 1100");
+}
