@@ -211,7 +211,10 @@ static int check_reader(struct agent *a, struct buf *why)
 {
 	int r = reader_check(a->reader);
 
-	if (r < 0)
+	if (r == -ENOSYS)
+		buf_addf(why, "this kernel does not filter the system calls of the process that reads executables, "
+			      "which any user can have made; " READER_UNFILTERED "=1 in the environment lets it run");
+	else if (r < 0)
 		buf_addf(why, "the process that reads executables does not start; `env -i %s --version` may tell why: "
 			      "often a library that only LD_LIBRARY_PATH finds, install it where ldconfig looks",
 			 program_invocation_name);

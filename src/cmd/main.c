@@ -128,6 +128,8 @@ int main(int argc, char **argv)
 	/* The second process that parses foreign files is this binary under another name. */
 	if (argc == 1 && !strcmp(argv[0], READER_ARGV0))
 		return reader_server_main(READER_SOCKET_FD, lang_files);
+	if (getenv(READER_UNFILTERED))
+		reader_allow_unfiltered();
 	command_arguments = calloc((size_t)argc + 1, sizeof(*argv));	/* parsing moves them */
 	if (!command_arguments)
 		return 1;

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 /*
- * -errno if privileges could not be given up. ret_seccomp is false where the kernel cannot filter system calls; the
- * process may go on without: it owns nothing.
+ * -errno if privileges could not be given up. ret_seccomp is false where the kernel cannot filter system calls; who
+ * started the process decides whether it goes on without.
  */
 int confine(bool *ret_seccomp);
 

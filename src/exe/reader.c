@@ -44,6 +44,13 @@ struct reader {
 	struct reader_stats shown;	/* as of the last call: who wants to know does not wait for the one under way */
 };
 
+static bool may_be_unfiltered;
+
+void reader_allow_unfiltered(void)
+{
+	may_be_unfiltered = true;
+}
+
 /* Between fork and exec, in a copy of a program with threads: system calls only. */
 static _Noreturn void become_reader(int socket_fd)
 {
@@ -245,6 +252,10 @@ static int reader_ready(struct reader *reader)
 	if (got != sizeof(hello) || hello.magic != READER_HELLO_MAGIC) {
 		reader_kill(reader);
 		return got == -ETIMEDOUT ? -ETIMEDOUT : -ENOEXEC;
+	}
+	if (!hello.seccomp && !may_be_unfiltered) {
+		reader_kill(reader);
+		return -ENOSYS;
 	}
 	reader->greeted = true;
 	reader->stats.unfiltered += !hello.seccomp;

@@ -74,8 +74,15 @@ struct reader_stats {
  * that nice value, if we may.
  */
 int reader_start(int nice, struct reader **ret_reader);
-/* 0 once it has said that it runs; -ENOEXEC if it does not start. */
+/* 0 once it has said that it runs; -ENOEXEC if it does not start; -ENOSYS: see below. */
 int reader_check(struct reader *reader);
+
+/*
+ * On a kernel that cannot filter system calls a reader is not used, and calls fail with -ENOSYS, unless this was called
+ * before any is started: for the process, as the kernel is one.
+ */
+void reader_allow_unfiltered(void);
+#define READER_UNFILTERED "WICK_UNFILTERED_READER"	/* what users say it by */
 void reader_free(struct reader *reader);
 DEFINE_CLEANUP(struct reader *, reader_free)
 

@@ -10,9 +10,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/call_filter.h"
 #include "exe/lines.h"
 #include "exe/rows.h"
 #include "exe/symbols.h"
@@ -252,6 +255,35 @@ TEST(reader_survives_files_that_were_truncated_while_mapped)
 	EQ(reader_stats(reader).restarts, 1);
 	EQ(reader_identify(reader, fd, &info), 0);
 	EQ(reader_stats(reader).restarts, 1);
+}
+
+/* A process whose children cannot be filtered: what its reader says, as an exit status. */
+static int unfiltered_status(bool is_allowed)
+{
+	const struct call_rule rules[] = { { SYS_seccomp, CALL_ABSENT, 0, 0 } };
+	struct reader *reader = NULL;
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || call_filter_deny(rules, 1) < 0)
+			_exit(99);
+		if (is_allowed)
+			reader_allow_unfiltered();
+		if (reader_start(0, &reader) < 0)
+			_exit(98);
+		status = -reader_check(reader);
+		reader_free(reader);
+		_exit(status);
+	}
+	EQ(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
+TEST(reader_is_not_used_where_its_system_calls_are_not_filtered)
+{
+	EQ(unfiltered_status(false), ENOSYS);
+	EQ(unfiltered_status(true), 0);
 }
 
 TEST(reader_start_fails_without_memory)
