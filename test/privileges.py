@@ -58,7 +58,7 @@ class Wick:
         os.chmod(self.folder, 0o755)
         self.port = free_port()
         self.errors = os.path.join(self.folder, "stderr")
-        self.command = [WICK, f"--listen=localhost:{self.port}", f"--store.path={self.folder}/store", *options]
+        self.command = [WICK, f"--listen=localhost:{self.port}", *(options or [f"--store.path={self.folder}/store"])]
         self.process = None
 
     def __enter__(self):
@@ -92,6 +92,18 @@ class Wick:
     def said(self):
         with open(self.errors, encoding="utf-8", errors="replace") as file:
             return file.read()
+
+    def total(self):
+        """Samples in the store."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.request("GET", "/api/v1/top?from=now-10m&rows=1")
+        total = json.loads(connection.getresponse().read())["total"]
+        connection.close()
+        return total
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
 
     def metric(self, name):
         try:
@@ -410,6 +422,51 @@ def check_stop(wick):
     TAP.check("nobody is left behind", not any(os.path.exists(f"/proc/{pid}") for pid in halves))
 
 
+def check_store_of_before():
+    """A store that a wick of one process, root, has left is taken over whole, and can be given back."""
+    with tempfile.TemporaryDirectory(prefix="wick-privileges-") as folder:
+        os.chmod(folder, 0o755)
+        seen = []
+        for how in ("keep", "split", "keep"):
+            with Wick([f"--privileges={how}", f"--store.path={folder}/store"]) as wick:
+                wait_for(lambda: wick.taken() > 0, 20)  # pylint: disable=cell-var-from-loop
+                owner = os.stat(f"{folder}/store").st_uid
+                seen.append((how, owner, all(os.stat(f"{folder}/store/{name}").st_uid == owner
+                                             for name in os.listdir(f"{folder}/store")), wick.total()))
+                TAP.check(f"{how}: it stops", wick.stop() == 0)
+        owners = [owner for _, owner, _, _ in seen]
+        TAP.check("the store of root's becomes the service's, and root's again", owners[0] == owners[2] == 0 != owners[1] and
+                  all(whole for _, _, whole, _ in seen), str(seen))
+        TAP.check("… with all that is in it", seen[0][3] <= seen[1][3] <= seen[2][3], str(seen))
+
+
+def check_gateway(key_mode):
+    """What samples nothing is one process, confined the same; where it has to use a file of root's it stays root, without
+    capabilities."""
+    with tempfile.TemporaryDirectory(prefix="wick-privileges-") as folder:
+        os.chmod(folder, 0o755)
+        port = free_port()
+        with open(f"{folder}/token", "w", encoding="ascii") as file:
+            file.write("secret")
+        os.chmod(f"{folder}/token", key_mode)
+        with open(f"{folder}/config.yaml", "w", encoding="ascii") as file:
+            json.dump({"receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}", "auth": {
+                "authenticator": "bearertokenauth"}}}}}, "exporters": {"nop": {}}, "extensions": {"bearertokenauth": {
+                    "filename": f"{folder}/token"}}, "service": {"extensions": ["bearertokenauth"], "telemetry": {"metrics": {
+                        "level": "none"}}, "pipelines": {"profiles": {"receivers": ["otlp"], "exporters": ["nop"]}}}}, file)
+        with subprocess.Popen([WICK, f"--config={folder}/config.yaml"], stderr=subprocess.DEVNULL) as process:
+            up = wait_for(lambda: listens(port), START_SECONDS)
+            mine = status(process.pid) if up else {}
+            process.terminate()
+            ended = process.wait(20)
+    is_root = key_mode & 0o044 == 0
+    name = f"a collector with a token that {'only root' if is_root else 'all'} may read"
+    if TAP.check(f"{name} starts and ends", up and ended == 0):
+        TAP.check(f"{name} is {'root' if is_root else 'a user of its own'}", (mine["Uid"].split()[0] == "0") == is_root, mine["Uid"])
+        TAP.check(f"{name} has no capability, can gain none, and is filtered", int(mine["CapPrm"], 16) == int(mine["CapBnd"], 16) == 0
+                  and mine["NoNewPrivs"] == "1" and mine["Seccomp"] == "2", str(mine["CapPrm"]))
+
+
 def main():
     if os.geteuid() != 0:
         TAP.skip("privileges", "needs root")
@@ -420,6 +477,9 @@ def main():
         check_bytes(wick)
         check_kills(wick)
         check_stop(wick)
+    check_store_of_before()
+    check_gateway(0o644)
+    check_gateway(0o600)
     TAP.end()
 
 

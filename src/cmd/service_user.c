@@ -207,6 +207,7 @@ static bool is_usable(const struct path *path)
 }
 
 #define NOBODY_CAN UINT32_MAX
+#define STAYS (UINT32_MAX - 1)
 
 /* The first that is not, by its place; count: all are. In a child that becomes the user, if that may be. */
 static u32 first_unusable(const struct paths *paths, uid_t uid, gid_t gid)
@@ -299,7 +300,7 @@ static void decide(const struct paths *paths, struct confinement *c, struct buf 
 	u32 bad;
 
 	find_user(&uid, &gid);
-	bad = first_unusable(paths, uid, gid);
+	bad = c->is_off ? STAYS : first_unusable(paths, uid, gid);
 	if (bad == NOBODY_CAN)
 		buf_addf(notice, "the service stays user 0, without capabilities: it may not become user %u", uid);
 	else if (bad < paths->count)
@@ -321,7 +322,7 @@ int service_user_choose(const struct config_options *options, const struct confi
 	c->gid = getegid();
 	find_paths(options, config, &paths);
 	c->binds_low = paths.binds_low;
-	if (paths.err == 0 && c->uid == 0 && !c->is_off)
+	if (paths.err == 0 && c->uid == 0)
 		decide(&paths, c, notice);
 	free(paths.at);
 	return paths.err;
