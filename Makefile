@@ -99,6 +99,7 @@ $(O)/ui/list.h: FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)printf '%s\n' $(UI:ui/%=%) | awk '{ printf "X(%d, \"%s\")\n", NR, $$0 }' >$@.new
 	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+.PHONY: FORCE
 FORCE:
 $(O)/src/web/assets.o $(O)/analysed/src/web/assets: $(O)/ui/list.h $(UI:ui/%=$(O)/ui/%.gz)
 $(O)/src/web/assets.o $(O)/analysed/src/web/assets: CPPFLAGS += -DUI_DIR='"$(abspath $(O))/ui"'

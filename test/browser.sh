@@ -36,7 +36,8 @@ fi
 [ -f "$cache/$axe/node_modules/axe-core/axe.min.js" ] && export AXE="$cache/$axe/node_modules/axe-core/axe.min.js"
 
 work=$(mktemp -d)
-trap 'kill $wick $victim 2>/dev/null; wait; rm -rf "$work"' EXIT
+trap 'kill $wick $victim $locked 2>/dev/null; wait; rm -rf "$work"' EXIT
+locked=
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 build/victims/v-gcc-O2 240 >/dev/null &
 victim=$!
@@ -75,6 +76,15 @@ fi
 "$WICK" --listen="127.0.0.1:$port" --store.path="$work/store" 2>"$work/second"
 [ $? = 1 ] && grep -q "is in use" "$work/second" && echo 'ok - a second wick is told of the first' ||
 	{ echo 'not ok - a second wick is told of the first'; sed 's/^/# /' "$work/second"; status=1; }
+"$WICK" --listen="127.0.0.1:$((port + 1))" --store.path="$work/locked" --set=extensions.page.token=a+SECRET 2>"$work/locked.log" &
+locked=$!
+tries=0
+until curl -s -o /dev/null "http://127.0.0.1:$((port + 1))/" || [ $tries = 100 ]; do
+	tries=$((tries + 1))
+	sleep 0.2
+done
+timeout 60 node test/browser/token.mjs "http://127.0.0.1:$((port + 1))" a+SECRET || status=1
+kill $locked
 kill -TERM $wick
 wait $wick
 [ $? = 0 ] && echo 'ok - it ends well' || { echo 'not ok - it ends well'; sed 's/^/# /' "$work/log"; status=1; }

@@ -11,6 +11,7 @@
 #include "base/hex.h"
 #include "net/hosts.h"
 #include "net/server.h"
+#include "web/sessions.h"
 
 bool guard_host_allowed(const struct guard *guard, const char *host)
 {
@@ -47,23 +48,40 @@ bool guard_is_token(const struct guard *guard, const char *text)
 	return !difference;
 }
 
-static bool cookie_has_token(const struct guard *guard, const char *cookies)
+/* The next cookie of that name, and where to look on; NULL: there is none. */
+static const char *next_session(const char *cookies, char ret_id[GUARD_SESSION_BYTES])
 {
 	static const char name[] = GUARD_COOKIE "=";
 
+	*ret_id = '\0';
 	while (cookies && *cookies) {
-		size_t len = strcspn(cookies, ";");
-		char value[512];
+		size_t len = strcspn(cookies, ";"), value = sizeof(name) - 1;
+		bool is_it = !strncmp(cookies, name, value) && len - value < GUARD_SESSION_BYTES;
 
-		if (!strncmp(cookies, name, sizeof(name) - 1) && len - (sizeof(name) - 1) < sizeof(value)) {
-			memcpy(value, cookies + sizeof(name) - 1, len - (sizeof(name) - 1));
-			value[len - (sizeof(name) - 1)] = '\0';
-			if (guard_is_token(guard, value))
-				return true;
+		if (is_it) {
+			memcpy(ret_id, cookies + value, len - value);
+			ret_id[len - value] = '\0';
 		}
 		cookies += len;
 		cookies += strspn(cookies, "; ");
+		if (is_it)
+			return cookies;
 	}
+	return NULL;
+}
+
+void guard_session(const struct exchange *exchange, char ret_id[GUARD_SESSION_BYTES])
+{
+	(void)next_session(exchange_header(exchange, "cookie"), ret_id);
+}
+
+static bool has_session(const struct guard *guard, const char *cookies)
+{
+	char id[GUARD_SESSION_BYTES];
+
+	while (guard->sessions && (cookies = next_session(cookies, id)))
+		if (sessions_has(guard->sessions, id, monotonic_ns()))
+			return true;
 	return false;
 }
 
@@ -73,7 +91,7 @@ static bool has_token(const struct guard *guard, const struct exchange *exchange
 
 	if (authorization && !strncasecmp(authorization, "Bearer ", 7))
 		return guard_is_token(guard, authorization + 7);
-	return cookie_has_token(guard, exchange_header(exchange, "cookie"));
+	return has_session(guard, exchange_header(exchange, "cookie"));
 }
 
 int guard_use_operator(struct guard *guard, uid_t starter, const char *sudo_uid, char ret_token[GUARD_TOKEN_BYTES])
@@ -104,24 +122,30 @@ static bool is_operator(const struct guard *guard, const struct exchange *exchan
 	return user == guard->operators[0] || user == guard->operators[1] || user == guard->operators[2];
 }
 
-const char *guard_refuses(const struct guard *guard, const struct exchange *exchange, int *ret_status)
+const char *guard_refuses_origin(const struct guard *guard, const struct exchange *exchange)
 {
 	const char *host = exchange_header(exchange, "host"), *site = exchange_header(exchange, "sec-fetch-site");
 
 	if (!host)
 		host = exchange_header(exchange, ":authority");
-	*ret_status = 403;
 	if (!guard_host_allowed(guard, host))
 		return "this name is not known here; ask by address, or add the name to allowed_hosts of the page "
 		       "extension";
 	if (!guard_origin_allowed(exchange_header(exchange, "origin"), host) ||
 	    (site && !strcasecmp(site, "cross-site") && strcmp(exchange_path(exchange), "/")))
 		return "requests of other sites are refused";
-	*ret_status = 401;
-	if (*guard->token && !has_token(guard, exchange) && !is_operator(guard, exchange))
-		return guard->lets_operator ?
-			"only root and who started wick may ask without a token; the operator can set one (token of "
-			"the page extension): open /?token=TOKEN once, or send Authorization: Bearer TOKEN" :
-			"a token is needed: open /?token=TOKEN once, or send Authorization: Bearer TOKEN";
 	return NULL;
+}
+
+const char *guard_refuses(const struct guard *guard, const struct exchange *exchange, int *ret_status)
+{
+	const char *why = guard_refuses_origin(guard, exchange);
+
+	*ret_status = why ? 403 : 401;
+	if (why || !*guard->token || has_token(guard, exchange) || is_operator(guard, exchange))
+		return why;
+	return guard->lets_operator ?
+		"only root and who started wick may ask without a token; the operator can set one (token of the page "
+		"extension): open / and sign in, or send Authorization: Bearer TOKEN" :
+		"a token is needed: open / and sign in, or send Authorization: Bearer TOKEN";
 }

@@ -21,6 +21,8 @@
 #include "web/guard.h"
 #include "web/live_profile.h"
 #include "web/page_store.h"
+#include "web/sessions.h"
+#include "web/sign_in.h"
 #include "web/upload.h"
 #include "wire/compression.h"
 
@@ -29,6 +31,7 @@
 #define FILES "/ui/"
 #define FILE_BYTES_MAX ((size_t)4 << 20)
 #define QUESTION_NS_MAX (60 * SECOND_NS)
+#define HEADER_BYTES_MAX 8192
 #define PACK_FROM 1024	/* shorter answers are not worth packing */
 
 struct options {
@@ -43,6 +46,7 @@ struct page {
 	struct service *service;
 	struct http_endpoint endpoint;
 	struct guard guard;
+	struct sessions sessions;
 	char made_token[GUARD_TOKEN_BYTES];	/* where none is set */
 	int files_fd;			/* -1: those that are linked in */
 	struct events *events;
@@ -60,7 +64,7 @@ static const struct options defaults = {
 static const struct config_field fields[] = {
 	HTTP_ENDPOINT_FIELDS(struct options, http),
 	{ "token", CONFIG_SECRET, FIELD(struct options, token),
-	  .help = "what a browser must show; open /?token=TOKEN once" },
+	  .help = "what a browser must show once, in a form or as /?token=TOKEN" },
 	{ "files", CONFIG_TEXT, FIELD(struct options, files),
 	  .help = "directory with the page's files, for those who work on them; empty: those in the program" },
 	{ "store", CONFIG_TEXT, FIELD(struct options, store.directory),
@@ -73,7 +77,7 @@ static const struct config_field fields[] = {
 static const struct http_header guards[] = {
 	{ "content-security-policy",
 	  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-	  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" },
+	  "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'" },
 	{ "x-content-type-options", "nosniff" },
 	{ "referrer-policy", "no-referrer" },
 	{ "cross-origin-opener-policy", "same-origin" },
@@ -174,24 +178,118 @@ static void serve_from_disk(const struct page *page, struct exchange *exchange, 
 	reply_send(&reply, exchange, is_known(exchange, tag) ? 304 : 200, asset_content_type(file), &body);
 }
 
-/* The token goes into a cookie, and out of the address. */
-static bool serve_token(struct page *page, struct exchange *exchange)
+/* ---- Who asks ------------------------------------------------------------------------------- */
+
+#define FORM_BYTES_MAX 4096
+
+/* Browsers get a form, others a sentence. */
+static void ask_for_token(struct exchange *exchange, const char *sentence)
 {
-	const char *query = exchange_query(exchange);
-	char cookie[600];
+	const char *accepted = exchange_header(exchange, "accept");
 	struct reply reply;
 	struct buf body;
 
-	if (!*page->guard.token || strncmp(query, "token=", 6) || !guard_is_token(&page->guard, query + 6))
-		return false;
-	snprintf(cookie, sizeof(cookie), GUARD_COOKIE "=%s; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000",
-		 query + 6);
+	if (!accepted || !strstr(accepted, "text/html")) {
+		refuse(exchange, 401, sentence);
+		return;
+	}
+	reply_init(&reply);
+	/* A form that may not say where it comes from has the origin null. */
+	for (u32 i = 0; i < reply.count; i++)
+		if (!strcmp(reply.headers[i].name, "referrer-policy"))
+			reply.headers[i].value = "same-origin";
+	reply_header(&reply, "cache-control", "no-store");
+	buf_init(&body, FORM_BYTES_MAX);
+	sign_in_page(sentence, &body);
+	reply_send(&reply, exchange, 401, "text/html; charset=utf-8", &body);
+}
+
+/* To the address without the token, with the cookie of a session, which ends with this process or in SESSION_NS. */
+static void let_in(struct page *page, struct exchange *exchange)
+{
+	char id[SESSION_BYTES], cookie[256];
+	_cleanup_(buf_done) struct buf to;
+	struct reply reply;
+	struct buf body;
+
+	buf_init(&to, HEADER_BYTES_MAX);
+	if (sessions_begin(&page->sessions, monotonic_ns(), id) < 0) {
+		refuse(exchange, 500, "the system has no random numbers for a session");
+		return;
+	}
+	buf_addf(&to, "/?");
+	form_without(exchange_query(exchange), "token", &to);
+	buf_add(&to, "", 1);
+	/* Links from elsewhere bring a lax cookie along; requests of other sites are refused by the guard. */
+	snprintf(cookie, sizeof(cookie), GUARD_COOKIE "=%s; HttpOnly; SameSite=Lax; Path=/; Max-Age=%llu%s", id,
+		 (unsigned long long)(SESSION_NS / SECOND_NS), page->options->http.has_tls ? "; Secure" : "");
 	reply_init(&reply);
 	reply_header(&reply, "set-cookie", cookie);
+	reply_header(&reply, "cache-control", "no-store");
+	reply_header(&reply, "location", buf_err(&to) < 0 || !to.data[2] ? "/" : to.data);
+	buf_init(&body, 16);
+	reply_send(&reply, exchange, 303, CONTENT_TEXT, &body);
+}
+
+/* The form, sent to the address that it stood at. */
+static void serve_sign_in(void *arg, struct exchange *exchange)
+{
+	struct page *page = arg;
+	const char *why = guard_refuses_origin(&page->guard, exchange);
+	_cleanup_(buf_done) struct buf form;
+	char token[512];
+	int r;
+
+	buf_init(&form, FORM_BYTES_MAX + 1);
+	if (why) {
+		refuse(exchange, 403, why);
+		return;
+	}
+	r = exchange_message(exchange, &form);
+	if (r == 0)
+		buf_add(&form, "", 1);
+	if (r == 0 && buf_err(&form) == 0 && *page->guard.token &&
+	    form_value(form.data, "token", token, sizeof(token)) && guard_is_token(&page->guard, token))
+		let_in(page, exchange);
+	else
+		ask_for_token(exchange, "That is not the token.");
+}
+
+/* The session is good for nothing from now on. */
+static void serve_sign_out(void *arg, struct exchange *exchange)
+{
+	struct page *page = arg;
+	const char *why = guard_refuses_origin(&page->guard, exchange);
+	char id[GUARD_SESSION_BYTES];
+	struct reply reply;
+	struct buf body;
+
+	if (why) {
+		refuse(exchange, 403, why);
+		return;
+	}
+	guard_session(exchange, id);
+	sessions_end(&page->sessions, id);
+	reply_init(&reply);
+	reply_header(&reply, "set-cookie", GUARD_COOKIE "=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0");
 	reply_header(&reply, "location", "/");
 	buf_init(&body, 16);
 	reply_send(&reply, exchange, 303, CONTENT_TEXT, &body);
-	return true;
+}
+
+/* A token in the address, whatever else is there. */
+static bool has_token_in_address(const struct page *page, const struct exchange *exchange)
+{
+	char token[512];
+
+	return *page->guard.token && form_value(exchange_query(exchange), "token", token, sizeof(token)) &&
+	       guard_is_token(&page->guard, token);
+}
+
+/* What the form is drawn with tells nothing. */
+static bool is_open_to_all(const char *file)
+{
+	return !strcmp(file, "style.css") || !strcmp(file, "icon.svg");
 }
 
 static void serve_file(void *arg, struct exchange *exchange)
@@ -204,10 +302,14 @@ static void serve_file(void *arg, struct exchange *exchange)
 	const char *why;
 	int status;
 
-	if (is_start && serve_token(page, exchange))
-		return;
 	why = guard_refuses(&page->guard, exchange, &status);
-	if (why)
+	if (why && status == 401 && is_open_to_all(file))
+		why = NULL;
+	if (is_start && !guard_refuses_origin(&page->guard, exchange) && has_token_in_address(page, exchange))
+		let_in(page, exchange);
+	else if (why && is_start && status == 401)
+		ask_for_token(exchange, "This page is for those who have its token.");
+	else if (why)
 		refuse(exchange, status, why);
 	else if (page->files_fd >= 0)
 		serve_from_disk(page, exchange, file);
@@ -434,6 +536,8 @@ static int page_create(const struct component_setup *setup, const void *options,
 	page->id = setup->id;
 	page->service = setup->service;
 	page->files_fd = -1;
+	sessions_init(&page->sessions);
+	page->guard.sessions = &page->sessions;
 	page->guard.token = page->options->token;
 	page->guard.hosts = page->options->http.hosts;
 	(void)gethostname(page->guard.host_name, sizeof(page->guard.host_name) - 1);
@@ -486,6 +590,10 @@ static int add_routes(struct page *page, struct buf *why)
 	if (r == 0)
 		r = http_endpoint_route(&page->endpoint, "GET", "/", serve_file, why);
 	if (r == 0)
+		r = http_endpoint_route_body(&page->endpoint, "POST", "/", FORM_BYTES_MAX, serve_sign_in, why);
+	if (r == 0)
+		r = http_endpoint_route_body(&page->endpoint, "POST", "/sign-out", FORM_BYTES_MAX, serve_sign_out, why);
+	if (r == 0)
 		r = http_endpoint_route(&page->endpoint, "GET", FILES, serve_file, why);
 	return r;
 }
@@ -536,6 +644,15 @@ static int page_start(void *self, struct buf *why)
 	return 0;
 }
 
+static void page_free(void *self)
+{
+	struct page *page = self;
+
+	if (page)
+		sessions_done(&page->sessions);
+	free(page);
+}
+
 const struct component_ops extension_page = {
 	.type = "page",
 	.help = "shows what the store holds: flame graphs, functions, time",
@@ -546,5 +663,5 @@ const struct component_ops extension_page = {
 	.create = page_create,
 	.start = page_start,
 	.stop = page_stop,
-	.free = free,
+	.free = page_free,
 };
