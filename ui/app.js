@@ -126,7 +126,7 @@ async function loadChart() {
   Object.entries(chartRange()).forEach(([key, value]) => query.set(key, value));
   const [data] = await Promise.all([ask("chart", query), loadTypes()]);
   grouping.by = data.by ?? state.group;
-  chart.show(data, [absolute(state.from), absolute(state.to)]);
+  chart.show(data, state.context ? [absolute(state.from), absolute(state.to)] : null);
 }
 
 let running = 0;

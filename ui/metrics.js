@@ -11,7 +11,7 @@ const gigabytes = value => value >= 1 << 30 ? number(value / (1 << 30)) + " GiB"
 class Metric {
   constructor(title, format, choose) {
     Object.assign(this, { title, format, choose, layers: [], rows: null, at: -1 });
-    this.canvas = element("canvas", { tabindex: "0", role: "img" });
+    this.canvas = element("canvas", { tabindex: "0", role: "img", "aria-label": title });
     this.note = element("p", { class: "note", "aria-live": "polite" });
     this.legend = element("p", { class: "legend" });
     this.root = element("figure", { class: "metric" }, element("figcaption", {}, title), this.canvas, this.note, this.legend);

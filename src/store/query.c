@@ -206,7 +206,8 @@ static void add_cells(struct chart_query *q, const struct scan_row *row, double 
 
 	if (row->period_ns && (double)row->period_ns > q->width_ns)
 		spread(q, used_ns, at_ns, at_ns + (double)row->period_ns, cells);
-	else if (row->is_instant && weight.is_time && row->rows->count > 1 && whole_block(q, row) > 0)
+	else if (row->is_instant && weight.is_time && (row->rows->count > 1 || row->row->value > 1) &&
+		 whole_block(q, row) > 0)
 		spread(q, used_ns, at_ns, at_ns + whole_block(q, row), cells);
 	else if (row->row->time_ns && weight.is_time && length_ns > 0)
 		spread(q, used_ns, at_ns - length_ns, at_ns, cells);

@@ -474,7 +474,7 @@ TEST(store_charts_no_more_cpus_than_were_sampled)
 TEST(store_charts_a_profile_without_times_as_one_cpu)
 {
 	struct store_selection selection = { .from_ns = START_NS, .to_ns = START_NS + 100 * SECOND_NS };
-	s64 values[] = { 500, 700 };	/* of 50 ms: a minute */
+	s64 values[] = { 500, 700 };	/* of 50 ms: a minute; one series, which is read as a sum */
 	struct store_chart chart;
 	struct profile_set *set;
 	struct profile *p = new_profile("alpha", "prog", &set);
@@ -489,7 +489,7 @@ TEST(store_charts_a_profile_without_times_as_one_cpu)
 		sample->values = &values[i];
 		sample->value_count = 1;
 	}
-	set->time_unix_ns = START_NS + 5 * SECOND_NS;
+	set->time_unix_ns = START_NS + 5 * SECOND_NS + SECOND_NS / 2;
 	EQ(store_add(store, p, 0, START_NS + SECOND_NS), 0);
 	profile_free(p);
 	EQ(store_chart(store, &selection, STORE_PROCESS, 100, 5, &chart), 0);
