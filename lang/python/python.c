@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "lang/lang.h"
 #include "lang/python/python.skel.h"
+#include "lang/python/python_codes.h"
 #include "lang/python/python_file.h"
 #include "lang/python/python_lines.h"
 #include "lang/python/python_text.h"
@@ -21,6 +22,7 @@ struct python {
 	struct python_layout layout;
 	u64 code_type_va;	/* 0: not known */
 	u8 *lines;		/* room for a line table */
+	struct python_codes codes;
 	bool shows_awaiting;	/* tasks that await the running one */
 };
 
@@ -77,8 +79,10 @@ static void detach(void *state)
 {
 	struct python *python = state;
 
-	if (python)
+	if (python) {
+		python_codes_done(&python->codes);
 		free(python->lines);
+	}
 	free(python);
 }
 DEFINE_CLEANUP(void *, detach)
@@ -105,6 +109,7 @@ static int attach(const struct lang_process *process, const struct lang_file *fi
 	state = python = calloc(1, sizeof(*python));
 	if (!python)
 		return -ENOMEM;
+	python_codes_init(&python->codes);
 	python->layout = facts.layout;
 	python->shows_awaiting = LANG_WANTS(process->wishes, python_await_chain);
 	python->code_type_va = facts.code_type_ea ? facts.code_type_ea + place->bias : 0;
@@ -170,45 +175,69 @@ static int read_code(const struct python *python, const struct lang_process *pro
 	return 0;
 }
 
-static u32 line_of(struct python *python, const struct lang_process *process, const struct code *code, u32 instruction)
+static u32 line_of(const struct python *python, const struct python_known_code *code, u32 instruction)
 {
-	const struct python_layout *l = &python->layout;
-	size_t bytes;
-
-	if (instruction == PYTHON_INSTRUCTION_NONE ||
-	    python_bytes_read(process, l, code->lines_va, python->lines, LINES_BYTES_MAX, &bytes) < 0)
+	if (instruction == PYTHON_INSTRUCTION_NONE || !code->lines)
 		return code->line;
-	return python_line((u32)l->layout_version, python->lines, bytes, code->line, instruction);
+	return python_line((u32)python->layout.layout_version, code->lines, code->lines_bytes, code->line, instruction);
 }
 
+static void name_known(const struct python *python, const struct python_known_code *code, u64 word,
+		       struct lang_names *names)
+{
+	u32 instruction = (u32)(word >> PYTHON_COOKIE_BITS) & PYTHON_INSTRUCTION_MASK;
+
+	lang_names_line(names, code->function, code->file, line_of(python, code, instruction));
+}
+
+/* Where one of its parts cannot be read now, it may be later. */
 static int name_code(struct python *python, const struct lang_process *process, const u64 frame[2],
 		     struct lang_names *names)
 {
-	u32 instruction = (u32)(frame[0] >> PYTHON_COOKIE_BITS) & PYTHON_INSTRUCTION_MASK;
+	const struct python_layout *l = &python->layout;
 	char function[LANG_TEXT_MAX + 1], file[LANG_TEXT_MAX + 1];
+	struct python_known_code known = { .function = function, .file = file };
+	u64 cookie = frame[0] & PYTHON_COOKIE_MASK;
 	struct code code;
+	size_t bytes = 0;
+	bool has_file;
 	int r;
 
-	r = read_code(python, process, frame[1], frame[0] & PYTHON_COOKIE_MASK, &code);
+	r = read_code(python, process, frame[1], cookie, &code);
 	if (r < 0)
 		return r;
 	lang_expect(process, (u64[]){ code.qualname_va, code.file_va, code.lines_va }, 3);
-	r = python_text_read(process, &python->layout, code.qualname_va, function);
+	r = python_text_read(process, l, code.qualname_va, function);
 	if (r < 0)
 		return r;
-	if (python_text_read(process, &python->layout, code.file_va, file) < 0)
+	has_file = python_text_read(process, l, code.file_va, file) == 0;
+	if (!has_file)
 		file[0] = 0;
-	lang_names_line(names, function, file, line_of(python, process, &code, instruction));
+	known.line = code.line;
+	if (python_bytes_read(process, l, code.lines_va, python->lines, LINES_BYTES_MAX, &bytes) == 0)
+		known.lines = python->lines;
+	known.lines_bytes = (u32)bytes;
+	name_known(python, &known, frame[0], names);
+	if (has_file && known.lines && !process->kept)
+		python_codes_add(&python->codes, frame[1], cookie, &known);
 	return 0;
 }
 
 /* Of the code object as it is, or as it was when it was first met. */
 static int resolve(void *state, const struct lang_process *process, const u64 frame[2], struct lang_names *names)
 {
+	const struct python *python = state;
+	const struct python_known_code *known =
+		python_codes_find(&python->codes, frame[1], frame[0] & PYTHON_COOKIE_MASK);
 	struct lang_process then = *process;
 	struct kept_objects kept;
-	int r = name_code(state, process, frame, names);
+	int r;
 
+	if (known) {
+		name_known(python, known, frame[0], names);
+		return 0;
+	}
+	r = name_code(state, process, frame, names);
 	if (r == 0 || lang_recall(process, LANG_PYTHON, frame[0] & PYTHON_COOKIE_MASK, frame[1], &kept) < 0)
 		return r;
 	then.kept = &kept;

@@ -413,6 +413,11 @@ TEST(python_names_the_frames_of_a_sample_with_a_look_for_each_page)
 	}
 	EQ(names.unnamed, 0);
 	EQ(peek_stats(process.peek).looks, 1);
+	/* Nor does another place in the same function need a look when the page is too old. */
+	(void)peek_since(process.peek, monotonic_ns());
+	frame[0] = python_cookie(file_va, name_va, 7) | 100ull << PYTHON_COOKIE_BITS;
+	STREQ(named_find(&names, &python_ops, state, &process, frame, 0)->lines[0].function, "name");
+	EQ(peek_stats(process.peek).looks, 1);
 	named_done(&names);
 	python_ops.detach(state);
 	peek_free(process.peek);
