@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/lock.h"
+#include "base/program_pages.h"
 #include "base/thread.h"
 #include "exe/reader.h"
 #include "trace/window.h"
@@ -257,6 +258,7 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 	if (options->says_host)
 		host_identity_read("/", &a->build.host);
 	a->status.event = tracer_event_name(a->tracer);
+	program_pages_forget();
 	return thread_start(&a->thread, "wick: tracer", agent_run, a);
 }
 

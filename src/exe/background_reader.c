@@ -16,7 +16,7 @@
 
 #define NICE (-10)			/* samples wait for what is read here */
 #define ANOTHER_THREAD_NS 50000000ull	/* after a job has waited so long */
-#define IDLE_SECONDS 10			/* all threads but the first end after so long */
+#define IDLE_SECONDS 2			/* all threads but the first end after so long */
 
 struct queue {
 	struct read_job *first, **end;

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 
+#include "base/program_pages.h"
 #include "exe/confine.h"
 #include "exe/elf.h"
 #include "exe/identify.h"
@@ -275,6 +276,7 @@ int reader_server_main(int socket_fd, const struct lang_file_ops *const *langs)
 	r = confine(&seccomp);
 	if (r < 0)
 		return 1;
+	program_pages_forget();
 	hello.seccomp = seccomp;
 	r = reader_send(socket_fd, &hello, sizeof(hello), NULL, 0);
 	while (r >= 0) {
