@@ -236,7 +236,7 @@ _Static_assert(sizeof(struct switches) == 56, "no gaps");
 #define ROOT_FRAMES_MAX    512	/* ... and up to its root; a power of two */
 #define USER_FRAMES_MAX    (LEAF_FRAMES_MAX + ROOT_FRAMES_MAX)
 #define USER_WORDS_MAX     (2 * USER_FRAMES_MAX)
-#define WALK_FRAMES_MAX    8192	/* a stack that is deeper is cut */
+#define WALK_FRAMES_MAX    16384	/* a stack that is deeper is cut */
 #define WALK_NS_MAX        1000000	/* ... as is one that takes longer, past its first frames */
 #define SLICE_BYTES_MAX    (14 * SLICE_STEP_BYTES)
 #define SLICE_STEP_BYTES   2048	/* divides a page: a step is there as a whole, or not */
@@ -282,7 +282,7 @@ enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_RUNTIME, FRAME_NAMED, F
 	X(NO_REGISTER, "stack_no_register", "cut: the rule needs a register that is not known here")   \
 	X(NO_PROGRESS, "stack_no_progress", "cut: the stack pointer did not move up")                  \
 	X(NO_ROOT, "stack_no_root", "cut: no first function of a thread, or frames before it may be missing") \
-	X(TRUNCATED, "stack_truncated", "cut: deeper than 8192 frames; the leaf part is kept")         \
+	X(TRUNCATED, "stack_truncated", "cut: deeper than 16384 frames; the leaf part is kept")        \
 	X(SLICE_SHORT, "stack_slice_short", "cut: the copied part of the stack ends there")            \
 	X(GONE, "process_gone", "cut: the process ended before its mappings could be read")             \
 	X(RUNTIME, "stack_runtime", "cut: the structures of a language's runtime made no sense")       \

@@ -91,20 +91,20 @@ static __always_inline const struct proc_entry *process_find(struct cpu_state *s
 	return &known->entry;
 }
 
-static __always_inline struct target *process_target(struct task_struct *leader, u32 pid)
+static __always_inline struct target *process_target(struct task_struct *task, u32 pid)
 {
 	struct target *target = bpf_map_lookup_elem(&targets, &pid);
 	u32 number;
 
 	if (target || !switches.pid_namespace)
 		return target;
-	number = process_number(leader) | TARGET_NUMBERED;
+	number = process_number(BPF_CORE_READ(task, group_leader)) | TARGET_NUMBERED;
 	return bpf_map_lookup_elem(&targets, &number);
 }
 
 static __always_inline int process_is_target(struct task_struct *task, u32 pid, const struct proc_id *id)
 {
-	struct target *target = process_target(BPF_CORE_READ(task, group_leader), pid);
+	struct target *target = process_target(task, pid);
 
 	if (!target)
 		return 0;
@@ -158,7 +158,7 @@ static __always_inline void process_forked(struct task_struct *parent, struct ta
 	if (parent_pid == child_pid)
 		return;
 	if (switches.filter_kind == FILTER_PIDS)
-		target = process_target(BPF_CORE_READ(parent, group_leader), parent_pid);
+		target = process_target(parent, parent_pid);
 	if (target && target->follow && (!target->start_ns || target->start_ns == parent_id.start_ns)) {
 		new_target.start_ns = BPF_CORE_READ(child, start_time);
 		if (bpf_map_update_elem(&targets, &child_pid, &new_target, BPF_ANY))

@@ -17,7 +17,7 @@
  * kind's maps. So a walk finds its state without asking whose it is.
  *
  * One step of the walk is a global function: the verifier looks at it once,
- * alone, however often it is called. So a plain bounded loop of 8192 frames
+ * alone, however often it is called. So a plain bounded loop of 16384 frames
  * loads on every kernel that has global functions (v5.6), without bpf_loop.
  */
 #ifndef BPF_WALK_H
@@ -66,7 +66,7 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
 #include "native.h"
 
 #define SWITCHES_MAX 24	/* tail calls for a walk; the kernel allows 33 */
-#define WALK_BATCH 64
+#define WALK_BATCH 128	/* the verifier keeps a few branches for each round of the loop around it, 8192 at most */
 #define QUICK_STEPS 8	/* at once */
 
 /*
