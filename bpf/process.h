@@ -119,11 +119,13 @@ static __always_inline int process_in_cgroup(struct task_struct *task)
 	struct css_set *set = BPF_CORE_READ(task, cgroups);
 	struct cgroup_subsys_state *css;
 	struct cgroup *cgroup;
+	u32 subsystem = (u32)switches.filter_subsystem & 15;
 
 	if (switches.filter_subsystem < 0) {
 		cgroup = BPF_CORE_READ(set, dfl_cgrp);
 	} else {
-		bpf_core_read(&css, sizeof(css), &set->subsys[switches.filter_subsystem & 15]);
+		/* No field of ours as the index: it would be looked for in the kernel, as all that is accessed here. */
+		bpf_core_read(&css, sizeof(css), &set->subsys[subsystem]);
 		cgroup = BPF_CORE_READ(css, cgroup);
 	}
 	LOOP_NO_UNROLL

@@ -102,6 +102,35 @@ two=$?
 wait $one
 check 'several wicks run at once' test "$?$two" = 00
 
+# Root's with nothing but what the documents name.
+few='-all,+bpf,+perfmon,+sys_ptrace,+dac_read_search,+syslog,+checkpoint_restore'
+check 'the capabilities that are named are enough' setpriv --bounding-set "$few" --no-new-privs \
+	"$WICK" record -q -F 199 -o few.otlp -- sh burn.sh
+check '... for named stacks' sh -c "'$WICK' report few.otlp | grep -q main"
+
+# A group of our own, in each version of the hierarchy that there is.
+cgroup_of() {
+	group=$1/wick-test-$$
+	mkdir "$group" || return 1
+	sh -c 'echo $$ >"$1/cgroup.procs" && exec sh burn.sh 100000000' sh "$group" &
+	burn=$!
+	sleep 0.2
+	"$WICK" record -q -F 199 -d 1 --cgroup "$group" -o cgroup.otlp
+	r=$?
+	kill $burn
+	wait $burn
+	rmdir "$group"
+	[ $r = 0 ] && [ "$("$WICK" report --json --by process cgroup.otlp | grep -c '"pid"')" = 1 ]
+}
+for type in cgroup cgroup2; do
+	mount=$(awk -v type=$type '$3 == type && (type == "cgroup2" || $4 ~ /(^|,)cpu(,|$)/) { print $2; exit }' /proc/mounts)
+	if [ -n "$mount" ] && [ -w "$mount" ]; then
+		check "--cgroup of $type samples its processes only" cgroup_of "$mount"
+	else
+		skip "--cgroup of $type" 'none is mounted that can be written to'
+	fi
+done
+
 nobody="setpriv --reuid 65534 --clear-groups --inh-caps=-all --bounding-set=-all"
 chmod 755 "$WORK"
 $nobody "$WICK" record -d 1 -o /tmp/never.otlp 2>denied.err
