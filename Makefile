@@ -20,6 +20,7 @@
 #                  bench-store: of the store, bench-formats: of readers and writers of files,
 #                  bench-languages: of a sample of each language)
 # make dist        build/dist/wick: one file that needs no library
+# make deb         build/wick_VERSION_ARCH.deb, checked by lintian
 # make install     PREFIX=/usr/local DESTDIR=
 MAKEFLAGS += -r --no-print-directory
 COMMA   := ,
@@ -281,8 +282,21 @@ dist:
 	$(Q)$(MAKE) $(JOBS) $(O)/dist/wick
 	$(Q)ls -l $(O)/dist/wick
 
-install: all
+# Completion for shells, from what the binary says of its options.
+$(O)/completion/%: $(O)/wick tools/completion.py tools/man.py
+	$(Q)mkdir -p $(@D)
+	$(Q)tools/completion.py $* $< >$@
+
+# A Debian package, from the files that git knows; with the objects that are built already.
+deb: all
+	$(Q)tools/deps.sh dist
+	$(Q)tools/deb.sh $(O)
+
+install: all $(O)/completion/bash $(O)/completion/zsh $(O)/completion/fish
 	install -D -m755 $(O)/wick $(DESTDIR)$(PREFIX)/bin/wick
+	$(Q)install -D -m644 $(O)/completion/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/wick
+	$(Q)install -D -m644 $(O)/completion/zsh $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions/_wick
+	$(Q)install -D -m644 $(O)/completion/fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/wick.fish
 	$(Q)for m in docs/man/*.[1-8]; do [ -f "$$m" ] || continue; \
 		install -D -m644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/}; done
 
@@ -291,7 +305,7 @@ clean:
 
 .PHONY: all test-build check check-ui link-layers mutants coverage analyse docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets \
 	deps run \
-	test test-fresh test-all test-runtimes zoo test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro dist install clean
+	test test-fresh test-all test-runtimes zoo test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro dist deb install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(patsubst %.c,$(O)/%.d,$(ALL) $(BPF) $(SIDE)))
