@@ -224,15 +224,6 @@ static int share_maps(struct bpf_object *object, const struct bpf_object *owner,
 	return 0;
 }
 
-/*
- * The kernel's own types, named as if they were another file's: libbpf then does not look for those of modules where
- * one is not found, which takes CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID), and none of ours is in a module.
- */
-static const struct bpf_object_open_opts open_options = {
-	.sz = sizeof(open_options),
-	.btf_custom_path = "/sys/kernel/btf/vmlinux",
-};
-
 static int put_walker(const struct loaded_kind *kind, u32 index, const struct bpf_object *object, const char *name)
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
@@ -252,7 +243,7 @@ static int load_kind(struct loader *l, struct loaded_kind *k)
 	l->switches.period_ns = k->choice.event->type == PERF_TYPE_SOFTWARE && !k->choice.events_per_sample ?
 				l->period_ns : 0;
 	bpf_object__close(k->object);
-	k->object = bpf_object__open_mem(elf, bytes, &open_options);
+	k->object = bpf_object__open_mem(elf, bytes, NULL);
 	if (!k->object)
 		return -errno;
 	r = loader_set_object(l, k->object);
@@ -286,7 +277,7 @@ static int loader_load(struct loader *l, const struct tracer_options *options, s
 {
 	int r;
 
-	l->skel = tracer_bpf__open_opts(&open_options);
+	l->skel = tracer_bpf__open();
 	if (!l->skel) {
 		r = -errno;
 		buf_addf(why, "cannot prepare the BPF programs: %s", strerror(-r));
@@ -376,7 +367,7 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 /* A program that another tail-calls is of the same type. What it keeps of objects is the same for all kinds. */
 static int load_lang(struct loader *l, struct loaded_kind *k, u32 lang, const void *elf, size_t bytes)
 {
-	struct bpf_object *object = k->langs[lang] = bpf_object__open_mem(elf, bytes, &open_options);
+	struct bpf_object *object = k->langs[lang] = bpf_object__open_mem(elf, bytes, NULL);
 	struct bpf_program *walker, *sample = bpf_object__find_program_by_name(k->object, "sample");
 	struct bpf_map *kept;
 	int r;
