@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "base/buf.h"
@@ -16,6 +17,8 @@
 #include "wire/otlp/otlp.h"
 #include "wire/otlp/otlp_check.h"
 
+#define SENDER_OF_BEFORE 1		/* what an earlier process left: nobody knows any more whose it was */
+#define SENDERS 256			/* whose parts are known: those that meet share one */
 #define AT_HAND_BYTES (16u << 20)	/* of items on disk whose batch is kept, not to be read back at once */
 
 struct queue_waiter {
@@ -30,6 +33,10 @@ struct queue {
 	pthread_cond_t room, result;
 	struct queue_item *first, **last;
 	u64 size, bytes;
+	struct part {
+		u64 size, bytes;
+	} senders[SENDERS], local;	/* of size and bytes, whose they are */
+	u64 seed;
 	bool closed, asleep;
 	struct queue_metrics metrics;
 };
@@ -61,6 +68,45 @@ static void item_free(struct queue_item *item)
 }
 DEFINE_CLEANUP(struct queue_item *, item_free)
 
+static struct part *part_of(struct queue *queue, const struct queue_item *item)
+{
+	if (item->sender == BATCH_LOCAL)
+		return &queue->local;
+	return &queue->senders[((item->sender ^ queue->seed) * 0x9e3779b97f4a7c15) >> 56];
+}
+
+/*
+ * Nobody can fill it for others: when it is full there is an eighth more for senders that have no more than that in it,
+ * and a quarter more for what this machine samples.
+ */
+static bool fits(u64 max, u64 all, u64 own, u64 more, bool is_local)
+{
+	u64 reserve = is_local ? max / 4 + (max < 4) : max / 8;
+
+	return all + more <= max || (own + more <= reserve && all + more <= max + reserve);
+}
+
+/* What alone is heavier than all may be passes alone. */
+static bool has_room(struct queue *queue, const struct queue_item *item)
+{
+	const struct part *part = part_of(queue, item);
+	bool is_local = item->sender == BATCH_LOCAL;
+
+	return fits(queue->limits.size_max, queue->size, part->size, item->size, is_local) &&
+	       (!queue->bytes || fits(queue->limits.bytes_max, queue->bytes, part->bytes, item->weight, is_local));
+}
+
+static void count_item(struct queue *queue, const struct queue_item *item, s64 sign)
+{
+	struct part *part = part_of(queue, item);
+
+	part->size += (u64)(sign * (s64)item->size);
+	part->bytes += (u64)(sign * (s64)item->weight);
+	queue->size += (u64)(sign * (s64)item->size);
+	queue->bytes += (u64)(sign * (s64)item->weight);
+	metric_set(queue->metrics.size, (s64)queue->size);
+}
+
 static int restore(struct queue *queue)
 {
 	const struct storage_record *records;
@@ -72,12 +118,11 @@ static int restore(struct queue *queue)
 		if (!item)
 			return -ENOMEM;
 		*item = (struct queue_item){ .id = records[i].id, .record_bytes = records[i].bytes,
-					     .samples = records[i].samples,
+					     .samples = records[i].samples, .sender = SENDER_OF_BEFORE,
 					     .size = size_of(queue, records[i].samples, records[i].bytes) };
-		queue->size += item->size;
+		count_item(queue, item, 1);
 		push(queue, item);
 	}
-	metric_set(queue->metrics.size, (s64)queue->size);
 	metric_add(queue->metrics.damaged, storage_damaged_count(queue->storage));
 	return 0;
 }
@@ -93,6 +138,8 @@ int queue_new(const struct queue_limits *limits, const struct queue_metrics *met
 		return -ENOMEM;
 	}
 	queue->limits = *limits;
+	if (getrandom(&queue->seed, sizeof(queue->seed), GRND_NONBLOCK) != sizeof(queue->seed))
+		queue->seed = (u64)(uintptr_t)queue;
 	queue->metrics = *metrics;
 	queue->storage = storage;
 	queue->last = &queue->first;
@@ -125,13 +172,6 @@ void queue_free(struct queue *queue)
 
 /* ---- Putting ------------------------------------------------------------------------------ */
 
-/* What alone is heavier than all may be passes alone. */
-static bool has_room(const struct queue *queue, const struct queue_item *item)
-{
-	return queue->size + item->size <= queue->limits.size_max &&
-	       (!queue->bytes || queue->bytes + item->weight <= queue->limits.bytes_max);
-}
-
 /* Claims the item's place, waiting for it if that is asked for. */
 static int claim(struct queue *queue, struct queue_item *item, bool may_wait)
 {
@@ -147,17 +187,13 @@ static int claim(struct queue *queue, struct queue_item *item, bool may_wait)
 	}
 	if (queue->closed)
 		return -ENOBUFS;
-	queue->size += item->size;
-	queue->bytes += item->weight;
-	metric_set(queue->metrics.size, (s64)queue->size);
+	count_item(queue, item, 1);
 	return 0;
 }
 
 static void unclaim(struct queue *queue, const struct queue_item *item)
 {
-	queue->size -= item->size;
-	queue->bytes -= item->weight;
-	metric_set(queue->metrics.size, (s64)queue->size);
+	count_item(queue, item, -1);
 	pthread_cond_broadcast(&queue->room);
 }
 
@@ -181,6 +217,7 @@ static void let_go(struct queue *queue, struct queue_item *item)
 {
 	if (queue->bytes <= AT_HAND_BYTES)
 		return;
+	part_of(queue, item)->bytes -= item->weight;
 	queue->bytes -= item->weight;
 	item->weight = 0;
 	batch_unref(TAKE(item->batch));
@@ -235,6 +272,7 @@ static int put(struct queue *queue, struct batch *batch, bool may_wait, struct q
 		return -ENOBUFS;
 	}
 	item->batch = batch;
+	item->sender = batch_sender(batch);
 	item->samples = batch_samples(batch);
 	item->weight = batch_weight(batch);
 	item->size = size_of(queue, item->samples, item->weight);
@@ -291,6 +329,8 @@ static int load(struct queue *queue, struct queue_item *item)
 		return r;
 	if (r == 0) {
 		item->batch = batch_from_bytes(&bytes, samples);
+		if (item->batch)
+			batch_set_sender(item->batch, item->sender);
 		return item->batch ? 0 : -ENOMEM;
 	}
 	r = otlp_decode(bytes.data, bytes.len, NULL, &profile);
@@ -299,19 +339,38 @@ static int load(struct queue *queue, struct queue_item *item)
 	item->batch = batch_from_profile(profile);
 	if (!item->batch)
 		return -ENOMEM;
+	batch_set_sender(item->batch, item->sender);
 	profile = NULL;
 	return 0;
 }
 
+/* Is it of somebody who has little in a queue that others have filled? */
+static bool goes_first(struct queue *queue, const struct queue_item *item)
+{
+	u64 max = queue->limits.size_max;
+
+	return item->sender == BATCH_LOCAL || part_of(queue, item)->size <= max / 8;
+}
+
+/* The oldest; in a queue that is more than half full, of those who have little in it. */
+static struct queue_item **next_link(struct queue *queue)
+{
+	if (queue->size > queue->limits.size_max / 2)
+		for (struct queue_item **link = &queue->first; *link; link = &(*link)->next)
+			if (goes_first(queue, *link))
+				return link;
+	return &queue->first;
+}
+
 static struct queue_item *pop(struct queue *queue)
 {
-	struct queue_item *item = queue->first;
+	struct queue_item **link = next_link(queue), *item = *link;
 
 	if (!item || (queue->closed && queue->storage))
 		return NULL;
-	queue->first = item->next;
+	*link = item->next;
 	if (!item->next)
-		queue->last = &queue->first;
+		queue->last = link;
 	item->next = NULL;
 	item->parts = 1;
 	return item;

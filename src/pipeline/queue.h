@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What waits to be sent and what is being sent, in the order it came: in
- * memory, or on disk with a few at hand.
+ * What waits to be sent and what is being sent, in the order it came, but when it is more than half full those who have
+ * little in it go first: in memory, or on disk with a few at hand.
  *
  *  - Bounded by size, in the unit of the sizer, and by bytes in memory. Items count until queue_finish(), as in
- *    the Collector.
+ *    the Collector. When it is full there is a little more room for senders who have little in it, and for what this
+ *    machine samples: nobody can fill it for others.
  *  - With storage, an item is on disk before queue_put() returns. If the disk refuses, so do we.
  *
  * Any thread puts; one thread, the sender's, takes and finishes.
@@ -33,6 +34,7 @@ struct queue_item {
 	struct batch *batch;		/* NULL: on disk only */
 	u64 id;				/* of the record; 0: there is no storage */
 	u64 record_bytes;
+	u64 sender;			/* batch_sender() */
 	u64 samples, size;
 	size_t weight;			/* of the batch while it was in memory */
 	u32 parts;			/* requests that are yet to end */

@@ -49,6 +49,66 @@ TEST(queue_is_bounded_in_bytes_but_takes_what_comes_alone)
 	metrics_free(metrics);
 }
 
+static struct batch *batch_of_sender(u64 sender)
+{
+	struct batch *batch = batch_of(10);
+
+	batch_set_sender(batch, sender);
+	return batch;
+}
+
+TEST(queue_that_a_sender_filled_has_room_for_others_and_for_this_machine)
+{
+	const struct queue_limits limits = { .sizer = QUEUE_REQUESTS, .size_max = 80, .bytes_max = 1 << 20 };
+	struct metrics *metrics = metrics_new();
+	struct metric *size = metrics_get(metrics, METRIC_GAUGE, "size", "", NULL, 0);
+	const struct queue_metrics counters = { size, size, size };
+	struct queue_item *item;
+	struct queue *queue;
+
+	EQ(queue_new(&limits, &counters, NULL, &queue), 0);
+	for (u32 i = 0; i < 80; i++)
+		EQ(queue_put(queue, batch_of_sender(7), no_wake, NULL), 0);
+	EQ(queue_put(queue, batch_of_sender(7), no_wake, NULL), -ENOBUFS);
+	for (u32 i = 0; i < 10; i++)
+		EQ(queue_put(queue, batch_of_sender(8), no_wake, NULL), 0);
+	EQ(queue_put(queue, batch_of_sender(8), no_wake, NULL), -ENOBUFS);
+	for (u32 i = 0; i < 10; i++)
+		EQ(queue_put(queue, batch_of_sender(BATCH_LOCAL), no_wake, NULL), 0);
+	EQ(queue_put(queue, batch_of_sender(BATCH_LOCAL), no_wake, NULL), -ENOBUFS);
+	EQ(metric_value(size), 100);
+	item = queue_take(queue);
+	EQ(batch_sender(item->batch), 8);
+	queue_finish(queue, item, 0, false);
+	queue_free(queue);
+	metrics_free(metrics);
+}
+
+TEST(queue_has_all_of_its_room_for_one_sender_alone)
+{
+	const struct queue_limits limits = { .sizer = QUEUE_REQUESTS, .size_max = 2, .bytes_max = 1 << 20 };
+	struct metrics *metrics = metrics_new();
+	struct metric *size = metrics_get(metrics, METRIC_GAUGE, "size", "", NULL, 0);
+	const struct queue_metrics counters = { size, size, size };
+	struct queue_item *item;
+	struct queue *queue;
+
+	EQ(queue_new(&limits, &counters, NULL, &queue), 0);
+	for (u32 i = 0; i < 3; i++) {
+		EQ(queue_put(queue, batch_of_sender(7), no_wake, NULL), 0);
+		EQ(queue_put(queue, batch_of_sender(7), no_wake, NULL), 0);
+		EQ(queue_put(queue, batch_of_sender(7), no_wake, NULL), -ENOBUFS);
+		for (u32 k = 0; k < 2; k++) {
+			item = queue_take(queue);
+			OK(item);
+			queue_finish(queue, item, 0, false);
+		}
+	}
+	EQ(metric_value(size), 0);
+	queue_free(queue);
+	metrics_free(metrics);
+}
+
 /* A queue on disk, with what an earlier one left there. */
 static struct queue *queue_on_disk(const char *directory, const struct queue_metrics *counters)
 {
