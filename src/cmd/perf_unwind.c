@@ -175,7 +175,7 @@ static bool use_maps(struct perf_unwind *u, const struct perfread_system *system
 	u->dropped_ns += AT_ONCE_NS;
 	tables_collect(u->tables, u->dropped_ns);
 	u->map_count = 0;
-	if (tables_add_maps(u->tables, u->maps, ranges->count, &u->map_first) < 0)
+	if (tables_add_maps(u->tables, 0, u->maps, ranges->count, &u->map_first) < 0)
 		return false;
 	u->map_count = ranges->count;
 	u->ranges = ranges;

@@ -62,6 +62,7 @@ struct counter_value {
 	X(ROWS_LEFT_OUT, "generated_code_rows_left_out", LOSS, "mappings of generated code too large for unwind rows") \
 	X(RULES_FULL, "rules_lost_table_full", LOSS, "unwind rules that did not fit their table")                      \
 	X(MAPS_FULL, "maps_lost_table_full", LOSS, "processes whose mappings did not fit the kernel's table")          \
+	X(MAPS_SHARES, "mapping_tables_over_share", LOSS, "... their user has more than his share of the table")       \
 	X(MAPS_RESTED, "maps_taken_back", NEUTRAL, "processes without samples whose mappings made room")           \
 	X(PROCS_FULL, "processes_lost_kernel_table_full", LOSS, "processes that did not fit the kernel's table")       \
 	X(RUNTIMES, "runtimes_attached", NEUTRAL, "runtimes of languages found in processes")                          \

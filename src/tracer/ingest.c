@@ -780,6 +780,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_ROWS_LEFT_OUT] = in->installer.rows_left_out;
 	ret_values[TRACER_RULES_FULL] = t.rows.rules_full;
 	ret_values[TRACER_MAPS_FULL] = t.maps_full;
+	ret_values[TRACER_MAPS_SHARES] = t.maps_shares;
 	ret_values[TRACER_MAPS_RESTED] = in->installer.rested;
 	ret_values[TRACER_PROCS_FULL] = t.procs_full;
 	ret_values[TRACER_RUNTIMES] = rt.attached;

@@ -330,8 +330,7 @@ TEST(ingest_unwinds_a_slice_once_the_files_of_its_process_are_read)
 
 TEST(ingest_takes_tables_of_idle_processes_back_when_others_need_the_room)
 {
-	static struct map_entry many[MAPTAB_MAX];
-	const u32 taken = MAPTAB_MAX / 10 * 9;
+	static struct map_entry many[PROC_MAPS_MAX];
 	struct machine m;
 	u32 first;
 
@@ -343,7 +342,8 @@ TEST(ingest_takes_tables_of_idle_processes_back_when_others_need_the_room)
 	EQ(ingest_sample_count(m.ingest), 1);
 	settle(&m, T0 + 20 * SECOND);
 	EQ(counter(&m, TRACER_MAPS_RESTED), 0);	/* there is room */
-	EQ(tables_add_maps(m.tables, many, taken, &first), 0);
+	for (u64 user = 1; user < MAPTAB_MAX / PROC_MAPS_MAX; user++)
+		EQ(tables_add_maps(m.tables, user, many, PROC_MAPS_MAX, &first), 0);
 	settle(&m, T0 + 22 * SECOND);
 	EQ(counter(&m, TRACER_MAPS_RESTED), 1);
 	settle(&m, T0 + 24 * SECOND);

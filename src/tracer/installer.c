@@ -2,11 +2,13 @@
 #include "tracer/installer.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "proc/binaries.h"
 #include "proc/binary.h"
 #include "proc/maps.h"
+#include "proc/process_status.h"
 #include "proc/processes.h"
 #include "tracer/generated.h"
 #include "tracer/modules.h"
@@ -40,6 +42,14 @@ static struct map_entry installer_entry(const struct installer *in, struct gener
 	return entry;
 }
 
+/* Who has begun it: whatever it has become since, the share is his. Of one that has ended: nobody's. */
+static u64 owner_of(const struct process *process)
+{
+	struct process_status status;
+
+	return process_status_read(process->pid, &status) < 0 ? UINT64_MAX : status.real_uid;
+}
+
 static int installer_put(struct installer *in, const struct process *process, bool has_runtimes, u64 now_ns)
 {
 	struct maps *maps = process->maps;
@@ -53,7 +63,7 @@ static int installer_put(struct installer *in, const struct process *process, bo
 	for (u32 i = 0; i < maps->count; i++)
 		if (has_runtimes || !mapping_is_generated(&maps->at[i]))
 			entries[count++] = installer_entry(in, &generated, &maps->at[i]);
-	r = tables_add_maps(in->tables, entries, count, &first);
+	r = tables_add_maps(in->tables, owner_of(process), entries, count, &first);
 	in->rows_left_out += generated_end(&generated, r, now_ns);
 	if (r < 0)
 		return r;

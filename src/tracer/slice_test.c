@@ -71,7 +71,7 @@ static u8 end_of_record(const struct trace_record *record, bool may_read)
 	EQ(tables_new(NULL, sizeof(struct rows_chunk), &tables), 0);
 	EQ(tables_add_rows(tables, copied_rows(&file.head), 0, 0x1000, &rows), 0);
 	map.page_base = tables_page_base(&rows);
-	EQ(tables_add_maps(tables, &map, 1, &process.map_first), 0);
+	EQ(tables_add_maps(tables, 0, &map, 1, &process.map_first), 0);
 	EQ(slice_unwind(&u, tables, record, &process), may_read && u.trace.end == END_COMPLETE);
 	return u.trace.end;
 }

@@ -14,6 +14,9 @@
 #include "base/ranges.h"
 
 #define GRACE_NS 1000000000ull
+#define OWNERS 256			/* those that meet share one */
+#define RESERVE (MAPTAB_MAX / 4)	/* for owners who have less than OWNER_MAX */
+#define OWNER_MAX (MAPTAB_MAX / 8)
 
 enum dropped_kind { DROPPED_MAPS, DROPPED_ROWS, DROPPED_SLOT };
 
@@ -32,6 +35,8 @@ struct tables {
 	u64 *published;
 	struct ranges free_maps, free_slots;
 	u64 *map_serials, last_serial;	/* of the mappings that begin there */
+	u8 *map_owners;			/* ... and whose they are */
+	u32 owned[OWNERS];		/* by owner: how many mappings, without those that were dropped */
 	struct dropped *dropped;
 	u32 dropped_count, dropped_cap;
 	struct tables_stats stats;
@@ -65,7 +70,8 @@ static int tables_init(struct tables *t, struct tracer_bpf *skel, u32 rows_max_b
 	if (r < 0)
 		return r;
 	t->map_serials = calloc(MAPTAB_MAX, sizeof(*t->map_serials));
-	if (!t->map_serials)
+	t->map_owners = calloc(MAPTAB_MAX, sizeof(*t->map_owners));
+	if (!t->map_serials || !t->map_owners)
 		return -ENOMEM;
 	r = ranges_init(&t->free_maps, MAPTAB_MAX);
 	if (r == 0)
@@ -88,6 +94,7 @@ void tables_free(struct tables *t)
 	ranges_done(&t->free_maps);
 	ranges_done(&t->free_slots);
 	free(t->map_serials);
+	free(t->map_owners);
 	free(t->dropped);
 	free(t);
 }
@@ -146,25 +153,44 @@ void tables_drop_rows(struct tables *t, const struct row_pages_range *rows, u64 
 
 void tables_drop_maps(struct tables *t, u32 first, u32 count, u64 now_ns)
 {
+	if (count)
+		t->owned[t->map_owners[first]] -= count;
 	tables_drop(t, (struct dropped){ now_ns, first, count, DROPPED_MAPS });
 }
 
-bool tables_maps_are_scarce(const struct tables *t)
+/* Of mappings, what was dropped included. */
+static u32 maps_left(const struct tables *t)
 {
 	u32 left = t->free_maps.left;
 
 	for (u32 i = 0; i < t->dropped_count; i++)
 		left += t->dropped[i].kind == DROPPED_MAPS ? t->dropped[i].count : 0;
-	return left < MAPTAB_MAX / 4;
+	return left;
 }
 
-int tables_add_maps(struct tables *t, const struct map_entry *maps, u32 count, u32 *ret_first)
+bool tables_maps_are_scarce(const struct tables *t)
 {
-	int64_t first = ranges_take(&t->free_maps, count);
+	return maps_left(t) < MAPTAB_MAX / 4;
+}
+
+static bool has_share(const struct tables *t, u8 owner, u32 count)
+{
+	return t->owned[owner] + count <= OWNER_MAX || maps_left(t) >= count + RESERVE;
+}
+
+int tables_add_maps(struct tables *t, u64 owner, const struct map_entry *maps, u32 count, u32 *ret_first)
+{
+	u8 slot = (u8)((owner * 0x9e3779b97f4a7c15) >> 56);
+	int64_t first = has_share(t, slot, count) ? ranges_take(&t->free_maps, count) : -ENOSPC;
 
 	if (first < 0) {
+		t->stats.maps_shares += !has_share(t, slot, count);
 		t->stats.maps_full++;
 		return (int)first;
+	}
+	if (count) {
+		t->map_owners[first] = slot;
+		t->owned[slot] += count;
 	}
 	memcpy(&t->maptab[first], maps, count * sizeof(*maps));
 	t->map_serials[first] = ++t->last_serial;

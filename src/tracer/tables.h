@@ -27,6 +27,7 @@ struct tables;
 struct tables_stats {
 	struct row_pages_stats rows;
 	u64 maps_full;		/* processes whose mappings did not fit */
+	u64 maps_shares;	/* ... the share of their user */
 	u64 procs_full;		/* processes that did not fit the map */
 	u64 slots_full;		/* runtimes that found no slot */
 };
@@ -53,8 +54,11 @@ void tables_put_part(struct tables *tables, const struct row_pages_range *rows, 
 /* What a mapping says of the file's rows. */
 u32 tables_page_base(const struct row_pages_range *rows);
 
-/* Sorted by address, at most PROC_MAPS_MAX. */
-int tables_add_maps(struct tables *tables, const struct map_entry *maps, u32 count, u32 *ret_first);
+/*
+ * Sorted by address, at most PROC_MAPS_MAX. owner: the user whose process it is. The last quarter of the table is for
+ * users who have little of it: one who has an eighth or more, and wants some of it, gets -ENOSPC.
+ */
+int tables_add_maps(struct tables *tables, u64 owner, const struct map_entry *maps, u32 count, u32 *ret_first);
 void tables_drop_maps(struct tables *tables, u32 first, u32 count, u64 now_ns);
 
 /* Is there little room for more, what was dropped included? */
