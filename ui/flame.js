@@ -442,6 +442,7 @@ export class Flame {
       this.drawSoon();
     });
     canvas.addEventListener("pointerdown", event => {
+      this.isTouched = event.pointerType === "touch";
       if (event.button === 0) {
         pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
         this.drag = { x: event.clientX, y: event.clientY, from: this.from, to: this.to, top: this.top, moved: false };
@@ -464,7 +465,8 @@ export class Flame {
       this.chosen = Math.max(0, node);
       this.hover(node, event);
     });
-    canvas.addEventListener("dblclick", () => this.zoom(0));
+    // Two taps of a finger name a frame, then zoom into it.
+    canvas.addEventListener("dblclick", () => this.isTouched || this.zoom(0));
     canvas.addEventListener("contextmenu", event => {
       // The key for menus has no place: it is for the frame that is chosen.
       const node = event.button === 2 || event.pointerType === "touch" ? this.at(event) : this.chosen;

@@ -163,5 +163,5 @@ export default {
 .functions { table-layout: fixed; } .functions tr:not(.space) { height: 27px; } .functions td, .functions th { overflow: hidden; text-overflow: ellipsis; }
 .functions th.number { width: 9.5rem; } .functions th:nth-child(4), .functions th:nth-child(6) { width: 14%; } .functions th:nth-child(5) { width: 6.5rem; }
 .space td { padding: 0; border: 0; }
-@media (max-width: 700px) { .functions th:nth-child(n+4), .functions td:nth-child(n+4):not([colspan]) { display: none; } .functions th.number { width: 4.5rem; } .functions th.name { width: calc(100% - 9rem); } .functions .bar { display: none; } }`,
+@media (max-width: 700px) { .functions th:nth-child(n+4), .functions td:nth-child(n+4):not([colspan]) { display: none; } .functions th.number { width: 4.5rem; } .functions th.name { width: 56vw; } .functions .bar { display: none; } }`,
 };
