@@ -9,6 +9,7 @@
 #include "base/budget.h"
 #include "kinds/choice.h"
 #include "profile/any.h"
+#include "profile/split.h"
 
 #define ROWS_MAX (4u << 20)
 #define SERIES_MAX (1u << 20)
@@ -407,7 +408,6 @@ int profile_build_finish(struct profile_build *b, const struct calltree *tree,
 	qsort(b->rows, b->count, sizeof(*b->rows), compare_rows);
 	if (r == 0)
 		r = add_samples(&w);
-	if (r == 0)
-		*ret_profile = TAKE(b->profile);
-	return r;
+	/* Without labels that became other things, and owners of rows that the tree has left out. */
+	return r < 0 ? r : split_copy(b->profile, ret_profile);
 }
