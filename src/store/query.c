@@ -129,7 +129,7 @@ int sqlite_values(struct store *store, const struct store_selection *selection, 
 
 /* ---- Chart ----------------------------------------------------------------------------------------- */
 
-#define PERIODS_MIN 8		/* in a bucket: a sample more or less must not show */
+#define PERIODS_MIN 20		/* in a bucket: a sample more or less must not show */
 
 struct chart_query {
 	const struct store_selection *selection;
