@@ -34,6 +34,7 @@ class Root:
 
     def __init__(self, path):
         self.path = path
+        os.chmod(path, 0o755)   # for the half that serves, too, which is nobody
         for folder in ("proc", "sys", "tmp"):
             os.mkdir(os.path.join(path, folder))
         shutil.copy(FILE, os.path.join(path, "wick"))
