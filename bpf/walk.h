@@ -67,6 +67,7 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
 
 #define SWITCHES_MAX 24	/* tail calls for a walk; the kernel allows 33 */
 #define WALK_BATCH 128	/* the verifier keeps a few branches for each round of the loop around it, 8192 at most */
+#define WALK_BATCHES 16
 #define QUICK_STEPS 8	/* at once */
 
 /*
@@ -103,6 +104,7 @@ __noinline int walk_step(u32 unused)
 /* Many steps. The verifier goes round a loop as often as it may turn, but round this one only once, alone, too. */
 __noinline int walk_steps(u32 unused)
 {
+	asm volatile("" : : "r"(unused));	/* callers would pass what they have not set */
 	LOOP_NO_UNROLL
 	for (u64 i = 0; i < WALK_BATCH; i++)
 		if (walk_step(0))
@@ -130,14 +132,29 @@ static __always_inline int walk_is_late(struct unwind *u)
 	return bpf_ktime_get_ns() - u->trace.time_ns > WALK_NS_MAX ? unwind_end(u, END_TRUNCATED) : 0;
 }
 
+/* Many more, likewise: 1 if the walk has ended, or goes on in another program. */
+__noinline int walk_batches(u32 unused)
+{
+	u32 zero = 0;
+	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (!u)
+		return 1;
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < WALK_BATCHES; i++)
+		if (walk_steps(0) || walk_is_late(u) || u->lang)
+			return 1;
+	return 0;
+}
+
 /* From the current frame on. In the end, u->trace.end says why. */
 static __always_inline void walk(struct unwind *u, void *ctx)
 {
 	LOOP_NO_UNROLL
 	for (u64 round = 0; round <= SLOT_CHAIN; round++) {
 		LOOP_NO_UNROLL
-		for (u64 i = 0; !u->lang && i < 2 * WALK_FRAMES_MAX / WALK_BATCH; i++)
-			if (walk_steps(0) || walk_is_late(u))
+		for (u64 i = 0; !u->lang && i < 2 * WALK_FRAMES_MAX / WALK_BATCH / WALK_BATCHES; i++)
+			if (walk_batches(0))
 				break;
 		if (!u->lang)
 			break;

@@ -39,6 +39,7 @@ struct forge_ruby {
 
 static inline void ruby_put(u64 va, u64 word, size_t bytes)
 {
+	asm("" : "+r"(va));	/* a compiler that knows the number takes it for no object's */
 	memcpy((void *)(uintptr_t)va, &word, bytes);
 }
 
