@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <search.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -60,7 +61,7 @@ TEST(symtab_finds_nothing_where_there_is_no_table)
 }
 
 /* libc in memory, and where its hash table lies. As all libraries it has one. */
-static u8 *read_libc(size_t *ret_bytes, u64 *ret_hash_fo, u64 *ret_qsort_ea)
+static u8 *read_libc(size_t *ret_bytes, u64 *ret_hash_fo, u64 *ret_lsearch_ea)
 {
 	_cleanup_(exe_freep) struct exe *exe = NULL;
 	struct exe_section section;
@@ -69,7 +70,7 @@ static u8 *read_libc(size_t *ret_bytes, u64 *ret_hash_fo, u64 *ret_qsort_ea)
 	u8 *copy;
 	int fd;
 
-	OK(dladdr1((const void *)(uintptr_t)qsort, &libc, (void **)&map, RTLD_DL_LINKMAP));
+	OK(dladdr1((const void *)(uintptr_t)lsearch, &libc, (void **)&map, RTLD_DL_LINKMAP));
 	fd = open(libc.dli_fname, O_RDONLY | O_CLOEXEC);
 	EQ(exe_map(fd, NULL, &exe), 0);
 	close(fd);
@@ -79,22 +80,23 @@ static u8 *read_libc(size_t *ret_bytes, u64 *ret_hash_fo, u64 *ret_qsort_ea)
 	memcpy(copy, exe->at, exe->bytes);
 	*ret_bytes = exe->bytes;
 	*ret_hash_fo = section.fo;
-	*ret_qsort_ea = (u64)(uintptr_t)qsort - map->l_addr;
+	*ret_lsearch_ea = (u64)(uintptr_t)lsearch - map->l_addr;
 	return copy;
 }
 
 TEST(symtab_finds_symbols_by_their_hash)
 {
-	struct symtab_wanted wanted[] = { { .name = "qsort" }, { .name = "qsort_of_nobody" }, { .name = "getenv" } };
+	struct symtab_wanted wanted[] = { { .name = "lsearch" }, { .name = "lsearch_of_nobody" },
+					  { .name = "getenv" } };
 	_cleanup_(exe_freep) struct exe *exe = NULL;
 	_cleanup_(freep) void *copy = NULL;
-	u64 hash_fo, qsort_ea;
+	u64 hash_fo, lsearch_ea;
 	size_t bytes;
 
-	copy = read_libc(&bytes, &hash_fo, &qsort_ea);
+	copy = read_libc(&bytes, &hash_fo, &lsearch_ea);
 	EQ(exe_open_mem(copy, bytes, &exe), 0);
 	EQ(symtab_find(exe, SHT_DYNSYM, wanted, 3), 2);
-	EQ(wanted[0].ea, qsort_ea);
+	EQ(wanted[0].ea, lsearch_ea);
 	OK(wanted[0].bytes && !wanted[1].found && wanted[2].found);
 }
 
@@ -102,12 +104,12 @@ TEST(symtab_survives_a_hash_that_makes_no_sense)
 {
 	static const u32 values[] = { 0, 1, 0x7fffffff, 0xffffffff };
 	_cleanup_(freep) void *copy = NULL;
-	u64 hash_fo, qsort_ea;
+	u64 hash_fo, lsearch_ea;
 	size_t bytes;
 
-	copy = read_libc(&bytes, &hash_fo, &qsort_ea);
+	copy = read_libc(&bytes, &hash_fo, &lsearch_ea);
 	for (u32 i = 0; i < 64; i++) {
-		struct symtab_wanted wanted[] = { { .name = "qsort" }, { .name = "qsort_of_nobody" } };
+		struct symtab_wanted wanted[] = { { .name = "lsearch" }, { .name = "lsearch_of_nobody" } };
 		_cleanup_(exe_freep) struct exe *exe = NULL;
 		u8 *word = (u8 *)copy + hash_fo + i / 4 * 4;
 		u32 old;
@@ -116,7 +118,7 @@ TEST(symtab_survives_a_hash_that_makes_no_sense)
 		memcpy(word, &values[i % 4], sizeof(old));
 		EQ(exe_open_mem(copy, bytes, &exe), 0);
 		(void)symtab_find(exe, SHT_DYNSYM, wanted, 2);
-		OK(!wanted[1].found && (!wanted[0].found || wanted[0].ea == qsort_ea));
+		OK(!wanted[1].found && (!wanted[0].found || wanted[0].ea == lsearch_ea));
 		memcpy(word, &old, sizeof(old));
 	}
 }
