@@ -260,7 +260,9 @@ static void read_plt(struct build *build)
 static void read_program(struct build *build)
 {
 	struct known_program program;
-	struct found f = { .name = "_start", .name_max = sizeof("_start"), .typed = 1, .binding = 2, .used = 1 };
+	/* A debug file has no code that tells where it ends. */
+	struct found f = { .name = "_start", .name_max = sizeof("_start"), .typed = 1, .binding = 2, .used = 1,
+			   .fde_only = 1 };
 
 	if (!known_program(build->exe, &program))
 		return;
