@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -49,6 +50,20 @@ class Tap:
 
     def end(self):
         sys.exit(1 if self.failed or not self.count else 0)
+
+
+given_ports = set()
+
+
+def free_port():
+    """A port of loopback that nobody has, and that this test did not give away yet."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if port not in given_ports:
+            given_ports.add(port)
+            return port
 
 
 def privileged_or_skip(tap, name):

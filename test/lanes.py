@@ -4,7 +4,6 @@
 answered within a second. Prints TAP. The backend is slow, so that the exporter's queue is full."""
 import http.server
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -12,9 +11,8 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "attacks"))
-from attack import PAYLOAD, TAP, Healthy, Wick, free_port, post  # noqa: E402
+from attack import PAYLOAD, TAP, Healthy, Wick, become_stranger, free_port, post  # noqa: E402
 
-STRANGER = 65534
 SECONDS, QUEUE = 15, 40
 
 
@@ -30,16 +28,6 @@ class Slow(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
-
-
-class Timed(Healthy):
-    """Whose requests are answered one way or the other, and how long that took."""
-    longest = 0.0
-
-    def one(self):
-        began = time.monotonic()
-        super().one()
-        self.longest = max(self.longest, time.monotonic() - began)
 
 
 def config(port, backend, folder):
@@ -76,7 +64,7 @@ def main():
         with subprocess.Popen(command) as attackers:
             time.sleep(SECONDS / 2)
             full = wick.metric("otelcol_exporter_queue_size", exporter="otlphttp")
-            with Timed(port, pause=0.5, tries=1) as healthy:
+            with Healthy(port, pause=0.5, tries=1) as healthy:
                 attackers.wait(4 * SECONDS)
         refused = wick.metric("otelcol_receiver_refused_profile_samples", receiver="otlp")
         TAP.check("a flood: the queue is full and the attacker refused", full >= QUEUE - 2 and refused > 0,
@@ -91,10 +79,7 @@ def main():
 
 
 if len(sys.argv) == 3:
-    socket.getaddrinfo("127.0.0.1", 1)      # loads what it needs while it may be read
-    os.setgroups([])
-    os.setresgid(STRANGER, STRANGER, STRANGER)
-    os.setresuid(STRANGER, STRANGER, STRANGER)
+    become_stranger()
     flood(int(sys.argv[1]), time.monotonic() + float(sys.argv[2]))
 else:
     main()

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,8 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+
+from common import free_port
 
 WICK = os.environ.get("WICK", "build/wick")
 SOURCE = """
@@ -32,12 +33,6 @@ def check(name, holds, *notes):
     for note in notes if not holds else ():
         print(f"# {note}")
     return holds
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Victim:

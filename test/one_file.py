@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -21,12 +20,6 @@ VICTIM = os.path.join(common.BUILD, "victims", "v-fp")
 def check(tap, name, good, detail=""):
     if not tap.check(name, bool(good)):
         tap.note(detail)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Root:
@@ -99,7 +92,7 @@ def log_of(root):
 
 def check_page_and_grpc(tap, root):
     """One keeps and shows what another sends, both in the root."""
-    port = free_port()
+    port = common.free_port()
     keeper = root.start(f"--config=yaml:{json.dumps(keeper_config(port))}")
     sender = root.start(f"-collection-agent=127.0.0.1:{port}", "-disable-tls", "-reporter-interval=1s")
     check(tap, "it sends by gRPC, and another keeps and shows it", comes(port, sender), log_of(root))
@@ -119,7 +112,7 @@ def check_https(tap, root):
     certificate, key = (os.path.join(root.path, "tmp", name) for name in ("cert.pem", "key.pem"))
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
                     "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], capture_output=True, check=True)
-    port, intake = free_port(), free_port()
+    port, intake = common.free_port(), common.free_port()
     config = keeper_config(port, grpc=False, endpoint=f"127.0.0.1:{intake}", cert_file="/tmp/cert.pem", key_file="/tmp/key.pem")
     keeper = root.start(f"--config=yaml:{json.dumps(config)}")
     sending = {"receivers": {"profiling": {"reporter_interval": "1s"}},

@@ -14,7 +14,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,8 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+
+from common import free_port
 
 WICK = os.environ.get("WICK", "build/wick")
 SELECTIONS = 20
@@ -271,12 +272,6 @@ def eventually(holds):
 def wait_for(base, count, first_ns, last_ns):
     """Until all that was sent is in the store; the queue is not waited for otherwise."""
     return eventually(lambda: ask(base, "top", **{"from": first_ns / 1e9 - 60, "to": last_ns / 1e9 + 60})["total"] == count)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Wick:

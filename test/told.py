@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -28,19 +27,13 @@ def unread_by_record(tap):
     tap.check("record says nothing of the kind of a native program", recording.status == 0 and "are not read" not in said)
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def counters_of(port):
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/status", timeout=20) as answer:
         return json.load(answer)["sampling"]
 
 
 def unread_by_the_page(tap, folder):
-    port = free_port()
+    port = common.free_port()
     command = [common.WICK, f"--listen=127.0.0.1:{port}", f"--set=exporters.store.path={folder}/store"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as wick, \
             subprocess.Popen(["perl", "-e", "1 while 1"]) as perl:

@@ -6,7 +6,7 @@
  *	struct budget_scope scope;
  *
  *	budget_begin(&scope, BUDGET_OTLP);	this thread works for a sender from here on
-	budget_set_sender(&scope, key);		for this one
+ *	budget_set_sender(&scope, key);		for this one
  *	...					buffers, arenas, tables and profiles that begin here are charged
  *	budget_end(&scope);			so are arrays, but only until here
  *

@@ -18,6 +18,7 @@ PATH = "/v1development/profiles"
 TYPE = {"content-type": "application/x-protobuf"}
 PAYLOAD = payload("ebpf-profiler-c")
 SECONDS = 20        # the ordinary timeout of a client
+STRANGER = 65534    # a user who is nobody's
 
 
 def post(port, body, headers=None, path=PATH, timeout=SECONDS, source=None):
@@ -57,13 +58,21 @@ def own_address():
             return None
 
 
+def become_stranger():
+    socket.getaddrinfo("127.0.0.1", 1)      # loads what it needs while it may be read
+    os.setgroups([])
+    os.setresgid(STRANGER, STRANGER, STRANGER)
+    os.setresuid(STRANGER, STRANGER, STRANGER)
+
+
 class Healthy:
     """A sender as they are: one request after the other with an ordinary timeout, one again after 503 or 429 as the
-    protocol asks for. Within a with; `lost` are those that it could not hand over in the end."""
+    protocol asks for. Within a with; `lost` are those that it could not hand over in the end, `longest` is how long the
+    slowest took, one way or the other."""
 
     def __init__(self, port, pause=0.2, tries=10):
         self.port, self.pause, self.tries = port, pause, tries
-        self.sent, self.lost, self.again = 0, [], 0
+        self.sent, self.lost, self.again, self.longest = 0, [], 0, 0.0
         self.body = PAYLOAD
         self.done = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -82,7 +91,9 @@ class Healthy:
 
     def run(self):
         while not self.done.is_set():
+            began = time.monotonic()
             self.one()
+            self.longest = max(self.longest, time.monotonic() - began)
             self.done.wait(self.pause)
 
     def __enter__(self):

@@ -5,17 +5,15 @@ TAP. The store's dictionaries stay within the budget, also after a restart; who 
 healthy sender beside it is answered. The attackers are a process of their own: dictionary.py PORT SECONDS."""
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-from attack import MIB, TAP, Healthy, Wick, free_port, get, post, wait_for, within
+from attack import MIB, TAP, Healthy, Wick, become_stranger, free_port, get, post, wait_for, within
 from forge import unique_stacks
 
-STRANGER = 65534
 CLIENTS, STACKS, DEPTH, SECONDS, BUDGET = 50, 2000, 60, 10, 64
 
 
@@ -93,10 +91,7 @@ def main():
 
 
 if len(sys.argv) == 3:
-    socket.getaddrinfo("127.0.0.1", 1)      # loads what it needs while it may be read
-    os.setgroups([])
-    os.setresgid(STRANGER, STRANGER, STRANGER)
-    os.setresuid(STRANGER, STRANGER, STRANGER)
+    become_stranger()
     send_unique(int(sys.argv[1]), time.monotonic() + float(sys.argv[2]))
 else:
     main()

@@ -7,9 +7,8 @@ import shutil
 import stat
 import tempfile
 
-from attack import PAYLOAD, TAP, Wick, free_port, post
+from attack import PAYLOAD, STRANGER, TAP, Wick, free_port, post
 
-STRANGER = 65534
 
 
 def config(port, folder, store="store", queue=False):

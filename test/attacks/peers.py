@@ -11,10 +11,9 @@ import tempfile
 import threading
 import time
 
-from attack import PATH, PAYLOAD, TAP, Healthy, Wick, free_port, packed, post
+from attack import PATH, PAYLOAD, TAP, Healthy, Wick, become_stranger, free_port, packed, post
 from forge import message
 
-STRANGER = 65534
 SECONDS = 4
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -137,10 +136,7 @@ def main():
 
 if len(sys.argv) == 4:
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    socket.getaddrinfo("127.0.0.1", 1)      # loads what it needs while it may be read
-    os.setgroups([])
-    os.setresgid(STRANGER, STRANGER, STRANGER)
-    os.setresuid(STRANGER, STRANGER, STRANGER)
+    become_stranger()
     KINDS[sys.argv[1]](int(sys.argv[2]), time.monotonic() + float(sys.argv[3]))
 else:
     main()

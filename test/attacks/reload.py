@@ -58,23 +58,13 @@ def start(folder):
               str({status: hasty.statuses.count(status) for status in set(hasty.statuses)}))
 
 
-class Timed(Healthy):
-    """How long each answer took."""
-    longest = 0.0
-
-    def one(self):
-        began = time.monotonic()
-        super().one()
-        self.longest = max(self.longest, time.monotonic() - began)
-
-
 def reload(folder):
     port, last = free_port(), free_port()
     with Wick(config(port, folder), (port,)) as wick:
         for _ in range(20):
             post(port, PAYLOAD)
         before = wick.memory("VmRSS")
-        with Timed(port, pause=0.01, tries=1) as healthy:
+        with Healthy(port, pause=0.01, tries=1) as healthy:
             for _ in range(SIGNALS - 1):
                 wick.signal(signal.SIGHUP)
                 time.sleep(0.02)

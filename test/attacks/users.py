@@ -6,9 +6,8 @@ import re
 import subprocess
 import tempfile
 
-from attack import PAYLOAD, TAP, Wick, free_port, own_address, wait_for
+from attack import PAYLOAD, STRANGER, TAP, Wick, free_port, own_address, wait_for
 
-STRANGER = 65534
 QUESTIONS = ("/", "/api/v1/status", "/api/v1/flame", "/debug/pprof/")
 
 

@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import common  # noqa: E402
+from common import free_port  # noqa: E402,F401
 
 TAP = common.Tap()
 ROOT = common.ROOT
@@ -26,20 +27,6 @@ STOP_SECONDS = 30
 for variable in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "grpc_proxy", "all_proxy", "ALL_PROXY"):
     os.environ.pop(variable, None)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))   # at a time limit, so that what was started ends with us
-
-given_ports = set()
-
-
-def free_port():
-    """A port of loopback that nobody has, and that this test did not give away yet."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        if port not in given_ports:
-            given_ports.add(port)
-            return port
-
 
 def listens(port):
     with socket.socket() as probe:
