@@ -40,6 +40,33 @@ static void put_escape(struct buf *b, unsigned char c)
 	}
 }
 
+/*
+ * Characters of several bytes that JSON takes as they are but YAML, in which JSON is printed too, refuses (U+0080 to
+ * U+009F, U+FFFE, U+FFFF) or takes for ends of lines or marks (U+2028, U+2029, U+FEFF). 0 if it is none of them.
+ */
+static unsigned int unsafe_character(const char *at, size_t step)
+{
+	const unsigned char *c = (const unsigned char *)at;
+	unsigned int code;
+
+	if (step == 2)
+		return c[0] == 0xc2 && c[1] < 0xa0 ? c[1] : 0;
+	if (step != 3 || (c[0] != 0xe2 && c[0] != 0xef))
+		return 0;
+	code = (c[0] & 0xfu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
+	return code == 0x2028 || code == 0x2029 || code == 0xfeff || code >= 0xfffe ? code : 0;
+}
+
+static void put_long(struct buf *b, const char *at, size_t step)
+{
+	unsigned int code = unsafe_character(at, step);
+
+	if (code)
+		buf_addf(b, "\\u%04x", code);
+	else
+		buf_add(b, at, step);
+}
+
 void json_put_string(struct buf *b, const char *at, size_t len)
 {
 	size_t i = 0;
@@ -56,7 +83,7 @@ void json_put_string(struct buf *b, const char *at, size_t len)
 		i = run;
 		step = utf8_next(at + i, len - i);
 		if (step > 1)
-			buf_add(b, at + i, step);
+			put_long(b, at + i, step);
 		else if (step == 1)
 			put_escape(b, at[i]);
 		else

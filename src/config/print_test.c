@@ -94,6 +94,13 @@ TEST(print_quotes_what_would_read_as_something_else)
 	       "  - \"a\\nb\"\n  - \"ends:\"\n  - \"0x1\"\n  - \" x\"\n  - 1s\n  - \"[\"\n  - \"a b, c\"\n  - \"~\"\n");
 }
 
+/* YAML refuses the first, the third and the last; it takes the others for ends of lines or for the mark of a file. */
+TEST(print_escapes_what_yaml_does_not_take)
+{
+	prints("yaml:a: \"\\x7f \\x85 \\x97 \\u2028 \\u2029 \\ufeff \\uffff \xc2\xa0\"", (struct print_options){ 0 },
+	       "a: \"\\u007f \\u0085 \\u0097 \\u2028 \\u2029 \\ufeff \\uffff \xc2\xa0\"\n");
+}
+
 TEST(print_nests_lists)
 {
 	prints("yaml:a: [[1, [2]], {b: 1, c: [3]}]", (struct print_options){ 0 },
