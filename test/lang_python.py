@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 from common import ROOT
-from runtime_profile import Victim, record_beside
+from runtime_profile import Victim, lines_of_calls, record_beside, wrong_lines
 
 KIND = "cpython"
 VICTIM = os.path.join(ROOT, "test", "victims", "python", "victim.py")
@@ -96,33 +96,15 @@ def chain_of(python, scenario):
     return r"\*;" + python.pattern("<module> > main > " + SCENARIOS[scenario][0])
 
 
-def lines_of_calls():
-    """{callee: lines that call it}, as marked in the victim."""
-    found = {}
-    with open(VICTIM, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            mark = re.search(r"# -> (\S+)$", line)
-            if mark:
-                found.setdefault(mark[1].split(".")[-1], set()).add(number)
-    return found
+def plain(name):
+    return name.split(".")[-1]
 
 
-CALLS = lines_of_calls()
+CALLS = lines_of_calls(VICTIM, plain)
 
 
-def wrong_lines(stacks):
-    """The share of samples in which a caller's line is not one that calls the next function, and an example."""
-    wrong, example = 0, ""
-    for frames, count, _ in stacks.all:
-        chain = [f for f in frames if f.kind == KIND]
-        for caller, callee in zip(chain, chain[1:]):
-            lines = CALLS.get(callee.name.split(".")[-1])
-            ours = caller.file == callee.file == "/tmp/victim.py"
-            if ours and lines and caller.line not in lines:
-                wrong += count
-                example = f"{caller.name}:{caller.line} calls {callee.name}"
-                break
-    return wrong / max(1, stacks.count), example
+def wrong_lines_of(stacks):
+    return wrong_lines(stacks, KIND, CALLS, plain, lambda path: path == "/tmp/victim.py")
 
 
 def check_scenario(tap, python, label, scenario, samples):
@@ -151,7 +133,7 @@ def judge(tap, python, name, scenario, stacks):
     off = {f: round(seen.get(f, 0), 3) for f, share in shares.items()
            if abs(seen.get(f, 0) - share) > max(0.03, 3.5 * (share * (1 - share) / stacks.count) ** 0.5)} if None not in shares.values() else \
           {f: round(seen.get(f, 0), 3) for f in shares if seen.get(f, 0) < 0.9}
-    lines, example = wrong_lines(stacks)
+    lines, example = wrong_lines_of(stacks)
     fine = tap.check(name, good >= 0.99 and not off and lines <= 0.01,
                      f"{good:.2%} of {stacks.count} stacks as expected, {1 - lines:.1%} lines, "
                      f"from {stacks.late_ns / 1e6:.0f} ms on" +
@@ -178,7 +160,7 @@ def check_awaiting(tap, python, label, samples):
         busy = stacks.inclusive(KIND).get("spin", 0)
         good, bad = stacks.matching(KIND, rf".*;Handle\._run;\*;{re.escape(wanted)};spin(;\*)?")
         good /= max(busy, 0.01)
-        lines, example = wrong_lines(stacks)
+        lines, example = wrong_lines_of(stacks)
         if not tap.check(name, busy >= 0.9 and good >= 0.99 and lines <= 0.01,
                          f"{good:.2%} of {round(busy * count)} stacks as expected, {1 - lines:.1%} lines {example}"):
             for number, text in bad:

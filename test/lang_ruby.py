@@ -12,7 +12,7 @@ import shutil
 import subprocess
 
 from common import ROOT
-from runtime_profile import Victim, record_beside
+from runtime_profile import Victim, lines_of_calls, record_beside, wrong_lines
 
 KIND = "ruby"
 VICTIMS = os.path.join(ROOT, "test", "victims", "ruby")
@@ -103,32 +103,15 @@ class Ruby:
                       stderr=subprocess.DEVNULL)
 
 
-def lines_of_calls():
-    """{callee: lines that call it}, as marked in the victim."""
-    found = {}
-    with open(VICTIM, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            mark = re.search(r"# -> (\S+)$", line)
-            if mark:
-                found.setdefault(mark[1], set()).add(number)
-    return found
+def plain(name):
+    return re.sub(r"^[\w:]+[#.]", "", name)
 
 
-CALLS = lines_of_calls()
+CALLS = lines_of_calls(VICTIM, plain)
 
 
-def wrong_lines(stacks):
-    """The share of samples in which a caller's line is not one that calls the next function, and an example."""
-    wrong, example = 0, ""
-    for frames, count, _ in stacks.all:
-        chain = [f for f in frames if f.kind == KIND]
-        for caller, callee in zip(chain, chain[1:]):
-            lines = CALLS.get(re.sub(r"^[\w:]+[#.]", "", callee.name))
-            if caller.file == callee.file and caller.file.endswith("/victim.rb") and lines and caller.line not in lines:
-                wrong += count
-                example = f"{caller.name}:{caller.line} calls {callee.name}"
-                break
-    return wrong / max(1, stacks.count), example
+def wrong_lines_of(stacks):
+    return wrong_lines(stacks, KIND, CALLS, plain, lambda path: path.endswith("/victim.rb"))
 
 
 def off_shares(stacks, shares):
@@ -160,7 +143,7 @@ def check_scenario(tap, ruby, label, scenario, samples, options=()):
     if not ruby.has_modules:
         shares = {n: share for n, share in shares.items() if share}     # compiled, spin() takes little
     good, bad = stacks.matching(KIND, pattern_of(chain))
-    off, (lines, example) = off_shares(stacks, shares), wrong_lines(stacks)
+    off, (lines, example) = off_shares(stacks, shares), wrong_lines_of(stacks)
     if not tap.check(name, good >= 0.99 and not off and lines <= 0.01,
                      f"{good:.2%} of {stacks.count} stacks as expected, {1 - lines:.1%} lines, "
                      f"from {stacks.late_ns / 1e6:.0f} ms on" +

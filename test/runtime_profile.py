@@ -153,6 +153,31 @@ def record_beside(victim, samples, kind, during=None, settle_ns=0, options=()):
     return recording, stacks
 
 
+def lines_of_calls(victim, plain):
+    """{callee: lines that call it}, as marked in the victim; plain(name): the callee as it is marked."""
+    found = {}
+    with open(victim, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            mark = re.search(r"# -> (\S+)$", line)
+            if mark:
+                found.setdefault(plain(mark[1]), set()).add(number)
+    return found
+
+
+def wrong_lines(stacks, kind, calls, plain, is_ours):
+    """The share of samples in which a caller's line is not one that calls the next function, and an example."""
+    wrong, example = 0, ""
+    for frames, count, _ in stacks.all:
+        chain = [f for f in frames if f.kind == kind]
+        for caller, callee in zip(chain, chain[1:]):
+            lines = calls.get(plain(callee.name))
+            if caller.file == callee.file and is_ours(caller.file) and lines and caller.line not in lines:
+                wrong += count
+                example = f"{caller.name}:{caller.line} calls {callee.name}"
+                break
+    return wrong / max(1, stacks.count), example
+
+
 def check_most(tap, name, good, bad, share, least=1):
     """Whether that share of what was counted is good, of at least so many; `bad` counts the rest by what it was."""
     total = good + sum(bad.values())
