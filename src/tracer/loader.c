@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/thread.h"
 #include "bpf/tracer.skel.h"
 #include "lang/lang.h"
 #include "proc/pid_namespace.h"
@@ -34,13 +36,24 @@
 struct loaded_kind {
 	struct kind_choice choice;
 	struct bpf_object *object;
-	struct bpf_object *langs[LANG_MAX];
+};
+
+/* The program of a language, for each kind. Its thread has all of it until it is done. */
+struct lang_program {
+	struct loader *loader;
+	const struct lang_ops *ops;
+	u32 lang;
+	struct thread thread;
+	atomic_bool is_done;
+	int result;
+	struct bpf_object *objects[KIND_MAX];
 };
 
 struct loader {
 	struct tracer_bpf *skel;
 	struct loaded_kind kinds[KIND_MAX];
 	u32 kind_count;
+	struct lang_program langs[LANG_MAX];
 	struct switches switches;
 	struct tables *tables;
 	int ring_fd[RINGS_MAX];
@@ -50,6 +63,13 @@ struct loader {
 	char event_names[256];
 };
 
+static void lang_program_done(struct lang_program *program)
+{
+	thread_join(&program->thread);
+	for (u32 i = 0; i < KIND_MAX; i++)
+		bpf_object__close(program->objects[i]);
+}
+
 void loader_free(struct loader *l)
 {
 	if (!l)
@@ -57,11 +77,10 @@ void loader_free(struct loader *l)
 	tables_free(l->tables);
 	for (u32 i = 0; i < RINGS_MAX; i++)
 		closep(&l->ring_fd[i]);
-	for (u32 i = 0; i < KIND_MAX; i++) {
-		for (u32 k = 0; k < LANG_MAX; k++)
-			bpf_object__close(l->kinds[i].langs[k]);
+	for (u32 i = 0; i < LANG_MAX; i++)
+		lang_program_done(&l->langs[i]);
+	for (u32 i = 0; i < KIND_MAX; i++)
 		bpf_object__close(l->kinds[i].object);
-	}
 	tracer_bpf__destroy(l->skel);
 	free(l);
 }
@@ -198,15 +217,15 @@ static int check_kernel(const struct tracer_options *options, struct buf *why)
 	return -ENOTSUP;
 }
 
-static int loader_set_object(const struct loader *l, struct bpf_object *object)
+static int loader_set_object(const struct loader *l, struct bpf_object *object, const struct switches *switches)
 {
-	struct bpf_map *switches = bpf_object__find_map_by_name(object, SWITCHES_SECTION);
+	struct bpf_map *map = bpf_object__find_map_by_name(object, SWITCHES_SECTION);
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, object)
 		if (l->log_level)
 			(void)bpf_program__set_log_level(program, l->log_level);	/* of its own, or none */
-	return switches ? bpf_map__set_initial_value(switches, &l->switches, sizeof(l->switches)) : -ENOENT;
+	return map ? bpf_map__set_initial_value(map, switches, sizeof(*switches)) : -ENOENT;
 }
 
 /* The maps of the same name are one and the same in both, but for one. */
@@ -246,7 +265,7 @@ static int load_kind(struct loader *l, struct loaded_kind *k)
 	k->object = bpf_object__open_mem(elf, bytes, NULL);
 	if (!k->object)
 		return -errno;
-	r = loader_set_object(l, k->object);
+	r = loader_set_object(l, k->object, &l->switches);
 	if (r == 0)
 		r = share_maps(k->object, l->skel->obj, "counters");
 	if (r == 0)
@@ -287,7 +306,7 @@ static int loader_load(struct loader *l, const struct tracer_options *options, s
 	r = loader_set_filter(l, options, why);
 	if (r < 0)
 		return r;
-	r = loader_set_object(l, l->skel->obj);
+	r = loader_set_object(l, l->skel->obj, &l->switches);
 	if (r == 0)
 		r = tracer_bpf__load(l->skel);
 	if (r == 0)
@@ -365,10 +384,13 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 }
 
 /* A program that another tail-calls is of the same type. What it keeps of objects is the same for all kinds. */
-static int load_lang(struct loader *l, struct loaded_kind *k, u32 lang, const void *elf, size_t bytes)
+static int load_lang(struct lang_program *program, u32 kind, const void *elf, size_t bytes)
 {
-	struct bpf_object *object = k->langs[lang] = bpf_object__open_mem(elf, bytes, NULL);
+	const struct loader *l = program->loader;
+	const struct loaded_kind *k = &l->kinds[kind];
+	struct bpf_object *object = program->objects[kind] = bpf_object__open_mem(elf, bytes, NULL);
 	struct bpf_program *walker, *sample = bpf_object__find_program_by_name(k->object, "sample");
+	struct switches switches = l->switches;
 	struct bpf_map *kept;
 	int r;
 
@@ -379,33 +401,53 @@ static int load_lang(struct loader *l, struct loaded_kind *k, u32 lang, const vo
 		return -ENOENT;
 	bpf_program__set_type(walker, bpf_program__type(sample));
 	bpf_program__set_expected_attach_type(walker, bpf_program__expected_attach_type(sample));
-	l->switches.kind = kind_number(k->choice.kind);
-	r = loader_set_object(l, object);
+	switches.kind = kind_number(k->choice.kind);
+	r = loader_set_object(l, object, &switches);
 	if (r == 0)
 		r = share_maps(object, k->object, NULL);
 	kept = bpf_object__find_map_by_name(object, "kept");
-	if (r == 0 && kept && k != l->kinds)
-		r = bpf_map__reuse_fd(kept, bpf_object__find_map_fd_by_name(l->kinds[0].langs[lang], "kept"));
+	if (r == 0 && kept && kind > 0)
+		r = bpf_map__reuse_fd(kept, bpf_object__find_map_fd_by_name(program->objects[0], "kept"));
 	if (r == 0)
 		r = bpf_object__load(object);
-	return r < 0 ? r : put_walker(k, lang, object, "walk_language");
+	return r < 0 ? r : put_walker(k, program->lang, object, "walk_language");
+}
+
+static void *load_lang_kinds(void *arg)
+{
+	struct lang_program *program = arg;
+	size_t bytes;
+	const void *elf = program->ops->object(&bytes);
+
+	for (u32 i = 0; program->result == 0 && i < program->loader->kind_count; i++)
+		program->result = load_lang(program, i, elf, bytes);
+	atomic_store(&program->is_done, true);
+	return NULL;
 }
 
 int loader_load_lang(struct loader *l, u32 lang, const struct lang_ops *ops)
 {
-	size_t bytes;
-	const void *elf = ops->object(&bytes);
-	int r = l->switches.may_switch ? 0 : -ENOTSUP;
+	struct lang_program *program = &l->langs[lang];
+	int r;
 
-	for (u32 i = 0; r == 0 && i < l->kind_count; i++)
-		r = load_lang(l, &l->kinds[i], lang, elf, bytes);
-	return r;
+	if (!l->switches.may_switch)
+		return -ENOTSUP;
+	if (!program->loader) {
+		program->loader = l;
+		program->ops = ops;
+		program->lang = lang;
+		r = thread_start(&program->thread, "wick: programs", load_lang_kinds, program);
+		if (r < 0)
+			(void)load_lang_kinds(program);
+	}
+	return atomic_load(&program->is_done) ? program->result : -EINPROGRESS;
 }
 
 int loader_recall(const struct loader *l, const struct kept_key *key, struct kept_objects *ret_kept)
 {
-	const struct bpf_object *object = key->lang < LANG_MAX ? l->kinds[0].langs[key->lang] : NULL;
-	int fd = object ? bpf_object__find_map_fd_by_name(object, "kept") : -1;
+	const struct lang_program *program = key->lang < LANG_MAX ? &l->langs[key->lang] : NULL;
+	int fd = program && atomic_load(&program->is_done) && program->objects[0] ?
+		 bpf_object__find_map_fd_by_name(program->objects[0], "kept") : -1;
 
 	return fd >= 0 && bpf_map_lookup_elem(fd, key, ret_kept) == 0 ? 0 : -ENOENT;
 }

@@ -23,7 +23,10 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 void loader_free(struct loader *loader);
 DEFINE_CLEANUP(struct loader *, loader_free)
 
-/* Loads the program of a language for each kind, and puts it where walks can be handed over to it. */
+/*
+ * Loads the program of a language for each kind, and puts it where walks can be handed over to it. A thread does: the
+ * kernel may check it for seconds. -EINPROGRESS until it has; ask again.
+ */
 int loader_load_lang(struct loader *loader, u32 lang, const struct lang_ops *ops);
 
 /* What the program of a language has kept of a frame's objects: 0, or -ENOENT. */

@@ -41,6 +41,7 @@ struct runtime_set {
 	struct runtime list[SLOT_CHAIN];
 	u32 count;
 	u32 refused;			/* bit n: language n could not be taken up */
+	bool waits_for_program;		/* the kernel's turn: the process has not been asked */
 	u32 retries;
 	u64 retry_ns;			/* 0: nothing to try again */
 	u64 dropped;			/* of generated code, as counted so far */
@@ -122,6 +123,8 @@ static int runtimes_load(struct runtimes *rt, u32 lang, const struct lang_ops *o
 	if (rt->programs[lang] == PROGRAM_FAILED)
 		return -ENOTSUP;
 	r = rt->options.loader ? loader_load_lang(rt->options.loader, lang, ops) : -ENOTSUP;
+	if (r == -EINPROGRESS)
+		return r;
 	rt->programs[lang] = r < 0 ? PROGRAM_FAILED : PROGRAM_LOADED;
 	rt->stats.programs_failed += r < 0;
 	return r;
@@ -198,7 +201,8 @@ static void attach_one(struct runtimes *rt, struct runtime_set *set, u32 lang, c
 	r = runtimes_load(rt, lang, ops);
 	if (r == 0)
 		r = ops->attach(&set->process, file, place, &to->slot, &to->state);
-	if (r == -EAGAIN) {
+	if (r == -EINPROGRESS || r == -EAGAIN) {
+		set->waits_for_program |= r == -EINPROGRESS;
 		set_retry(set, now_ns);
 		return;
 	}
@@ -313,7 +317,8 @@ bool runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
 		return false;
 	}
 	if (set->retry_ns && now_ns >= set->retry_ns) {
-		set->retries++;
+		set->retries += !set->waits_for_program;
+		set->waits_for_program = false;
 		set->retry_ns = 0;
 	}
 	if (!set->retry_ns) {

@@ -26,9 +26,8 @@ CHAIN_SHARE = 0.99
 HANDLER = re.compile(r"_start;(?!.*;interrupted;).*;handler;.*")
 # Until its tables are there, a stack is copied, and the copy does not hold 1000 frames. While libgcc replaces the frames
 # between throw and catch, there is no way through them. Generated code is looked at after its first sample; if it has no
-# frame pointer, it waits for its rows, too. What is read of a process that runs comes too late for its last samples:
-# emulated, the kernel takes seconds to check what walks a language's frames, and nothing is read meanwhile.
-SHARES = {"v-recursion": 0.9, "v-exceptions": 0.95, "v-jit": 0.95, "v-jitdump": 0.9, "v-hidden": 0.9, "v-jit-memfd": 0.95, "v-jit-gdb": 0.5}
+# frame pointer, it waits for its rows, too.
+SHARES = {"v-recursion": 0.9, "v-exceptions": 0.95, "v-jit": 0.95, "v-jitdump": 0.95, "v-jit-memfd": 0.95, "v-jit-gdb": 0.5}
 
 
 def command_of(row):
