@@ -17,7 +17,7 @@ static struct binary *no_binary(void *arg, u32 id)
 static bool fold(void)
 {
 	static const struct window_process process = { .pid = 42, .comm = "load", .exe_path = "/usr/bin/load",
-						       .container_id = "", .command_line = "" };
+						       .command_line = "" };
 	_cleanup_(window_freep) struct window *window = window_new(1);
 	struct trace_record trace = { .pid = 42, .tid = 42, .comm = "load", .user_count = FRAMES };
 	u64 frames[FRAMES];

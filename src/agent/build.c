@@ -17,6 +17,7 @@
 
 #define STACK_MAX (KERNEL_FRAMES_MAX + WINDOW_FRAMES_MAX + 1)
 #define ATTRIBUTES_MAX 36	/* of a sample: 32 labels and our own */
+#define RESOURCE_ATTRIBUTES_MAX (18 + ENVIRONMENT_NAMES_MAX)
 #define SCHEMA_URL "https://opentelemetry.io/schemas/1.37.0"
 
 static const char *const end_names[] = {
@@ -113,18 +114,16 @@ static bool is_self(const struct build_options *options, pid_t pid)
 	return false;
 }
 
-/* NAME=value, one after another: an attribute of each; how many. */
-static u32 build_environment(struct build *b, const struct window_process *process, struct keyvalue *attributes)
+/* KEY=value, one after another: an attribute of each; how many. They live as long as the window. */
+static u32 build_description(const struct window_process *process, struct keyvalue *attributes, u32 max)
 {
 	u32 count = 0;
 
-	for (u32 at = 0; at < process->environment_bytes && count < ENVIRONMENT_NAMES_MAX; count++) {
-		const char *entry = process->environment + at, *equals = strchr(entry, '=');
-		char key[256];
-		int len = snprintf(key, sizeof(key), "process.environment_variable.%.*s", (int)(equals - entry), entry);
+	for (u32 at = 0; at < process->description_bytes && count < max; count++) {
+		const char *entry = process->description + at, *equals = strchr(entry, '=');
 
 		attributes[count] = string_attribute("", equals + 1);
-		attributes[count].key = profile_copy_str(b->profile, key, (size_t)len < sizeof(key) ? (size_t)len : 0);
+		attributes[count].key = (struct str){ entry, (u32)(equals - entry) };
 		at += (u32)strlen(entry) + 1;
 	}
 	return count;
@@ -157,7 +156,7 @@ static void build_sets(struct build *b, struct profile_scope *scope, u32 kinds, 
 /* One resource and scope for each process, what the OpenTelemetry profiler does, with a set for each kind of sample. */
 static void build_process(struct build *b, const struct window_process *process, u32 kinds, struct build_set *sets)
 {
-	struct keyvalue attributes[8 + ENVIRONMENT_NAMES_MAX];
+	struct keyvalue attributes[RESOURCE_ATTRIBUTES_MAX];
 	const struct host_identity *host = &b->options->host;
 	struct profile_resource *resource;
 	struct profile_scope *scope;
@@ -168,8 +167,6 @@ static void build_process(struct build *b, const struct window_process *process,
 					       process->exe_path[0] ? base_name(process->exe_path) : process->comm);
 	if (process->exe_path[0])
 		attributes[count++] = string_attribute("process.executable.path", process->exe_path);
-	if (process->container_id[0])
-		attributes[count++] = string_attribute("container.id", process->container_id);
 	if (process->command_line[0])
 		attributes[count++] = string_attribute("process.command_line", process->command_line);
 	if (host->name[0])
@@ -178,7 +175,7 @@ static void build_process(struct build *b, const struct window_process *process,
 		attributes[count++] = string_attribute("host.id", host->id);
 	if (is_self(b->options, (pid_t)process->pid))
 		attributes[count++] = (struct keyvalue){ STR("wick.self"), { .kind = ANY_BOOL, .boolean = true } };
-	count += build_environment(b, process, attributes + count);
+	count += build_description(process, attributes + count, RESOURCE_ATTRIBUTES_MAX - count);
 	resource = profile_add_resource(b->profile, attributes, count);
 	if (!resource)
 		return;

@@ -12,12 +12,12 @@ static const struct build_options options = { .frequency_hz = 20 };
 /* A window of one sample of kernel code, of which nothing is known. */
 static struct window *one_sample_of(u8 kind, u64 value, u64 start_ns, u64 time_ns, u64 end_ns, u8 end)
 {
-	static const char environment[] = "LANG=de\0EMPTY=";
+	static const char description[] = "container.id=c\0process.environment_variable.LANG=de\0"
+					  "process.environment_variable.EMPTY=";
 	static const u64 kernel[] = { 0xffffffff81000000 };
 	struct window *w = window_new(start_ns);
-	struct window_process process = { .pid = 42, .comm = "x", .exe_path = "/bin/x", .container_id = "",
-					  .command_line = "", .environment = environment,
-					  .environment_bytes = sizeof(environment) };
+	struct window_process process = { .pid = 42, .comm = "x", .exe_path = "/bin/x", .command_line = "",
+					  .description = description, .description_bytes = sizeof(description) };
 	struct trace_record trace = { .time_ns = time_ns, .value = value, .pid = 42, .tid = 43,
 				      .kernel_count = 1, .kind = kind, .comm = "x" };
 
@@ -179,7 +179,7 @@ TEST(build_gives_the_samples_of_a_set_one_shape)
 TEST(build_makes_nothing_that_no_sample_refers_to)
 {
 	struct window *w = one_sample(0, 1, 2, END_COMPLETE);
-	struct window_process idle = { .pid = 2, .comm = "y", .exe_path = "", .container_id = "", .command_line = "" };
+	struct window_process idle = { .pid = 2, .comm = "y", .exe_path = "", .command_line = "" };
 	struct profile *p;
 
 	window_process(w, 2, &idle);

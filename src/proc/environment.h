@@ -20,20 +20,9 @@ struct environment_names {
 	u32 count;
 };
 
-struct peek;
+struct buf;
 
-/* "NAME=value" one after another, each ended by NUL; text is NULL if there is none. */
-struct environment {
-	char *text;
-	u32 bytes;
-};
-
-/* Picks those that are wanted, the first of each name. The text is the caller's to free. -ENOMEM. */
-int environment_pick(const char *text, size_t bytes, const struct environment_names *names,
-		     struct environment *ret_environment);
-
-/* The same of a process or thread; nothing if it is gone. */
-int environment_read(struct peek *peek, u64 place, u32 tid, const struct environment_names *names,
-		     struct environment *ret_environment);
+/* Adds those that are wanted, the first of each name: "process.environment_variable.NAME=value", each ended by NUL. */
+void environment_pick(const char *text, size_t bytes, const struct environment_names *names, struct buf *out);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io.h"
+#include "base/clock.h"
 #include "proc/maps.h"
 #include "proc/peek.h"
 
@@ -57,7 +57,7 @@ static void process_free(struct processes *t, struct process *p)
 	process_set_maps(t, p, NULL);
 	free(p->exe_path);
 	free(p->command_line);
-	free(p->environment.text);
+	description_done(&p->description);
 	free(p);
 	t->stats.known--;
 }
@@ -213,28 +213,20 @@ void processes_fork(struct processes *t, u32 parent_pid, u32 child_pid, u64 time
 	child->maps_changed = parent->maps_changed;
 	child->installed_ns = parent->installed_ns;
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
-	memcpy(child->container_id, parent->container_id, sizeof(child->container_id));
-	child->container_known = parent->container_known;
+	description_inherit(&parent->description, time_ns, &child->description);
 	child->exe_path = copy_string(parent->exe_path);
 	child->command_line = copy_string(parent->command_line);
 }
 
 void processes_exec(struct processes *t, u32 pid, const char *comm, u64 time_ns)
 {
-	struct process *old = processes_find(t, pid), *p;
-	char container_id[CONTAINER_ID_BYTES + 1] = "";
-	bool container_known = old && old->container_known;
+	struct process *p = processes_add(t, pid);
 
-	if (old)
-		memcpy(container_id, old->container_id, sizeof(container_id));
-	p = processes_add(t, pid);
 	if (!p)
 		return;
 	/* All that it maps from now on will be reported. */
 	p->since_ns = time_ns;
 	p->maps_known = true;
-	memcpy(p->container_id, container_id, sizeof(container_id));
-	p->container_known = container_known;
 	snprintf(p->comm, sizeof(p->comm), "%s", comm);
 }
 
@@ -292,16 +284,6 @@ void processes_sweep(struct processes *t, u64 now_ns)
 		processes_remove(t, t->exited->pid);
 }
 
-static void process_read_container(struct process *p, u32 tid)
-{
-	char path[64], text[8192];
-
-	p->container_known = true;
-	snprintf(path, sizeof(path), "/proc/%u/cgroup", tid);
-	if (io_read_text(path, text, sizeof(text)) >= 0)
-		container_id_parse(text, p->container_id);
-}
-
 static void process_read_exe(struct process *p, u32 tid)
 {
 	char path[64], target[PATH_MAX];
@@ -345,22 +327,17 @@ static void process_read_command_line(struct peek *peek, struct process *p, u32 
 	p->command_line = strndup(text, (size_t)bytes);
 }
 
-void processes_describe(struct processes *t, struct process *p, u32 tid)
+void processes_describe(struct processes *t, struct process *p, u32 tid, u64 now_ns)
 {
 	if (t->ops.command_lines && !p->command_line)
 		process_read_command_line(t->ops.peek, p, tid);
-	if (t->ops.environment.count && !p->environment_known) {
-		p->environment_known = true;
-		/* For lack of memory there is none. */
-		(void)environment_read(t->ops.peek, peek_process(p->serial), tid, &t->ops.environment,
-				       &p->environment);
-	}
-	if (!p->container_known)
-		process_read_container(p, tid);
 	if (!p->exe_path)
 		process_read_exe(p, tid);
 	if (!p->comm[0])
 		process_read_comm(p);
+	description_update(&p->description,
+			   &(struct described){ t->ops.peek, peek_process(p->serial), tid, p->exe_path },
+			   &t->ops.environment, now_ns);
 }
 
 void processes_distrust(struct processes *t)
@@ -432,7 +409,7 @@ int processes_scan(struct processes *t, struct process *p, u32 tid)
 	/* The leader may have ended before its threads; any of them shows the same mappings. */
 	r = processes_read_maps(t, p, tid);
 	if (r > 0)
-		processes_describe(t, p, tid);
+		processes_describe(t, p, tid, monotonic_ns());
 	else if (p->parent_pid)
 		r = processes_read_parent(t, p);
 	p->maps_known = p->maps_changed = r > 0;

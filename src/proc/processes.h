@@ -16,7 +16,7 @@
 
 #include "abi.h"
 #include "base/cleanup.h"
-#include "proc/environment.h"
+#include "proc/description.h"
 
 struct maps;
 struct mapping;
@@ -24,7 +24,6 @@ struct peek;
 struct processes;
 struct runtime_set;
 
-#define CONTAINER_ID_BYTES 64
 #define PROCESSES_MAX 65536
 
 struct process {
@@ -39,14 +38,11 @@ struct process {
 	bool is_gone;		/* ended before its mappings could be read */
 	bool is_removed;	/* it is held, but its pid is nobody's or another's */
 	u32 holds;
-	bool container_known;	/* container_id has been looked for */
-	bool environment_known;	/* environment has been looked for */
 	struct proc_id id;
 	char comm[COMM_BYTES];
 	char *exe_path;		/* or NULL */
 	char *command_line;	/* arguments with spaces between; NULL if unknown or not asked for */
-	struct environment environment;	/* what was asked for of it */
-	char container_id[CONTAINER_ID_BYTES + 1];	/* or "" */
+	struct description description;
 	struct maps *maps;
 	struct runtime_set *runtimes;	/* the tracer's: those of languages; NULL: not looked for yet */
 	u64 exited_ns;		/* 0: still there */
@@ -102,10 +98,10 @@ void processes_exit(struct processes *processes, u32 pid, u64 time_ns);
 int processes_scan(struct processes *processes, struct process *process, u32 tid);
 
 /*
- * Reads what only /proc tells of a process, once, while it is there: its container, and its arguments and variables
- * if wanted.
+ * Reads what only /proc tells of a process, once, while it is there: its description, and its arguments if wanted. The
+ * time is that of a sample of it.
  */
-void processes_describe(struct processes *processes, struct process *process, u32 tid);
+void processes_describe(struct processes *processes, struct process *process, u32 tid, u64 now_ns);
 
 /* Events were lost: what is known of mappings may be wrong, and is read from /proc again when it is needed. */
 void processes_distrust(struct processes *processes);
@@ -127,8 +123,5 @@ void process_release(struct processes *processes, struct process *process);
 struct maps *process_own_maps(struct processes *processes, struct process *process);
 
 struct processes_stats processes_stats(const struct processes *processes);
-
-/* Finds a container's id (64 hexadecimal digits) in the text of /proc/PID/cgroup; "" if there is none. */
-void container_id_parse(const char *cgroup, char ret_id[CONTAINER_ID_BYTES + 1]);
 
 #endif

@@ -184,24 +184,3 @@ TEST(processes_takes_a_gone_childs_mappings_from_its_parent)
 	OK(p->is_gone);
 	processes_free(t);
 }
-
-TEST(container_ids_are_found_in_cgroup_paths)
-{
-#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	static const char *const with[] = {
-		"0::/docker/" ID "\n",
-		"12:cpu:/kubepods.slice/kubepods-pod1.slice/cri-containerd-" ID ".scope\n0::/\n",
-		"0::/user.slice/libpod-" ID ".scope",
-	};
-	static const char *const without[] = { "", "0::/\n", "0::/docker/" ID "0\n", "0::/system.slice/x.service\n" };
-	char id[CONTAINER_ID_BYTES + 1];
-
-	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
-		container_id_parse(with[i], id);
-		STREQ(id, ID);
-	}
-	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
-		container_id_parse(without[i], id);
-		STREQ(id, "");
-	}
-}

@@ -47,25 +47,41 @@ void window_free(struct window *w)
 	free(w);
 }
 
+/* It may be known better by now than when the window's first sample of it was taken. */
+static void window_describe(struct window *w, struct window_process *to, const struct window_process *from)
+{
+	const char *copy = from->description_bytes ?
+			   arena_copy(&w->arena, from->description, from->description_bytes) : NULL;
+
+	to->description_number = from->description_number;
+	if (from->description_bytes && !copy)
+		return;
+	to->description = copy;
+	to->description_bytes = from->description_bytes;
+}
+
 u32 window_process(struct window *w, u64 serial, const struct window_process *process)
 {
 	bool is_new;
 	u32 index = interner_add(&w->process_keys, &serial, sizeof(serial), &is_new);
 
-	if (index == INTERNER_NONE || !is_new)
+	if (index == INTERNER_NONE)
 		return index;
+	if (!is_new) {
+		if (index < w->process_count &&
+		    w->processes[index].description_number != process->description_number)
+			window_describe(w, &w->processes[index], process);
+		return index;
+	}
 	if (array_reserve(&w->processes, &w->process_cap, index + 1, sizeof(*w->processes)) < 0)
 		return INTERNER_NONE;
 	w->processes[index] = (struct window_process){
 		.pid = process->pid,
 		.comm = arena_strndup(&w->arena, process->comm, strlen(process->comm)),
 		.exe_path = arena_strndup(&w->arena, process->exe_path, strlen(process->exe_path)),
-		.container_id = arena_strndup(&w->arena, process->container_id, strlen(process->container_id)),
 		.command_line = arena_strndup(&w->arena, process->command_line, strlen(process->command_line)),
-		.environment = process->environment_bytes ?
-			       arena_copy(&w->arena, process->environment, process->environment_bytes) : NULL,
-		.environment_bytes = process->environment_bytes,
 	};
+	window_describe(w, &w->processes[index], process);
 	w->process_count = index + 1;
 	return arena_err(&w->arena) ? INTERNER_NONE : index;
 }

@@ -28,10 +28,10 @@ struct window_process {
 	u32 pid;
 	const char *comm;
 	const char *exe_path;		/* "" if unknown */
-	const char *container_id;	/* "" if none */
 	const char *command_line;	/* "" if unknown or not asked for */
-	const char *environment;	/* NAME=value, each ended by NUL */
-	u32 environment_bytes;
+	const char *description;	/* attributes of its resource: KEY=value, each ended by NUL */
+	u32 description_bytes;
+	u32 description_number;		/* of another description another one: the last counts */
 };
 
 struct window_line {

@@ -14,7 +14,7 @@ static struct binary *no_binary(void *arg, u32 id)
 static u32 process(struct window *w, u64 serial)
 {
 	return window_process(w, serial, &(struct window_process){ .pid = 42, .comm = "comm", .exe_path = "/bin/x",
-									  .container_id = "", .command_line = "x -y" });
+									  .command_line = "x -y" });
 }
 
 static void add(struct window *w, u32 index, u64 leaf, u32 tid, u64 time_ns)
@@ -152,4 +152,20 @@ TEST(window_frames_have_one_number_in_each_window)
 	STREQ(window_frame(second, word)->lines[0].function, "f");
 	window_free(first);
 	window_free(second);
+}
+
+TEST(window_takes_the_last_description_of_a_process)
+{
+	struct window *w = window_new(1);
+	struct window_process process = { .pid = 1, .comm = "x", .exe_path = "", .command_line = "",
+					  .description = "a=1", .description_bytes = 4, .description_number = 1 };
+
+	EQ(window_process(w, 7, &process), 0);
+	process.description = "a=2";
+	EQ(window_process(w, 7, &process), 0);
+	STREQ(w->processes[0].description, "a=1");
+	process.description_number = 2;
+	EQ(window_process(w, 7, &process), 0);
+	STREQ(w->processes[0].description, "a=2");
+	window_free(w);
 }

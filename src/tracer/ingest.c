@@ -220,8 +220,7 @@ static void ingest_fold(struct ingest *in, struct process *p, const struct trace
 			const u64 *user, u32 user_count, u8 end)
 {
 	const u64 *kernel = (const void *)(record + 1);
-	struct window_process about = { .pid = record->pid, .comm = record->comm, .exe_path = "", .container_id = "",
-					 .command_line = "" };
+	struct window_process about = { .pid = record->pid, .comm = record->comm, .exe_path = "", .command_line = "" };
 	u64 serial = p ? p->serial : ~(record->id.start_ns ^ (u64)record->pid << 40 ^ record->id.exec_id << 20);
 	u64 before_ns;
 	u32 index;
@@ -229,13 +228,12 @@ static void ingest_fold(struct ingest *in, struct process *p, const struct trace
 	if (p) {
 		about.comm = p->comm[0] ? p->comm : record->comm;
 		about.exe_path = p->exe_path ? p->exe_path : "";
-		about.container_id = p->container_id;
 		about.command_line = p->command_line ? p->command_line : "";
-		about.environment = p->environment.text;
-		about.environment_bytes = p->environment.bytes;
-	}
-	if (p)
+		about.description = p->description.text;
+		about.description_bytes = p->description.bytes;
+		about.description_number = p->description.number;
 		p->sampled_ns = record->time_ns;
+	}
 	index = window_process(in->window, serial, &about);
 	/* Samples that waited together are named by the same pages, each read when it was first needed. */
 	before_ns = peek_since(in->options.peek, record->time_ns);
@@ -318,6 +316,8 @@ void ingest_record(struct ingest *in, const void *data, size_t bytes)
 		return;
 	}
 	(void)modules_sweep_at(in->modules, record_user(record), record->user_count, record->end);
+	if (description_is_due(&p->description, record->time_ns))
+		processes_describe(in->processes, p, record->tid, record->time_ns);
 	ingest_fold_walked(in, p, record, record, record_user(record), record->end);
 }
 
@@ -469,8 +469,10 @@ static bool ingest_pending(struct ingest *in, const struct pending *pending, str
 		ingest_fold(in, NULL, record, NULL, 0, record->end == END_SLICE ? END_GONE : record->end);
 		return true;
 	}
-	if (record->end != END_KERNEL_THREAD && !p->is_removed)
-		processes_describe(in->processes, p, record->tid);
+	if (record->end == END_KERNEL_THREAD)
+		description_of_kernel(&p->description);
+	else if (!p->is_removed)
+		processes_describe(in->processes, p, record->tid, record->time_ns);
 	if (record->end == END_SLICE)
 		return ingest_slice(in, p, pending);
 	ingest_fold_walked(in, p, record, record, record_user(record), record->end);

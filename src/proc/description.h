@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What /proc tells of a process beyond its mappings, as attributes of the
+ * resource that it becomes: container.id, k8s.pod.uid, service.name and alike,
+ * and the variables that the user asked for. It is read once for each program,
+ * when it is first sampled, and bounded.
+ *
+ * Tracing libraries publish a process context some time after the start, and may change it: it is looked for a few
+ * times, later and later, and once found its time is looked at now and then (proc/process_context.h).
+ *
+ * The tracer's thread owns it, as the process that it is a part of.
+ */
+#ifndef PROC_DESCRIPTION_H
+#define PROC_DESCRIPTION_H
+
+#include <stdbool.h>
+
+#include "base/types.h"
+#include "proc/environment.h"
+
+struct peek;
+
+/* Who is to be described. */
+struct described {
+	struct peek *peek;
+	u64 place;		/* for peek */
+	u32 tid;
+	const char *exe_path;	/* or NULL */
+};
+
+struct description {
+	char *text;		/* KEY=value, each ended by NUL; NULL: nothing */
+	u32 bytes;
+	u32 number;		/* of this text */
+	bool is_known;		/* it was read, whatever came of it */
+	bool is_published;	/* some of it is from a process context, which a child does not inherit */
+	u8 looks;		/* for a context */
+	u64 look_ns;		/* when the next is due */
+	u64 context_va, context_time;	/* 0: none was found */
+};
+
+void description_done(struct description *description);
+
+/* Reads what is not known, and looks for a context where that is due. now_ns is the time of the sample. */
+void description_update(struct description *description, const struct described *who,
+			const struct environment_names *names, u64 now_ns);
+
+/* Is there something to look for at that time, in a process that is known? */
+static inline bool description_is_due(const struct description *description, u64 now_ns)
+{
+	return description->look_ns && now_ns >= description->look_ns;
+}
+
+/* For a child: the same but for what is the parent's own. */
+void description_inherit(const struct description *parent, u64 now_ns, struct description *ret_child);
+
+/* A service for kernel threads, which have nothing that could be read. */
+void description_of_kernel(struct description *description);
+
+#endif
