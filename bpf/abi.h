@@ -44,6 +44,7 @@ enum rule_kind {
 	RULE_FRAME,	/* code that keeps frame pointers: CFA = fp + 16 */
 	RULE_SWITCH,	/* the same, of code that went over to another stack, which may lie anywhere */
 	RULE_SWEPT,	/* RULE_CFA, but found by disassembly: believed only if it leads behind a call */
+	RULE_SWEPT_DEREF,	/* the same of RULE_DEREF */
 };
 
 enum rule_ra {

@@ -309,7 +309,7 @@ static inline int native_cfa(struct unwind *u, const struct unwind_rule *rule)
 	base += (s64)rule->cfa_off;
 	if (rule->kind == RULE_PLT) {
 		base += ((u->regs.pc - u->is_return) & 15) >= (u64)rule->cfa_add ? 8 : 0;
-	} else if (rule->kind == RULE_DEREF) {
+	} else if (rule->kind == RULE_DEREF || rule->kind == RULE_SWEPT_DEREF) {
 		if (read_user(u, &base, sizeof(base), base))
 			return unwind_end(u, END_UNREADABLE);
 		base += (s64)rule->cfa_add;
@@ -384,7 +384,7 @@ static inline int native_is_refuted(struct unwind *u, const struct unwind_rule *
 {
 	u64 return_va;
 
-	return rule->kind == RULE_SWEPT && !u->sp_lost && !native_cfa(u, rule) &&
+	return (rule->kind == RULE_SWEPT || rule->kind == RULE_SWEPT_DEREF) && !u->sp_lost && !native_cfa(u, rule) &&
 	       !read_user(u, &return_va, sizeof(return_va), u->cfa + (s64)rule->ra_off) &&
 	       native_behind_call(u, return_va) == BEHIND_CALL_NO;
 }

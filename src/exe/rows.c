@@ -8,7 +8,7 @@
 
 bool rows_rule_ok(const struct unwind_rule *rule)
 {
-	return rule->kind <= RULE_SWEPT && rule->cfa_reg < REGS_MAX && rule->saved >> 4 <= RA_IN_REG &&
+	return rule->kind <= RULE_SWEPT_DEREF && rule->cfa_reg < REGS_MAX && rule->saved >> 4 <= RA_IN_REG &&
 	       (rule->saved & 15) <= FP_AT_FP &&
 	       (rule->saved >> 4 != RA_IN_REG || (rule->ra_off >= 0 && rule->ra_off < REGS_MAX));
 }

@@ -28,7 +28,7 @@
 
 #include "abi.h"
 
-#define ROWS_MAGIC "wickrow3"
+#define ROWS_MAGIC "wickrow4"
 #define ROWS_PAGE_SHIFT PAGE_ROWS_SHIFT
 #define ROWS_PER_PAGE_MAX PAGE_ROWS_MAX
 #define ROWS_MAX (16u << 20)	/* rows of one file; libLLVM has 0.8 million */

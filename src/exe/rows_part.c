@@ -130,6 +130,17 @@ static bool part_is_ok(const struct rows_part *part)
 	return ea[1] + ROWS_PART_BEFORE * PAGE_BYTES >= ea[0];
 }
 
+/* Where to begin in the first stretch, which may reach far back. */
+static u64 part_start(struct sweep *sweep, const struct rows_part *part)
+{
+	u64 near_ea = part->ea[0] - ROWS_PART_NEAR * PAGE_BYTES, function_ea;
+
+	if (part->ea[1] + ROWS_PART_NEAR * PAGE_BYTES >= part->ea[0])
+		return part->ea[1];
+	function_ea = sweep_function_before(sweep, part->ea[0]);
+	return function_ea && function_ea < near_ea ? function_ea : near_ea;
+}
+
 int rows_part_sweep(const struct exe *exe, const struct rows_part *part, struct rows **ret_rows)
 {
 	static const struct unwind_rule none = { .kind = RULE_NONE };
@@ -145,7 +156,8 @@ int rows_part_sweep(const struct exe *exe, const struct rows_part *part, struct 
 		return -ENOMEM;
 	told = (struct told){ build, part->ea[0], part->ea[0] + PAGE_BYTES };
 	for (u32 i = 1; i + 1 < part->count; i += 2) {
-		int r = sweep_range(sweep, part->ea[i], part->ea[i + 1], tell_row, &told);
+		u64 start_ea = i == 1 ? part_start(sweep, part) : part->ea[i];
+		int r = sweep_range(sweep, start_ea, part->ea[i + 1], tell_row, &told);
 
 		if (r == -ENOMEM)
 			return r;

@@ -8,7 +8,8 @@
  *
  * A function that begins before the page is known by what lies there: some
  * pages before it and one behind are looked through as well, as far as they
- * are one stretch of such code.
+ * are one stretch of such code. Where the symbol table tells of one that
+ * begins even before that, all of it is.
  */
 #ifndef EXE_ROWS_PART_H
 #define EXE_ROWS_PART_H
@@ -24,7 +25,8 @@ struct rows_file;
 #define ROWS_PART_RANGES_MAX 64
 #define ROWS_PART_EAS_MAX (1 + 2 * ROWS_PART_RANGES_MAX)
 /* Pages that are looked through for the sake of one, before and behind it. */
-#define ROWS_PART_BEFORE 4
+#define ROWS_PART_BEFORE 16
+#define ROWS_PART_NEAR   4	/* ... before it unless a long function begins further away */
 #define ROWS_PART_BEHIND 1
 
 /* Addresses: where the page begins, then start and end of each stretch. As they are sent to the reader process. */

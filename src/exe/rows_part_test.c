@@ -55,8 +55,8 @@ TEST(rows_part_is_what_a_page_leaves_open_and_what_is_around_it)
 		{ 3 * PAGE + 0x7fff, 0, 0, 0 },
 		{ 3 * PAGE + 0x8000, 3, 3 * PAGE + 0x8000, 5 * PAGE },
 		{ 5 * PAGE, 3, 3 * PAGE + 0x8000, 7 * PAGE },
-		{ 9 * PAGE, 3, 5 * PAGE, 11 * PAGE },
-		{ 12 * PAGE, 3, 8 * PAGE, 12 * PAGE + 0x8000 },
+		{ 9 * PAGE, 3, 3 * PAGE + 0x8000, 11 * PAGE },
+		{ 12 * PAGE, 3, 3 * PAGE + 0x8000, 12 * PAGE + 0x8000 },
 		{ 13 * PAGE, 0, 0, 0 },
 		{ 100 * PAGE, 0, 0, 0 },
 	};
@@ -101,11 +101,37 @@ TEST(rows_part_is_swept_with_functions_that_begin_before_its_page)
 	OK(!rows_find(rows, TEXT + 2 * PAGE));
 }
 
+TEST(rows_part_begins_with_a_long_function_that_the_symbol_table_tells)
+{
+	static u8 text[8 * PAGE];
+	struct rows_part part = { 3, { TEXT + 7 * PAGE, TEXT, TEXT + sizeof(text) } };
+
+	/* sub $8,%rsp, in a page that is too far away to be looked through without need */
+	for (size_t i = 0; i < sizeof(text); i += 2)
+		memcpy(text + i, "\x31\xc0", 2);	/* xor %eax,%eax */
+	memcpy(text + 0x8000, "\x48\x83\xec\x08", 4);
+	for (int told = 0; told < 2; told++) {
+		_cleanup_(exe_freep) struct exe *exe = NULL;
+		_cleanup_(forge_done) struct forge f;
+		_cleanup_(freep) struct rows *rows = NULL;
+		Elf64_Sym symbols[] = { { 0 }, { .st_info = STT_FUNC, .st_value = TEXT + 0x8000 } };
+
+		forge_init(&f, EM_X86_64);
+		forge_section(&f, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, text, sizeof(text));
+		if (told)
+			forge_section(&f, ".symtab", SHT_SYMTAB, 0, 0, symbols, sizeof(symbols));
+		forge_finish(&f);
+		EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
+		EQ(rows_part_sweep(exe, &part, &rows), 0);
+		EQ(rows_find(rows, TEXT + 7 * PAGE)->cfa_off, told ? 16 : 8);
+	}
+}
+
 TEST(rows_part_that_is_none_is_refused)
 {
 	static const struct rows_part table[] = {
 		{ 1, { PAGE } }, { 2, { PAGE, PAGE } }, { 3, { PAGE + 1, PAGE, 2 * PAGE } },
-		{ 3, { 8 * PAGE, 3 * PAGE, 9 * PAGE } }, { 3, { PAGE, PAGE, 3 * PAGE + 1 } },
+		{ 3, { 20 * PAGE, 3 * PAGE, 21 * PAGE } }, { 3, { PAGE, PAGE, 3 * PAGE + 1 } },
 		{ 3, { PAGE, PAGE + 2, PAGE + 1 } }, { 5, { PAGE, PAGE, PAGE + 8, PAGE + 4, PAGE + 16 } },
 		{ 3, { PAGE, ~0ull, 2 * PAGE } }, { 3, { ~0ull << 16, ~0ull << 16, 0 } },
 	};

@@ -211,7 +211,7 @@ TEST(rows_check_refuses_whatever_breaks_an_invariant)
 	REFUSED(((u16 *)rows_low(rows))[0], 1);
 	REFUSED(((u16 *)rows_low(rows))[2], 1);
 	REFUSED(((u16 *)rows_rule(rows))[2], rows->rule_count);
-	REFUSED(((struct unwind_rule *)rows_rules(rows))[1].kind, RULE_SWEPT + 1);
+	REFUSED(((struct unwind_rule *)rows_rules(rows))[1].kind, RULE_SWEPT_DEREF + 1);
 	REFUSED(((struct unwind_rule *)rows_rules(rows))[1].cfa_reg, 32);
 	REFUSED(((struct unwind_rule *)rows_rules(rows))[1].saved, 0x20);
 	REFUSED(((struct unwind_rule *)rows_rules(rows))[1].saved, 0x03);

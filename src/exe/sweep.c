@@ -17,7 +17,8 @@
 #define SYMBOLS_MAX (1u << 20)
 #define DEPTH_MAX (1 << 24)
 #define WORK_MAX 4096
-#define OUTERMOST -1
+#define OUTERMOST -1	/* of fp_depth */
+#define CLOBBERED -2
 #define PROLOGUE_INSNS 4
 #define SYSCALL_NEAR 24	/* bytes */
 
@@ -25,7 +26,11 @@
 struct place {
 	s32 depth;		/* CFA - rsp; 0 if rsp was lost */
 	s16 fp_saved;		/* CFA - where the caller's rbp is; 0 if it is in rbp */
-	s16 fp_depth;		/* CFA - rbp where rbp is the frame's base; OUTERMOST if rbp is 0; else 0 */
+	s16 fp_depth;		/* CFA - rbp where that is the frame's base; 0: it is the caller's; or see above */
+	s16 copy_depth;		/* CFA - another register that rsp was copied to; 0 if there is none */
+	s16 slot_depth;		/* CFA - the word at rsp + slot, which has what rsp was before it was lost; or 0 */
+	s16 slot;
+	u8 copy_reg;
 };
 
 struct work {
@@ -41,7 +46,8 @@ struct sweep {
 	u64 *symbols;		/* where functions begin, sorted; read when first needed */
 	u32 symbol_count, symbol_cap;
 	bool symbols_read;
-	struct code_pointers pointers;	/* of the file's data, read with the symbols */
+	struct code_pointers pointers;	/* of the file's data; read when first needed */
+	bool pointers_read;
 	/* The stretch at work, or a part of it. */
 	const u8 *code;
 	u64 ea, bytes;
@@ -132,7 +138,8 @@ static int compare_u64(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void mark_symbols(struct sweep *s)
+/* The first symbol at or behind an address. */
+static u32 find_symbol(struct sweep *s, u64 ea)
 {
 	u32 lo = 0, hi;
 
@@ -141,19 +148,30 @@ static void mark_symbols(struct sweep *s)
 		read_symbols(s, SHT_DYNSYM);
 		if (s->symbol_count)
 			qsort(s->symbols, s->symbol_count, sizeof(*s->symbols), compare_u64);
-		code_pointers_find(s->exe, s->from_ea, s->to_ea, &s->pointers);
 		s->symbols_read = true;
 	}
 	for (hi = s->symbol_count; lo < hi;) {
 		u32 mid = lo + (hi - lo) / 2;
 
-		if (s->symbols[mid] < s->ea)
+		if (s->symbols[mid] < ea)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (; lo < s->symbol_count && s->symbols[lo] - s->ea < s->bytes; lo++)
-		set_bit(s->starts, s->symbols[lo] - s->ea);
+	return lo;
+}
+
+static void mark_symbols(struct sweep *s)
+{
+	for (u32 i = find_symbol(s, s->ea); i < s->symbol_count && s->symbols[i] - s->ea < s->bytes; i++)
+		set_bit(s->starts, s->symbols[i] - s->ea);
+}
+
+u64 sweep_function_before(struct sweep *s, u64 ea)
+{
+	u32 i = find_symbol(s, ea + 1);
+
+	return i ? s->symbols[i - 1] : 0;
 }
 
 /* An address that an instruction takes: lea N(%rip),REG; mov $N,REG; mov $N,MEMORY or push $N. 0 if it does not. */
@@ -215,7 +233,7 @@ static bool has_prologue(const struct sweep *s, u64 at)
 			return true;
 		if (!i && insn.kind == X86_ADD_SP && insn.amount <= -24 && insn.amount % 16 == -8)
 			return true;
-		if (insn.kind != X86_OTHER)
+		if (insn.kind != X86_OTHER && insn.kind != X86_STORE && insn.kind != X86_LOAD)
 			return false;
 	}
 	return false;
@@ -255,6 +273,9 @@ static void mark_pointer_starts(struct sweep *s)
 {
 	struct x86_insn insn, before = { .kind = X86_OTHER };
 
+	if (!s->pointers_read)
+		code_pointers_find(s->exe, s->from_ea, s->to_ea, &s->pointers);
+	s->pointers_read = true;
 	for (u64 at = 0; at < s->bytes; at += insn.bytes) {
 		bool ended = before.kind == X86_STOP || before.kind == X86_JUMP, called = before.kind == X86_CALL;
 
@@ -293,37 +314,106 @@ static s16 s16_or_0(s32 value)
 
 static void move_sp(struct place *p, s64 amount)
 {
-	s64 depth = p->depth - amount;
+	s64 depth = p->depth - amount, slot = p->slot - amount;
 
 	/* Below 8 it would leave the frame, return address and all. */
 	if (p->depth)
 		p->depth = depth >= 8 && depth < DEPTH_MAX ? (s32)depth : 0;
+	p->slot = s16_or_0(slot);
+	if (p->slot != slot)
+		p->slot_depth = 0;
+}
+
+/* CFA - what is in a register; 0 if that is not known. */
+static s32 register_depth(const struct place *p, int reg)
+{
+	if (reg == X86_RSP)
+		return p->depth;
+	if (reg == X86_RBP)
+		return p->fp_depth > 0 ? p->fp_depth : 0;
+	return reg == p->copy_reg ? p->copy_depth : 0;
+}
+
+/* A register has got what is so far from the CFA, or something else: 0. */
+static void set_register(struct place *p, int reg, s32 depth)
+{
+	s16 short_depth = s16_or_0(depth);
+
+	if (reg == X86_RSP) {
+		p->depth = depth;
+		p->slot_depth = 0;
+	} else if (reg == X86_RBP) {
+		p->fp_depth = short_depth ? short_depth : CLOBBERED;
+	} else if (reg >= 0 && (short_depth || reg == p->copy_reg)) {
+		p->copy_reg = (u8)reg;
+		p->copy_depth = short_depth;
+	}
 }
 
 static void place_push(struct place *p, int reg)
 {
 	move_sp(p, -8);
-	if (reg == X86_RBP && !p->fp_saved)
+	if (reg == X86_RBP && !p->fp_saved && p->fp_depth != CLOBBERED)
 		p->fp_saved = s16_or_0(p->depth);
+}
+
+/* The caller's rbp is back, if that is what is there. */
+static void place_restore_fp(struct place *p, s64 depth)
+{
+	if (p->fp_saved && p->fp_saved == depth)
+		p->fp_saved = 0;
+	p->fp_depth = 0;
 }
 
 static void place_pop(struct place *p, int reg)
 {
-	if (reg == X86_RBP) {
-		if (p->fp_saved && p->fp_saved == p->depth)
-			p->fp_saved = 0;
-		p->fp_depth = 0;
-	}
-	if (reg == X86_RSP)
-		p->depth = 0;
+	if (reg == X86_RBP)
+		place_restore_fp(p, p->depth);
 	else
+		set_register(p, reg, 0);
+	if (reg != X86_RSP)
 		move_sp(p, 8);
+}
+
+static void place_store(struct place *p, int reg, s32 amount)
+{
+	s64 saved = (s64)p->depth - amount;
+	s32 depth = register_depth(p, reg);
+
+	if (p->depth) {
+		/* The word is in the frame, below the return address. */
+		if (reg == X86_RBP && !p->fp_depth && !p->fp_saved && saved >= 16 && saved <= INT16_MAX)
+			p->fp_saved = (s16)saved;
+	} else if (depth && amount >= 0 && amount <= INT16_MAX) {
+		p->slot = (s16)amount;
+		p->slot_depth = s16_or_0(depth);
+	} else if (amount == p->slot) {
+		p->slot_depth = 0;
+	}
+}
+
+static void place_load(struct place *p, int reg, s32 amount)
+{
+	if (reg == X86_RBP && p->depth && p->fp_saved == (s64)p->depth - amount)
+		place_restore_fp(p, p->fp_saved);
+	else
+		set_register(p, reg, amount == p->slot ? p->slot_depth : 0);
+}
+
+/* What a function that is called may change. */
+static void place_call(struct place *p)
+{
+	if (p->copy_reg != X86_RBX && p->copy_reg < X86_R12)
+		p->copy_depth = 0;
 }
 
 /* Where the stack is after an instruction that goes on to the next. */
 static struct place place_after(struct place p, const struct x86_insn *insn)
 {
 	switch (insn->kind) {
+	case X86_OTHER:
+		set_register(&p, insn->reg, 0);
+		break;
 	case X86_PUSH:
 		place_push(&p, insn->reg);
 		break;
@@ -334,24 +424,33 @@ static struct place place_after(struct place p, const struct x86_insn *insn)
 		move_sp(&p, insn->amount);
 		break;
 	case X86_SP_LOST:
-		p.depth = 0;
+		set_register(&p, X86_RSP, 0);
 		break;
-	case X86_FP_IS_SP:
-		p.fp_depth = s16_or_0(p.depth);
+	case X86_REG_IS_SP:
+		set_register(&p, insn->reg, p.depth);
 		break;
-	case X86_SP_IS_FP:
-		p.depth = p.fp_depth > 0 ? p.fp_depth : 0;
+	case X86_SP_IS_REG:
+		set_register(&p, X86_RSP, register_depth(&p, insn->reg));
 		move_sp(&p, insn->amount);
 		break;
+	case X86_STORE:
+		place_store(&p, insn->reg, insn->amount);
+		break;
+	case X86_LOAD:
+		place_load(&p, insn->reg, insn->amount);
+		break;
 	case X86_FP_LOST:
-		p.fp_depth = 0;
+		set_register(&p, X86_RBP, 0);
 		break;
 	case X86_FP_ZERO:
 		p.fp_depth = OUTERMOST;
 		break;
 	case X86_LEAVE:
-		p.depth = p.fp_depth > 0 ? p.fp_depth : 0;
+		set_register(&p, X86_RSP, register_depth(&p, X86_RBP));
 		place_pop(&p, X86_RBP);
+		break;
+	case X86_CALL:
+		place_call(&p);
 		break;
 	}
 	return p;
@@ -416,6 +515,11 @@ static void follow_starts(struct sweep *s)
 			walk_all(s, at, entry);
 }
 
+static bool is_known(const struct place *p)
+{
+	return p->depth || p->fp_depth > 0 || p->slot_depth || p->copy_depth;
+}
+
 /* The rest: blocks behind a jump table, and functions that only pointers lead to. */
 static void follow_rest(struct sweep *s)
 {
@@ -427,7 +531,7 @@ static void follow_rest(struct sweep *s)
 		if (get_bit(s->starts, at) || looks_like_start(s, at))
 			table = (struct place){ 0 };
 		if (!get_bit(s->reached, at) && !is_padding(s, at, &insn))
-			walk_all(s, at, table.depth || table.fp_depth ? table : entry);
+			walk_all(s, at, is_known(&table) ? table : entry);
 		/* With nothing on the stack it is the last call of a function. */
 		if (get_bit(s->reached, at) && insn.kind == X86_JUMP && !insn.target &&
 		    s->place[at].depth != entry.depth)
@@ -436,17 +540,37 @@ static void follow_rest(struct sweep *s)
 }
 
 /*
- * A frame pointer is the better base: code that has one may push in loops. rbx is not followed: only glibc's dynamic
- * linker finds a frame by it, and what that calls has FDEs.
+ * How to get from there to the CFA. Code that has put its base into a word of the stack wants the register for other
+ * things. A frame pointer is a better base than rsp: code that has one may push in loops. Other registers are the last,
+ * as they are known in leaves only.
  */
+static struct unwind_rule make_cfa(const struct place *p)
+{
+	static const u8 dwarf[] = { 0, 2, 1, 3, SP, FP, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+	if (p->slot_depth)
+		return (struct unwind_rule){ .kind = RULE_SWEPT_DEREF, .cfa_reg = SP, .cfa_off = p->slot,
+					     .cfa_add = p->slot_depth };
+	if (p->fp_depth > 0 && (p->fp_saved || !p->depth))
+		return (struct unwind_rule){ .kind = RULE_SWEPT, .cfa_reg = FP, .cfa_off = p->fp_depth };
+	if (p->depth)
+		return (struct unwind_rule){ .kind = RULE_SWEPT, .cfa_reg = SP, .cfa_off = p->depth };
+	if (p->fp_depth == OUTERMOST)
+		return (struct unwind_rule){ .kind = RULE_END };
+	if (p->copy_depth)
+		return (struct unwind_rule){ .kind = RULE_SWEPT, .cfa_reg = dwarf[p->copy_reg % 16],
+					     .cfa_off = p->copy_depth };
+	return (struct unwind_rule){ .kind = RULE_NONE };
+}
+
+/* rbx is not followed: only glibc's dynamic linker finds a frame by it, and what that calls has FDEs. */
 static struct unwind_rule make_rule(const struct place *p)
 {
-	bool by_fp = p->fp_depth > 0 && (p->fp_saved || !p->depth);
-	struct unwind_rule rule = { .kind = RULE_SWEPT, .cfa_reg = by_fp ? FP : SP,
-				    .cfa_off = by_fp ? p->fp_depth : p->depth, .ra_off = -8 };
+	struct unwind_rule rule = make_cfa(p);
 
-	if (!p->depth && !by_fp)
-		return (struct unwind_rule){ .kind = p->fp_depth == OUTERMOST ? RULE_END : RULE_NONE };
+	if (rule.kind == RULE_NONE || rule.kind == RULE_END)
+		return rule;
+	rule.ra_off = -8;
 	if (p->fp_saved) {
 		rule.saved = FP_AT_CFA;
 		rule.fp_off = -p->fp_saved;

@@ -203,6 +203,77 @@ TEST(sweep_knows_nothing_where_the_stack_pointer_is_lost)
 	check(&s, 6, 7, 8, 0);
 }
 
+/* The same of a rule that finds the CFA by a word of the stack: at rsp + off there is CFA - add. */
+static void check_slot(const struct swept *swept, u32 at, int off, int add, int fp_off)
+{
+	EQ(swept->rule[at].kind, RULE_SWEPT_DEREF);
+	EQ(swept->rule[at].cfa_add, add);
+	check(swept, at, 7, off, fp_off);
+}
+
+TEST(sweep_finds_the_stack_by_a_word_that_keeps_it)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/*
+	 * sub $64,%rsp; mov %rbp,8(%rsp); mov %rsp,%rbp; sub %rax,%rsp; and $-64,%rsp; mov %rbp,120(%rsp);
+	 * 24: xor %ebp,%ebp; push %rax; pop %rax; mov 120(%rsp),%rsp; mov 8(%rsp),%rbp; 38: add $64,%rsp; ret
+	 */
+	sweep_code(&s, CODE(0x48, 0x83, 0xec, 64, 0x48, 0x89, 0x6c, 0x24, 8, 0x48, 0x89, 0xe5, 0x48, 0x29, 0xc4,
+			    0x48, 0x83, 0xe4, 0xc0, 0x48, 0x89, 0x6c, 0x24, 120, 0x31, 0xed, 0x50, 0x58,
+			    0x48, 0x8b, 0x64, 0x24, 120, 0x48, 0x8b, 0x6c, 0x24, 8, 0x48, 0x83, 0xc4, 64, 0xc3));
+	check(&s, 4, 7, 72, 0);
+	check(&s, 9, 7, 72, -64);
+	check(&s, 12, 6, 72, -64);
+	check(&s, 19, 6, 72, -64);
+	check_slot(&s, 24, 120, 72, -64);
+	check_slot(&s, 26, 120, 72, -64);
+	check_slot(&s, 27, 128, 72, -64);
+	check_slot(&s, 28, 120, 72, -64);
+	check(&s, 33, 7, 72, -64);
+	check(&s, 38, 7, 72, 0);
+	check(&s, 42, 7, 8, 0);
+}
+
+TEST(sweep_finds_the_stack_by_another_register)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/*
+	 * push %rbx; mov %rsp,%r11; and $-64,%rsp; nop; mov %r11,16(%rsp); xor %r11d,%r11d; nop; mov 16(%rsp),%rax;
+	 * mov %rax,%rsp; pop %rbx; ret
+	 */
+	sweep_code(&s, CODE(0x53, 0x49, 0x89, 0xe3, 0x48, 0x83, 0xe4, 0xc0, 0x90, 0x4c, 0x89, 0x5c, 0x24, 16,
+			    0x45, 0x31, 0xdb, 0x90, 0x48, 0x8b, 0x44, 0x24, 16, 0x48, 0x89, 0xc4, 0x5b, 0xc3));
+	check(&s, 4, 7, 16, 0);
+	check(&s, 8, 11, 16, 0);
+	check_slot(&s, 17, 16, 16, 0);
+	check(&s, 26, 7, 16, 0);
+	check(&s, 27, 7, 8, 0);
+}
+
+TEST(sweep_forgets_registers_and_words_that_become_something_else)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/* mov %rsp,%rcx; and $-64,%rsp; call; nop: rcx is anything */
+	sweep_code(&s, CODE(0x48, 0x89, 0xe1, 0x48, 0x83, 0xe4, 0xc0, 0xe8, 0, 0, 0, 0x10, 0x90));
+	check(&s, 7, 2, 8, 0);
+	check(&s, 12, NONE, 0, 0);
+	swept_done(&s);
+	/* mov %rsp,%rcx; and $-64,%rsp; mov %rcx,(%rsp); mov %rax,%rcx; mov %rax,(%rsp); nop */
+	sweep_code(&s, CODE(0x48, 0x89, 0xe1, 0x48, 0x83, 0xe4, 0xc0, 0x48, 0x89, 0x0c, 0x24, 0x48, 0x89, 0xc1,
+			    0x48, 0x89, 0x04, 0x24, 0x90));
+	check_slot(&s, 14, 0, 8, 0);
+	check(&s, 18, NONE, 0, 0);
+	swept_done(&s);
+	/* mov %rsp,%rcx; and $-64,%rsp; mov %rcx,(%rsp); sub %rax,%rsp; mov %rax,%rcx; nop: the word is elsewhere */
+	sweep_code(&s, CODE(0x48, 0x89, 0xe1, 0x48, 0x83, 0xe4, 0xc0, 0x48, 0x89, 0x0c, 0x24, 0x48, 0x29, 0xc4,
+			    0x48, 0x89, 0xc1, 0x90));
+	check(&s, 14, 2, 8, 0);
+	check(&s, 17, NONE, 0, 0);
+}
+
 TEST(sweep_ends_where_a_new_stack_begins)
 {
 	_cleanup_(swept_done) struct swept s;

@@ -8,7 +8,9 @@
 
 #define REX_W 8
 #define REX_R 4
+#define REX_X 2
 #define REX_B 1
+#define SIB_RSP 0x24	/* rsp and no index, whatever its scale */
 
 /*
  * What follows an opcode:
@@ -61,7 +63,7 @@ struct decode {
 	bool operand_16, address_32, vector;	/* prefixes 66 and 67, VEX or EVEX */
 	u8 rex;
 	u8 map;			/* 1: one byte, 2: 0f, 3: 0f 38, 4: 0f 3a and others */
-	u8 opcode, modrm;
+	u8 opcode, modrm, sib;
 	s32 disp;
 	s64 imm;
 };
@@ -105,7 +107,7 @@ static void decode_opcode(struct decode *d)
 
 static void decode_modrm(struct decode *d)
 {
-	u8 mod, rm, base = 0;
+	u8 mod, rm;
 
 	d->modrm = cursor_u8(&d->c);
 	mod = d->modrm >> 6;
@@ -113,10 +115,10 @@ static void decode_modrm(struct decode *d)
 	if (mod == 3)
 		return;
 	if (rm == 4)
-		base = cursor_u8(&d->c) & 7;
+		d->sib = cursor_u8(&d->c);
 	if (mod == 1)
 		d->disp = cursor_int(&d->c, 1);
-	else if (mod == 2 || rm == 5 || (rm == 4 && base == 5))
+	else if (mod == 2 || rm == 5 || (rm == 4 && (d->sib & 7) == 5))
 		d->disp = cursor_int(&d->c, 4);
 }
 
@@ -210,34 +212,71 @@ static int written_reg(const struct decode *d)
 	}
 }
 
-/* Instructions that write rsp or rbp. */
-static void classify_write(const struct decode *d, struct x86_insn *insn)
+/* Is ModRM's memory disp(%rsp)? */
+static bool is_stack_word(const struct decode *d)
 {
-	int reg = written_reg(d), op = d->modrm >> 3 & 7;
+	return d->modrm >> 6 != 3 && (d->modrm & 7) == X86_RSP && (d->sib & 0x3f) == SIB_RSP &&
+	       !(d->rex & (REX_X | REX_B)) && d->rex & REX_W;
+}
+
+/* The register that mov copies to another, or whose sum with a displacement lea makes; -1 if it is neither. */
+static int copied_reg(const struct decode *d)
+{
+	int rm = (d->modrm & 7) | (d->rex & REX_B) << 3, reg = (d->modrm >> 3 & 7) | (d->rex & REX_R) << 1;
 	bool registers = d->modrm >> 6 == 3;
 
-	if (reg == X86_RSP) {
-		insn->kind = X86_SP_LOST;
-		if ((d->opcode == 0x83 || d->opcode == 0x81) && (op == 0 || op == 5)) {
-			insn->kind = X86_ADD_SP;
-			insn->amount = op == 0 ? (s32)d->imm : (s32)(0 - (u32)d->imm);
-		} else if (d->opcode == 0x8d && (d->modrm & 0xc7) != 4 && (d->modrm & 7) == X86_RSP && !(d->rex & 3)) {
-			insn->kind = X86_ADD_SP;	/* lea disp(%rsp), %rsp */
-			insn->amount = d->disp;
-		} else if ((d->opcode == 0x8d && !registers && (d->modrm & 7) == X86_RBP && d->modrm >> 6 &&
-			    !(d->rex & 1)) ||
-			   (d->opcode == 0x89 && registers && op == X86_RBP && !(d->rex & REX_R)) ||
-			   (d->opcode == 0x8b && registers && (d->modrm & 7) == X86_RBP && !(d->rex & REX_B))) {
-			insn->kind = X86_SP_IS_FP;
-			insn->amount = d->disp;
-		}
-	} else if (reg == X86_RBP) {
-		bool from_sp = (d->opcode == 0x89 && op == X86_RSP && !(d->rex & REX_R)) ||
-			       (d->opcode == 0x8b && registers && (d->modrm & 7) == X86_RSP && !(d->rex & REX_B));
+	if (!(d->rex & REX_W))
+		return -1;
+	if (d->opcode == 0x89 && registers)
+		return reg;
+	if (d->opcode == 0x8b && registers)
+		return rm;
+	if (d->opcode == 0x8d && !registers && (d->modrm & 0xc7) != 5 &&	/* but for N(%rip) */
+	    ((d->modrm & 7) != X86_RSP || is_stack_word(d)))
+		return rm;
+	return -1;
+}
 
-		insn->kind = from_sp && d->rex & REX_W ? X86_FP_IS_SP : X86_FP_LOST;
-		if ((d->opcode == 0x31 || d->opcode == 0x33) && d->modrm == 0xed && !(d->rex & (REX_R | REX_B)))
-			insn->kind = X86_FP_ZERO;
+static void classify_sp_write(const struct decode *d, struct x86_insn *insn)
+{
+	int op = d->modrm >> 3 & 7, from = copied_reg(d);
+
+	insn->kind = X86_SP_LOST;
+	if ((d->opcode == 0x83 || d->opcode == 0x81) && (op == 0 || op == 5)) {
+		insn->kind = X86_ADD_SP;
+		insn->amount = op == 0 ? (s32)d->imm : (s32)(0 - (u32)d->imm);
+	} else if (from >= 0) {
+		insn->kind = from == X86_RSP ? X86_ADD_SP : X86_SP_IS_REG;
+		insn->reg = from;
+		insn->amount = d->disp;
+	} else if (d->opcode == 0x8b && is_stack_word(d)) {
+		insn->kind = X86_LOAD;
+		insn->amount = d->disp;
+	}
+}
+
+/* Instructions that write a register, or one to the stack. */
+static void classify_write(const struct decode *d, struct x86_insn *insn)
+{
+	int reg = written_reg(d);
+
+	insn->reg = reg;
+	if (d->map == 1 && d->opcode == 0x89 && is_stack_word(d)) {
+		insn->kind = X86_STORE;
+		insn->reg = (d->modrm >> 3 & 7) | (d->rex & REX_R) << 1;
+		insn->amount = d->disp;
+	} else if (reg == X86_RSP) {
+		classify_sp_write(d, insn);
+	} else if (d->map == 1 && d->opcode == 0x8b && is_stack_word(d)) {
+		insn->kind = X86_LOAD;
+		insn->amount = d->disp;
+	} else if (reg >= 0 && d->map == 1 && d->opcode != 0x8d && copied_reg(d) == X86_RSP) {
+		insn->kind = X86_REG_IS_SP;
+	} else if (reg == X86_RBP) {
+		bool zeroed = (d->opcode == 0x31 || d->opcode == 0x33) && d->modrm == 0xed &&
+			      !(d->rex & (REX_R | REX_B));
+
+		insn->kind = zeroed ? X86_FP_ZERO : X86_FP_LOST;
 	}
 }
 

@@ -19,13 +19,15 @@
 
 enum x86_kind {
 	X86_BAD,		/* not an instruction, or cut */
-	X86_OTHER,		/* touches neither */
+	X86_OTHER,		/* touches neither; what it does to reg is not told */
 	X86_PUSH,		/* reg, or none */
 	X86_POP,
 	X86_ADD_SP,		/* rsp += amount */
 	X86_SP_LOST,		/* rsp becomes something else */
-	X86_FP_IS_SP,		/* rbp = rsp */
-	X86_SP_IS_FP,		/* rsp = rbp + amount */
+	X86_REG_IS_SP,		/* reg = rsp */
+	X86_SP_IS_REG,		/* rsp = reg + amount */
+	X86_STORE,		/* the word at rsp + amount = reg */
+	X86_LOAD,		/* reg = the word at rsp + amount */
 	X86_FP_LOST,		/* rbp becomes something else */
 	X86_FP_ZERO,		/* rbp = 0 */
 	X86_LEAVE,

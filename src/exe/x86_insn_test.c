@@ -27,12 +27,13 @@ TEST(x86_insn_tells_length_kind_and_operand)
 		{ "\x48\x8d\xa4\x24\x38\xff\xff\xff", "lea -200(%rsp),%rsp", 8, X86_ADD_SP, -200 },
 		{ "\x48\x83\xe4\xf0", "and $-16,%rsp", 4, X86_SP_LOST, 0 },
 		{ "\x48\x29\xc4", "sub %rax,%rsp", 3, X86_SP_LOST, 0 },
-		{ "\x4c\x89\xec", "mov %r13,%rsp", 3, X86_SP_LOST, 0 },
-		{ "\x48\x89\xec", "mov %rbp,%rsp", 3, X86_SP_IS_FP, 0 },
-		{ "\x48\x8d\x65\xf0", "lea -16(%rbp),%rsp", 4, X86_SP_IS_FP, -16 },
-		{ "\x49\x8d\x65\xf0", "lea -16(%r13),%rsp", 4, X86_SP_LOST, 0 },
-		{ "\x48\x89\xe5", "mov %rsp,%rbp", 3, X86_FP_IS_SP, 0 },
-		{ "\x48\x8b\xec", "mov %rsp,%rbp", 3, X86_FP_IS_SP, 0 },
+		{ "\x44\x89\xec", "mov %r13d,%esp", 3, X86_SP_LOST, 0 },
+		{ "\x48\x8d\x25\0\0\0\0", "lea 0(%rip),%rsp", 7, X86_SP_LOST, 0 },
+		{ "\x48\x8d\x24\x04", "lea (%rsp,%rax),%rsp", 4, X86_SP_LOST, 0 },
+		{ "\x8b\x44\x24\x08", "mov 8(%rsp),%eax", 4, X86_OTHER, 0 },
+		{ "\x49\x8b\x04\x24", "mov (%r12),%rax", 4, X86_OTHER, 0 },
+		{ "\x48\x8b\x04\x04", "mov (%rsp,%rax),%rax", 4, X86_OTHER, 0 },
+		{ "\x49\x89\x2c\x24", "mov %rbp,(%r12)", 4, X86_OTHER, 0 },
 		{ "\x31\xed", "xor %ebp,%ebp", 2, X86_FP_ZERO, 0 },
 		{ "\x45\x31\xed", "xor %r13d,%r13d", 3, X86_OTHER, 0 },
 		{ "\x48\x89\xc5", "mov %rax,%rbp", 3, X86_FP_LOST, 0 },
@@ -41,7 +42,6 @@ TEST(x86_insn_tells_length_kind_and_operand)
 		{ "\xbd\x01\0\0\0", "mov $1,%ebp", 5, X86_FP_LOST, 0 },
 		{ "\x49\xbd\x01\0\0\0\0\0\0\0", "movabs $1,%r13", 10, X86_OTHER, 0 },
 		{ "\x48\x83\xfc\x10", "cmp $16,%rsp", 4, X86_OTHER, 0 },
-		{ "\x48\x89\x44\x24\x08", "mov %rax,8(%rsp)", 5, X86_OTHER, 0 },
 		{ "\xc9", "leave", 1, X86_LEAVE, 0 },
 		{ "\xc3", "ret", 1, X86_STOP, 0 },
 		{ "\xf3\xc3", "repz ret", 2, X86_STOP, 0 },
@@ -77,6 +77,42 @@ TEST(x86_insn_tells_length_kind_and_operand)
 			  (long)insn.target : insn.amount;
 		if (insn.bytes != table[i].bytes || insn.kind != table[i].kind || operand != table[i].operand)
 			FAIL("%s: %d bytes, kind %d, operand %ld", table[i].text, insn.bytes, insn.kind, operand);
+	}
+}
+
+TEST(x86_insn_tells_what_the_stack_pointer_goes_through)
+{
+	static const struct {
+		const char *code, *text;
+		int bytes, kind, reg, amount;
+	} table[] = {
+		{ "\x4c\x89\xec", "mov %r13,%rsp", 3, X86_SP_IS_REG, 13, 0 },
+		{ "\x49\x8b\xe5", "mov %r13,%rsp", 3, X86_SP_IS_REG, 13, 0 },
+		{ "\x48\x89\xec", "mov %rbp,%rsp", 3, X86_SP_IS_REG, X86_RBP, 0 },
+		{ "\x48\x8d\x65\xf0", "lea -16(%rbp),%rsp", 4, X86_SP_IS_REG, X86_RBP, -16 },
+		{ "\x49\x8d\x65\xf0", "lea -16(%r13),%rsp", 4, X86_SP_IS_REG, 13, -16 },
+		{ "\x49\x8d\x23", "lea (%r11),%rsp", 3, X86_SP_IS_REG, 11, 0 },
+		{ "\x48\x89\xe5", "mov %rsp,%rbp", 3, X86_REG_IS_SP, X86_RBP, 0 },
+		{ "\x48\x8b\xec", "mov %rsp,%rbp", 3, X86_REG_IS_SP, X86_RBP, 0 },
+		{ "\x49\x89\xe3", "mov %rsp,%r11", 3, X86_REG_IS_SP, 11, 0 },
+		{ "\x48\x8b\x64\x24\x78", "mov 120(%rsp),%rsp", 5, X86_LOAD, X86_RSP, 120 },
+		{ "\x48\x8b\x84\x24\x98\0\0\0", "mov 152(%rsp),%rax", 8, X86_LOAD, 0, 152 },
+		{ "\x4c\x8b\x04\x24", "mov (%rsp),%r8", 4, X86_LOAD, 8, 0 },
+		{ "\x48\x89\x6c\x24\x08", "mov %rbp,8(%rsp)", 5, X86_STORE, X86_RBP, 8 },
+		{ "\x4c\x89\x24\x24", "mov %r12,(%rsp)", 4, X86_STORE, 12, 0 },
+		{ "\x48\x89\x44\x24\x08", "mov %rax,8(%rsp)", 5, X86_STORE, 0, 8 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct x86_insn insn;
+		char code[32] = { 0 };
+
+		memcpy(code, table[i].code, table[i].bytes);
+		insn = x86_decode((const u8 *)code, sizeof(code), EA);
+		if (insn.bytes != table[i].bytes || insn.kind != table[i].kind || insn.reg != table[i].reg ||
+		    insn.amount != table[i].amount)
+			FAIL("%s: %d bytes, kind %d, register %d, amount %d", table[i].text, insn.bytes, insn.kind,
+			     insn.reg, insn.amount);
 	}
 }
 

@@ -343,6 +343,19 @@ TEST(native_believes_what_was_swept_only_behind_a_call)
 		EQ(u.trace.end, is_call ? END_COMPLETE : END_NO_RULE);
 		EQ(u.trace.user_count, is_call ? 2 : 1);
 	}
+	/* The same where a word of the stack leads there. */
+	for (int is_call = 0; is_call < 2; is_call++) {
+		setup();
+		rules[1] = frame_of(2 * 8);
+		rules[1].kind = RULE_SWEPT_DEREF;
+		rules[1].cfa_off = 2 * 8;
+		rules[1].cfa_add = 3 * 8;
+		stack[2] = STACK_VA + 4 * 8;
+		stack[6] = CODE_VA + (is_call ? 0x220 : 0x920);
+		walk();
+		EQ(u.trace.end, is_call ? END_COMPLETE : END_NO_RULE);
+		EQ(u.trace.user_count, is_call ? 2 : 1);
+	}
 	/* Where it leads nowhere, the frame pointer may do better. */
 	setup();
 	rules[1] = frame_of(0);

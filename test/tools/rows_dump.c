@@ -15,7 +15,9 @@
 #include "exe/rows_compile.h"
 #include "lang/lang.h"
 
-static const char *const kinds[] = { "none", "cfa", "deref", "plt", "signal", "end", "frame", "switch", "cfa" };
+static const char *const kinds[] = {
+	"none", "cfa", "deref", "plt", "signal", "end", "frame", "switch", "cfa", "deref",
+};
 
 static void print_rows(const struct rows *rows)
 {

@@ -2,7 +2,7 @@
 /*
  * roots_wrong_cfi(n): the FDE does not tell of a push, as LuaJIT's does not in some helpers. The word there is 0.
  * roots_own_stack(n): a machine as GHC's: code without FDE that jumps, and keeps 0 where a return address would be.
- * roots_no_rule(n): code without FDE that zeroes rbp and uses rsp for something else.
+ * roots_no_rule(n): code without FDE that zeroes rbp, uses rsp for something else, and keeps it where nobody looks.
  */
 #if defined(__x86_64__)
 	.text
@@ -47,13 +47,13 @@ own_stack_code:
 	.p2align 4
 roots_no_rule:
 	push	%rbp
-	mov	%rsp, %r8
+	movq	%rsp, %xmm8
 	xor	%ebp, %ebp
 	lea	no_rule_memory(%rip), %rsp
 1:	imul	$3, %rax, %rax
 	dec	%rdi
 	jg	1b
-	mov	%r8, %rsp
+	movq	%xmm8, %rsp
 	pop	%rbp
 	ret
 	.size	roots_no_rule, . - roots_no_rule

@@ -28,6 +28,8 @@ PROGRAMS = (
     ("v-ucontext", 99.0, 100),
     ("v-norows", 99.0, 100),
     ("v-unswept", 99.0, 100),
+    ("v-slots", 99.0, 100),
+    ("v-slots-unswept", 99.0, 100),
     ("v-roots", 0, 3.0),
 )
 MARKS = re.compile(r"^\[(incomplete|truncated)\]$")
