@@ -228,6 +228,12 @@ struct switches {
 };
 _Static_assert(sizeof(struct switches) == 56, "no gaps");
 
+/* What user space changes while it runs, to stay within its budget (src/agent/governor.h); 0: no limit. */
+struct pace {
+	u32 every;	/* of so many ticks of a CPU one is taken, and weighs as many */
+	u32 frames_max;	/* a stack that is deeper is cut there, or a little later */
+};
+
 /*
  * ---- Traces -------------------------------------------------------------
  */
@@ -311,7 +317,9 @@ enum stack_end {
 	X(NO_WALKER, "walks_without_runtime", "walks that a language's program could not take over") \
 	X(WALK_LOST, "samples_lost_walk", "samples lost: the walk could not be handed back")      \
 	X(TARGETS_FULL, "targets_table_full", "child processes that could not be followed")       \
-	X(ROWS_MISSES, "rows_misses", "samples whose stack was copied for rows that were not in the kernel")
+	X(ROWS_MISSES, "rows_misses", "samples whose stack was copied for rows that were not in the kernel") \
+	X(SPARED, "ticks_spared", "ticks left out to stay within the budget: the next sample weighs for them") \
+	X(RUN_NS, "bpf_ns", "nanoseconds that the kernel half has run")
 
 enum counter {
 #define X(ID, name, text) COUNTER_##ID,

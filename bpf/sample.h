@@ -210,7 +210,7 @@ static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_
 
 	if (!state)
 		return 0;
-	u->trace.value = measure(u, state, ctx);
+	u->trace.value = measure(u, state, ctx) * u->weight;
 	if (registers_in_user_mode(ctx))
 		u->trace.flags |= TRACE_USER_MODE;
 	else
@@ -273,6 +273,7 @@ static __always_inline void sample_end(struct unwind *u, struct bpf_perf_event_d
 		slice_from_leaf(u, ctx, task);
 	}
 	emit(u);
+	count_by(COUNTER_RUN_NS, bpf_ktime_get_ns() - u->trace.time_ns);
 	u->busy = 0;
 }
 
@@ -286,6 +287,24 @@ static __always_inline int sample_number(struct unwind *u, struct task_struct *t
 	count(COUNTER_OUTSIDE);
 	u->busy = 0;
 	return 1;
+}
+
+/* 1 if this tick is left out: the one that is taken next weighs for it, too. */
+static __always_inline int sample_spare(struct unwind *u)
+{
+	u32 zero = 0;
+	const struct pace *now = bpf_map_lookup_elem(&pace, &zero);
+
+	u->weight = u->spared + 1;
+	if (now && u->weight < now->every) {
+		count(COUNTER_SPARED);
+		u->spared = u->weight;
+		u->busy = 0;
+		return 1;
+	}
+	u->spared = 0;
+	u->frames_max = now ? now->frames_max : 0;
+	return 0;
 }
 
 static __always_inline struct unwind *sample_take(struct bpf_perf_event_data *ctx, struct task_struct *task)
@@ -305,7 +324,7 @@ static __always_inline struct unwind *sample_take(struct bpf_perf_event_data *ct
 	u = scratch_take();
 	if (!u)
 		return 0;
-	if (switches.pid_namespace && sample_number(u, task))
+	if ((switches.pid_namespace && sample_number(u, task)) || sample_spare(u))
 		return 0;
 	u->trace.id = id;
 	begin(u, ctx, pid_tgid);

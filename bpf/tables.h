@@ -121,12 +121,24 @@ struct {
 	__type(value, u64);
 } published SEC(".maps");
 
-static __always_inline void count(u32 which)
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pace);
+} pace SEC(".maps");
+
+static __always_inline void count_by(u32 which, u64 by)
 {
 	u64 *n = bpf_map_lookup_elem(&counters, &which);
 
 	if (n)
-		*n += 1;
+		*n += by;
+}
+
+static __always_inline void count(u32 which)
+{
+	count_by(which, 1);
 }
 
 static __always_inline const struct map_entry *table_map(u32 index)

@@ -105,6 +105,8 @@ struct unwind {
 	u32 first_slot;		/* of the process; 0: it has no runtimes */
 	u32 langs_off;		/* bit n: runtime n has no program; its code is walked as native */
 	u32 stack_switches;	/* from one stack to another so far */
+	u32 spared, weight;	/* ticks left out so far; those that this sample stands for */
+	u32 frames_max;		/* see struct pace */
 	struct signal_regs signal;	/* read here: the stack of the program is short (x86-64) */
 	u64 user_va_mask;	/* bits of a user address; the rest of a return address is its signature (arm64) */
 	u64 met[MET_MAX];	/* frames that this CPU has met before, and their processes: see unwind_meet() */

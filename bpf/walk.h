@@ -129,6 +129,8 @@ static __always_inline void walk_switch(struct unwind *u, void *ctx)
 /* Whoever is sampled waits: a deep stack of frames that take long is cut. Asked for deep ones only. */
 static __always_inline int walk_is_late(struct unwind *u)
 {
+	if (u->frames_max && u->trace.frame_count >= u->frames_max)
+		return unwind_end(u, END_TRUNCATED);
 	return bpf_ktime_get_ns() - u->trace.time_ns > WALK_NS_MAX ? unwind_end(u, END_TRUNCATED) : 0;
 }
 

@@ -25,12 +25,13 @@ static const struct { const char *begins, *title; } known[] = {
 
 static int begins_with(const char *name, const char *word)
 {
-	size_t bytes = strlen(word);
+	size_t at = 0;
 
-	if (strncmp(name, word, bytes))
-		return 0;
-	return !isalpha((unsigned char)name[bytes]) &&
-	       !(isdigit((unsigned char)word[bytes - 1]) && isdigit((unsigned char)name[bytes]));
+	/* Asked for each mapping of each process, most of which differ at once. */
+	while (word[at] && name[at] == word[at])
+		at++;
+	return !word[at] && !isalpha((unsigned char)name[at]) &&
+	       !(isdigit((unsigned char)word[at - 1]) && isdigit((unsigned char)name[at]));
 }
 
 const char *unread_runtime(const char *path)

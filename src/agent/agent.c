@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 
 #include "agent/build.h"
+#include "agent/governor.h"
+#include "agent/usage.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/deadline.h"
@@ -40,6 +42,8 @@ struct agent {
 	/* The tracer's thread. */
 	struct tracer *tracer;
 	u64 taken_ns;		/* when the last window ended */
+	struct usage own, service;
+	struct governor governor;
 	struct thread thread;
 	atomic_bool stop;
 
@@ -53,6 +57,7 @@ struct agent {
 	struct agent_status status;
 	pid_t self_pids[SELF_PIDS_MAX];	/* readers come and go */
 	_Atomic pid_t companions[2];
+	_Atomic bool spares_names;	/* see symbolizer_spare() */
 };
 
 const struct agent_options agent_defaults = {
@@ -96,6 +101,32 @@ static void agent_publish(struct agent *a)
 	a->status.counter_count = count;
 	memcpy(a->status.counters, values, count * sizeof(*values));
 	memcpy(a->self_pids, pids, sizeof(pids));
+}
+
+/* ---- What it costs ------------------------------------------------------------------------- */
+
+static void set_pace(struct agent *a, enum governor_step step)
+{
+	const struct governor_lowered lowered = governor_lowered(step);
+
+	tracer_set_pace(a->tracer, &(struct pace){ lowered.every, lowered.frames_max }, lowered.rest_times);
+	atomic_store(&a->spares_names, step >= GOVERNOR_NAMES);
+}
+
+static void agent_govern(struct agent *a, u64 now)
+{
+	const pid_t service = atomic_load(&a->companions[1]);
+	struct governor_note note = { .at_ns = now, .service_ns = usage_step(&a->service, &service, 1) };
+	pid_t own[SELF_PIDS_MAX];
+
+	memcpy(own, a->self_pids, sizeof(own));
+	for (u32 i = 0; i < SELF_PIDS_MAX; i++)
+		own[i] = own[i] == service ? 0 : own[i];
+	note.own_ns = usage_step(&a->own, own, SELF_PIDS_MAX) + tracer_kernel_ns(a->tracer);
+	if (governor_note(&a->governor, &note))
+		set_pace(a, a->governor.step);
+	tracer_note_cost(a->tracer, &(struct tracer_cost){ (u64)(governor_used(&a->governor) * 1e6),
+							    (u64)(a->governor.limit * 1e6), a->governor.step });
 }
 
 /* From 0 to just below 1. */
@@ -168,6 +199,7 @@ static void *agent_run(void *arg)
 		now = monotonic_ns();
 		if (now - status_ns > STATUS_NS) {
 			status_ns = now;
+			agent_govern(a, now);
 			agent_publish(a);
 		}
 		if (now >= draw_ns)
@@ -254,6 +286,8 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 	a->wanted_arg = options->wanted_arg;
 	a->build.kinds = tracer.kinds;
 	a->build.frequency_hz = tracer.frequency_hz;
+	governor_init(&a->governor, options->cpu_max, options->cpu_span_ns ? options->cpu_span_ns : GOVERNOR_SPAN_NS,
+		      monotonic_ns());
 	a->build.without_marks = options->without_marks;
 	if (options->says_host)
 		host_identity_read("/", &a->build.host);
@@ -335,6 +369,7 @@ int agent_next(struct agent *a, int timeout_ms, struct profile **ret_profile)
 		return r;
 	assert(window);
 	a->end_ns = window->end_ns;
+	symbolizer_spare(a->symbolizer, atomic_load(&a->spares_names));
 	r = build_profile(window, a->symbolizer, &a->build, ret_profile);
 	return r < 0 ? r : 1;
 }

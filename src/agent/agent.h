@@ -31,6 +31,8 @@ struct agent_options {
 	 * Of each such interval a draw decides whether it is sampled: that many of 100 are. 0: all.
 	 */
 	u32 draw_interval_ms, draw_percent;
+	double cpu_max;		/* CPUs that it may use over a span (agent/governor.h); 0: that is only measured */
+	u64 cpu_span_ns;	/* 0: a minute */
 	bool without_marks;	/* see agent/build.h */
 	bool says_host;		/* resources have host.name and host.id: profiles leave this machine */
 	/* Optional: when a window is to end at the latest, CLOCK_MONOTONIC. The tracer's thread asks often. */

@@ -43,6 +43,7 @@ struct run_values {
 	struct config_options config;
 	double drain_seconds;
 	double memory_mib;
+	double cpu_percent;
 	int privileges;		/* of privilege_choices */
 };
 
@@ -55,6 +56,8 @@ static const struct option_entry run_options[] = {
 	  "when stopping, wait so long for what is under way" },
 	{ "max-memory", 0, OPTION_REAL, offsetof(struct run_values, memory_mib), "MIB", "0", 0, 1e6, NULL,
 	  "what senders and questions may take together; 0: a quarter of what there is, 16 to 256" },
+	{ "max-cpu", 0, OPTION_REAL, offsetof(struct run_values, cpu_percent), "PERCENT", "0", 0, 1e6, NULL,
+	  "of one CPU, that all of it may use over a minute to sample this machine; 0: 1, or 1 for each 16 CPUs" },
 	{ "privileges", 0, OPTION_CHOICE, offsetof(struct run_values, privileges), "HOW", "split", 0, 0,
 	  privilege_choices, "split: who samples and who listens have few rights each; keep: both have all" },
 	{ 0 },
@@ -382,7 +385,8 @@ static int run_service(struct runner *r, struct confinement *confinement, struct
 /* Who samples is two processes more. */
 static int run_supervisor(struct runner *r, const struct confinement *confinement, struct buf *why)
 {
-	int status = supervisor_run(&r->values->config, TAKE(r->config), confinement, why);
+	const struct supervisor_options options = { &r->values->config, confinement, r->values->cpu_percent };
+	int status = supervisor_run(&options, TAKE(r->config), why);
 
 	if (status < 0)
 		(void)command_fail(self, "%s", why->len ? why->data : strerror(-status));

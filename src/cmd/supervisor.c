@@ -60,8 +60,7 @@ struct sampler_half {
 };
 
 struct supervisor {
-	const struct config_options *options;
-	const struct confinement *confinement;
+	const struct supervisor_options *options;
 	struct config *config;
 	struct plan *plan;
 	struct half service;
@@ -157,7 +156,7 @@ static struct agent_options sampler_options(const struct supervisor *s, const st
 	struct buf why;
 
 	if (!is_self(owner)) {
-		options = profiling_agent_options(owner->options);
+		options = profiling_agent_options(owner->options, s->options->cpu_percent);
 		buf_init(&why, CONTROL_TEXT_MAX);
 		(void)profiling_kinds(owner->options, &options.tracer.kinds, &why);	/* was checked */
 		return options;
@@ -183,7 +182,7 @@ static _Noreturn void become_sampler(const struct supervisor *s, const struct sa
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)prctl(PR_SET_NAME, "wick: sampler");
-	sampler_confinement = s->confinement;
+	sampler_confinement = s->options->confinement;
 	_exit(sampling_main(&options, is_self(sampler->owner), control_fd, confine_child));
 }
 
@@ -452,7 +451,7 @@ static void reload(struct supervisor *s)
 	int r;
 
 	config_errors_init(&errors);
-	r = config_options_load(s->options, &config, &errors);
+	r = config_options_load(s->options->config, &config, &errors);
 	if (r == 0)
 		r = make_plan(config, &plan);
 	config_errors_done(&errors);
@@ -643,17 +642,16 @@ static void end_samplers(struct supervisor *s)
 		usleep(10000);
 }
 
-int supervisor_run(const struct config_options *options, struct config *config, const struct confinement *confinement,
-		   struct buf *why)
+int supervisor_run(const struct supervisor_options *options, struct config *config, struct buf *why)
 {
-	struct supervisor s = { .options = options, .confinement = confinement, .config = config, .signal_fd = -1,
-				.log_fd = -1, .service.control_fd = -1 };
+	struct supervisor s = { .options = options, .config = config, .signal_fd = -1, .log_fd = -1,
+				.service.control_fd = -1 };
 	int r = make_plan(config, &s.plan);
 
 	if (r == 0)
 		r = telemetry_setup_logs(&s.plan->telemetry.logs, &s.log_fd, why);
 	if (r == 0)
-		r = confine_supervisor(confinement, why);
+		r = confine_supervisor(options->confinement, why);
 	if (r == 0)
 		r = listen_to_signals(&s);
 	if (r == 0)

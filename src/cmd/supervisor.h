@@ -19,12 +19,17 @@
 
 struct buf;
 
+struct supervisor_options {
+	const struct config_options *config;
+	const struct confinement *confinement;
+	double cpu_percent;	/* of one CPU, that it may use where the configuration does not say; 0: a default */
+};
+
 /* Whether the configuration samples this machine. */
 bool supervisor_is_needed(const struct config *config);
 
 /* Takes over the config. The exit status of the service; -errno with a sentence in `why`: nothing could be started. */
-int supervisor_run(const struct config_options *options, struct config *config, const struct confinement *confinement,
-		   struct buf *why);
+int supervisor_run(const struct supervisor_options *options, struct config *config, struct buf *why);
 
 /* In the service: the descriptor of the supervisor, once; -1: this is none. */
 int supervisor_claim(void);

@@ -9,12 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/deadline.h"
 #include "base/lock.h"
 #include "base/thread.h"
 #include "exe/reader_protocol.h"
 
 #define NICE (-10)			/* samples wait for what is read here */
+#define REST_NS_MAX 4000000000ull
 #define ANOTHER_THREAD_NS 50000000ull	/* after a job has waited so long */
 #define IDLE_SECONDS 2			/* all threads but the first end after so long */
 
@@ -36,6 +38,7 @@ struct background_reader {
 	struct worker workers[BACKGROUND_READERS_MAX];
 	u64 last_owner;				/* whose job was begun last */
 	u32 busy_count;
+	u32 rest_times;
 	bool stop;
 	struct reader_stats stats;		/* of readers that are no more, less what does not count of all */
 	u32 pending_count;			/* the owner's: jobs not done() yet */
@@ -163,6 +166,18 @@ static void add_stats(struct reader_stats *to, struct reader_stats s)
 	to->unfiltered += s.unfiltered;
 }
 
+/* With the lock. Whoever ends it does not wait for that. */
+static void rest(struct background_reader *b, u64 worked_ns)
+{
+	u64 rest_ns = worked_ns * b->rest_times, until_ns;
+
+	rest_ns = rest_ns < REST_NS_MAX ? rest_ns : REST_NS_MAX;
+	until_ns = deadline_after(rest_ns);
+	while (rest_ns && !b->stop && monotonic_ns() < until_ns)
+		if (cond_wait_until(&b->posted, &b->lock, until_ns) < 0)
+			break;
+}
+
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -176,6 +191,7 @@ static void *work(void *arg)
 	pthread_mutex_lock(&b->lock);
 	while ((job = await_job(b, w == b->workers))) {
 		bool is_quick = is_last_free(b);
+		u64 began_ns = monotonic_ns();
 
 		b->busy_count++;
 		pthread_mutex_unlock(&b->lock);
@@ -183,6 +199,7 @@ static void *work(void *arg)
 		pthread_mutex_lock(&b->lock);
 		b->busy_count--;
 		worker_finish(w, job, is_for_others ? &before : NULL);
+		rest(b, monotonic_ns() - began_ns);
 		/* A slow job may be begun again where it could not before. */
 		if (b->waiting.first)
 			pthread_cond_signal(&b->posted);
@@ -194,6 +211,12 @@ static void *work(void *arg)
 	pthread_mutex_unlock(&b->lock);
 	reader_free(reader);
 	return NULL;
+}
+
+void background_reader_rest(struct background_reader *b, u32 times)
+{
+	LOCKED(&b->lock);
+	b->rest_times = times;
 }
 
 static int start_worker(struct background_reader *b, struct worker *w)

@@ -63,6 +63,9 @@ void background_reader_poll(struct background_reader *reader, u64 now_ns);
  */
 bool background_reader_wait(struct background_reader *reader, const struct read_job *job, u64 limit_ns);
 
+/* Each thread rests after a job for so many times as long as that took: it bounds what all of it costs. */
+void background_reader_rest(struct background_reader *reader, u32 times);
+
 /* Readable when jobs are done. */
 int background_reader_fd(const struct background_reader *reader);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/governor.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -35,6 +36,7 @@ struct receiver {
 	struct remote *remote;	/* the thread's, while it runs */
 	struct machine *machine;	/* the thread's too */
 	struct thread thread;
+	u64 step;		/* of the sampler's governor, as it was told last */
 };
 
 static void receiver_free(void *self)
@@ -146,11 +148,37 @@ static void receiver_note_machine(struct receiver *r)
 		log_warn(r->setup->id, "what the machine did in this window is not kept: %s", strerror(-result));
 }
 
+static u64 counter_named(const struct counter_value *values, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(values[i].name, name))
+			return values[i].value;
+	return 0;
+}
+
+/* What the sampler leaves out to stay within its budget, when that has changed. */
+static void tell_step(struct receiver *r, const struct counter_value *values, size_t count)
+{
+	u64 step = counter_named(values, count, "governor_step");
+	double percent = (double)counter_named(values, count, "cpu_used_ppm") / 1e4;
+	double limit = (double)counter_named(values, count, "cpu_max_ppm") / 1e4;
+
+	if (step > r->step)
+		log_warn(r->setup->id, "wick has used %.2f %% of a CPU of late, and may use %.2f %%: %s", percent,
+			 limit, governor_text(step));
+	else if (step < r->step)
+		log_info(r->setup->id, "wick has used %.2f %% of a CPU of late, there is room again: %s", percent,
+			 governor_text(step));
+	r->step = step;
+}
+
 static void receiver_tell(struct receiver *r)
 {
 	struct counter_value values[COUNTER_VALUES_MAX];
+	size_t count = remote_counters(r->remote, values, COUNTER_VALUES_MAX);
 
-	taps_tell(service_taps(r->setup->service), values, remote_counters(r->remote, values, COUNTER_VALUES_MAX));
+	tell_step(r, values, count);
+	taps_tell(service_taps(r->setup->service), values, count);
 }
 
 /* Another one is there when this returns, unless it is to stop. */

@@ -4,7 +4,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
+#include "agent/governor.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "lang/lang.h"
@@ -41,6 +43,18 @@ static const struct config_field interpreters_fields[] = {
 	{ 0 },
 };
 
+static const struct config_field governor_fields[] = {
+	{ "enabled", CONFIG_BOOL, FIELD(struct profiling_governor, enabled),
+	  .help = "past its limit files are read slowly, then inlined functions left out, then stacks cut, then fewer "
+		  "samples taken; all is taken up again when there is room" },
+	{ "max_cpu", CONFIG_REAL, FIELD(struct profiling_governor, max_cpu), .max = 1e6,
+	  .help = "percent of one CPU that all of wick's processes may use, with BPF. 0: what --max-cpu says, else "
+		  "1, or 1 for each 16 CPUs" },
+	{ "average_over", CONFIG_DURATION, FIELD(struct profiling_governor, average_over_ns), .min = 5e9, .max = 3600e9,
+	  .help = "that is an average over so long" },
+	{ 0 },
+};
+
 #define OPTION(name, type, ...) { #name, CONFIG_##type, .any_case = true, __VA_ARGS__ }
 const struct config_field profiling_fields[] = {
 	OPTION(kinds, TEXTS, .offset = AT(kinds), .commas = true,
@@ -71,6 +85,8 @@ const struct config_field profiling_fields[] = {
 	OPTION(send_error_frames, BOOL, .offset = AT(send_error_frames),
 	       .help = "end stacks that are not whole with a frame that says so"),
 	OPTION(send_idle_frames, BOOL, .offset = AT(send_idle_frames), .help = "no effect: idle CPUs are not sampled"),
+	OPTION(governor, SECTION, .offset = AT(governor), .fields = governor_fields,
+	       .help = "what profiling may cost"),
 	OPTION(verbose_mode, BOOL, .offset = AT(verbose_mode), .help = "log what each profile holds"),
 	OPTION(map_scale_factor, INTEGER, .offset = AT(map_scale_factor), .max = 8,
 	       .help = "each step doubles the memory for unwind tables, 16 MiB at 0, 1 GiB at most"),
@@ -107,6 +123,7 @@ const struct profiling_config profiling_defaults = {
 	.langs = LANG_OPTIONS_STANDARD,
 	.pin_cpu_ids = "",
 	.send_error_frames = true,
+	.governor = { .enabled = true, .average_over_ns = (s64)GOVERNOR_SPAN_NS },
 };
 
 /* ---- What goes with what ------------------------------------------------------- */
@@ -173,7 +190,15 @@ int profiling_kinds(const struct profiling_config *config, struct kind_choices *
 	return r;
 }
 
-struct agent_options profiling_agent_options(const struct profiling_config *o)
+static double cpu_max(const struct profiling_governor *governor, double percent)
+{
+	if (!governor->enabled)
+		return 0;
+	percent = governor->max_cpu > 0 ? governor->max_cpu : percent;
+	return percent > 0 ? percent / 100 : governor_default((u32)get_nprocs());
+}
+
+struct agent_options profiling_agent_options(const struct profiling_config *o, double cpu_percent)
 {
 	s64 scale = o->map_scale_factor < SCALE_MAX ? o->map_scale_factor : SCALE_MAX;
 	struct agent_options to = agent_defaults;
@@ -193,6 +218,8 @@ struct agent_options profiling_agent_options(const struct profiling_config *o)
 	to.jitter = o->reporter_jitter;
 	to.draw_interval_ms = (u32)(o->probabilistic_interval_ns / 1000000);
 	to.draw_percent = (u32)o->probabilistic_threshold;
+	to.cpu_max = cpu_max(&o->governor, cpu_percent);
+	to.cpu_span_ns = (u64)o->governor.average_over_ns;
 	to.says_host = true;
 	to.without_marks = !o->send_error_frames;
 	return to;

@@ -25,6 +25,11 @@ struct profiling_config {
 	double off_cpu_threshold;
 	bool send_error_frames, send_idle_frames, verbose_mode;
 	struct lang_options langs;
+	struct profiling_governor {
+		bool enabled;
+		double max_cpu;		/* percent of one CPU; 0: not given */
+		s64 average_over_ns;
+	} governor;
 	s64 map_scale_factor, bpf_verifier_log_level;
 	bool no_kernel_version_check;
 	int error_mode;			/* enum profiling_error_mode */
@@ -41,7 +46,8 @@ extern const struct profiling_config profiling_defaults;
 int profiling_kinds(const struct profiling_config *config, struct kind_choices *ret_kinds, struct buf *why);
 
 /* For the agent, but for the kinds of samples. */
-struct agent_options profiling_agent_options(const struct profiling_config *config);
+/* cpu_percent: that --max-cpu gives to who has no limit of his own; 0: what fits the machine. */
+struct agent_options profiling_agent_options(const struct profiling_config *config, double cpu_percent);
 
 /* The languages whose frames are not wanted: bit n for number n of lang/list.h. */
 u32 profiling_langs_off(const struct profiling_config *config);

@@ -33,6 +33,10 @@
 #define LINES_FULL_NS ((s64)3 * 1000000000)
 #define LINES_REFILL_PPM 500
 
+/* Time of the reader for names, while it is to be spared. */
+#define SPARE_FULL_NS ((s64)50 * 1000000)
+#define SPARE_REFILL_PPM 1000
+
 struct want {
 	struct binary *binary;	/* a reference; NULL: the kernel */
 	u64 ea;
@@ -40,6 +44,7 @@ struct want {
 
 struct symbolizer {
 	bool inlines;
+	bool spares;			/* time: lines are not looked for, and names within names_budget */
 	struct reader *reader;
 	struct kallsyms *kallsyms;
 	struct debuginfod *debuginfod;
@@ -47,7 +52,7 @@ struct symbolizer {
 	struct name_cache names;
 	struct arena wants_arena;
 	struct interner wants;		/* struct want, each once */
-	struct work_budget lines_budget;
+	struct work_budget lines_budget, names_budget;
 	bool in_round;			/* something was wanted since the last run */
 	struct symbolizer_stats stats;
 	u64 ea[SYMBOLS_MAX];		/* a request */
@@ -105,6 +110,16 @@ static void drop_wants(struct symbolizer *s)
 	interner_init(&s->wants, &s->wants_arena, WANTS_MAX);
 }
 
+/* What was named without lines is looked up anew when it is over. */
+void symbolizer_spare(struct symbolizer *s, bool on)
+{
+	for (u32 i = 0; !on && s->spares && i < s->files.count; i++)
+		s->files.list[i].is_fresh |= s->files.list[i].has_lines;
+	if (on && !s->spares)
+		work_budget_init(&s->names_budget, SPARE_FULL_NS, SPARE_REFILL_PPM, monotonic_ns());
+	s->spares = on;
+}
+
 void symbolizer_free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
@@ -127,6 +142,7 @@ static void begin_round(struct symbolizer *s)
 {
 	s->in_round = true;
 	(void)work_budget_refill(&s->lines_budget, monotonic_ns());
+	(void)work_budget_refill(&s->names_budget, monotonic_ns());
 	for (u32 i = 0; i < s->files.count; i++) {
 		struct symbol_files *files = &s->files.list[i];
 
@@ -313,32 +329,6 @@ static void know_functions(struct symbolizer *s, struct symbol_files *files, con
 	}
 }
 
-/* Of a file that the reader did not survive nothing more is asked until it is opened anew. */
-static int ask_symbols(struct symbolizer *s, struct symbol_files *files, u32 count, struct symbols **ret_symbols)
-{
-	int fd = files->binary->fd, r;
-
-	if (fd < 0 || files->is_unreadable)
-		return -EBADF;
-	r = reader_symbols(s->reader, fd, files->debug_fd, s->ea, count, ret_symbols);
-	if (r == -EBADMSG && files->debug_fd >= 0) {
-		s->stats.unreadable_files++;
-		symbol_files_drop_debug(files);
-		r = reader_symbols(s->reader, fd, -1, s->ea, count, ret_symbols);
-	}
-	if (r == -EBADMSG) {
-		s->stats.unreadable_files++;
-		files->is_unreadable = true;
-	}
-	return r;
-}
-
-static bool may_ask_lines(const struct symbolizer *s, const struct symbol_files *files)
-{
-	return s->inlines && files && files->has_lines && !files->is_unreadable &&
-	       files->slow_answers < SLOW_ANSWERS_MAX;
-}
-
 /* CPU time of the reader: its own, so that a busy machine does not count. */
 static u64 reader_time_ns(struct symbolizer *s)
 {
@@ -350,15 +340,51 @@ static u64 reader_time_ns(struct symbolizer *s)
 	return (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+/* A reader that was started meanwhile begins at 0. */
+static void spend(struct symbolizer *s, struct work_budget *budget, u64 before_ns)
+{
+	u64 after_ns = reader_time_ns(s);
+
+	work_budget_spend(budget, after_ns > before_ns ? after_ns - before_ns : after_ns);
+}
+
+/* Of a file that the reader did not survive nothing more is asked until it is opened anew. */
+static int ask_symbols(struct symbolizer *s, struct symbol_files *files, u32 count, struct symbols **ret_symbols)
+{
+	int fd = files->binary->fd, r;
+	u64 before_ns;
+
+	if (fd < 0 || files->is_unreadable)
+		return -EBADF;
+	before_ns = reader_time_ns(s);
+	r = reader_symbols(s->reader, fd, files->debug_fd, s->ea, count, ret_symbols);
+	if (r == -EBADMSG && files->debug_fd >= 0) {
+		s->stats.unreadable_files++;
+		symbol_files_drop_debug(files);
+		r = reader_symbols(s->reader, fd, -1, s->ea, count, ret_symbols);
+	}
+	if (r == -EBADMSG) {
+		s->stats.unreadable_files++;
+		files->is_unreadable = true;
+	}
+	spend(s, &s->names_budget, before_ns);
+	return r;
+}
+
+static bool may_ask_lines(const struct symbolizer *s, const struct symbol_files *files)
+{
+	return s->inlines && !s->spares && files && files->has_lines && !files->is_unreadable &&
+	       files->slow_answers < SLOW_ANSWERS_MAX;
+}
+
 /* Lines of as many of the addresses as time allows; NULL if there are none to be had. */
 static struct exe_lines *ask_lines(struct symbolizer *s, struct symbol_files *files, const u64 *ea, u32 count)
 {
-	u64 before_ns = reader_time_ns(s), after_ns;
+	u64 before_ns = reader_time_ns(s);
 	struct exe_lines *lines = NULL;
 	int r = reader_lines(s->reader, files->binary->fd, files->debug_fd, files->alt_fd, ea, count, &lines);
 
-	after_ns = reader_time_ns(s);
-	work_budget_spend(&s->lines_budget, after_ns > before_ns ? after_ns - before_ns : after_ns);
+	spend(s, &s->lines_budget, before_ns);
 	if (r < 0) {
 		s->stats.unreadable_files += r == -EBADMSG;
 		files->has_lines = false;
@@ -408,6 +434,10 @@ static void name_binary(struct symbolizer *s, const struct want *wants, u32 coun
 	struct binary *binary = wants->binary;
 	struct symbol_files *files = symbol_files_get(&s->files, binary, now);
 
+	if (s->spares && !work_budget_left(&s->names_budget)) {
+		s->stats.names_put_off += count;
+		return;
+	}
 	if (files)
 		files->slow_answers = 0;
 	for (u32 at = 0; at < count;) {

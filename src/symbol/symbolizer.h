@@ -56,6 +56,7 @@ struct symbolizer_stats {
 	u64 lookups, hits, evictions;
 	u64 dropped;		/* addresses left without a name: too many at once, or out of memory */
 	u64 by_symbol, by_function_start, unnamed;	/* distinct addresses */
+	u64 names_put_off;	/* addresses that had no name for a window, to spare time */
 	u64 lines_put_off;	/* addresses whose lines and inlined functions had to wait for time or room */
 	u64 inline_timeouts, unreadable_files, debuginfod_hits, debuginfod_misses;
 };
@@ -63,6 +64,9 @@ struct symbolizer_stats {
 int symbolizer_new(const struct symbolizer_options *options, struct reader *reader, struct symbolizer **ret_symbolizer);
 void symbolizer_free(struct symbolizer *symbolizer);
 DEFINE_CLEANUP(struct symbolizer *, symbolizer_free)
+
+/* Spares time from now on: lines and inlined functions are not looked for, and names of what is new come later. */
+void symbolizer_spare(struct symbolizer *symbolizer, bool on);
 
 /* Takes a reference to the binary, which is given back some time after its last new address. */
 void symbolizer_want(struct symbolizer *symbolizer, struct binary *binary, u64 ea);

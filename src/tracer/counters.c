@@ -25,6 +25,8 @@ static enum counter_kind kernel_kind(enum counter counter)
 	case COUNTER_OUTSIDE:
 	case COUNTER_SENT:
 	case COUNTER_ROWS_MISSES:
+	case COUNTER_SPARED:
+	case COUNTER_RUN_NS:
 		return COUNT_NEUTRAL;
 	case COUNTER_KERNEL_CUT:
 	case COUNTER_NO_WALKER:

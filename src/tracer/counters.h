@@ -82,7 +82,10 @@ struct counter_value {
 	X(PEEKS_REFUSED, "looks_refused", SHORT, "looks at such processes and mounts that were left out")              \
 	X(READER_RESTARTS, "reader_restarts", LOSS, "files set aside because reading them ended the reader process")   \
 	X(READER_TIMEOUTS, "reader_timeouts", LOSS, "files set aside because reading them took too long")              \
-	X(READER_REFUSED, "reader_refused", LOSS, "files not read: no regular file, or too large")
+	X(READER_REFUSED, "reader_refused", LOSS, "files not read: no regular file, or too large")                     \
+	X(COST, "cpu_used_ppm", NEUTRAL, "millionths of a CPU that profiling has used in the last minute, with BPF")   \
+	X(COST_MAX, "cpu_max_ppm", NEUTRAL, "... that it may use; 0: no limit")                                        \
+	X(GOVERNOR_STEP, "governor_step", NEUTRAL, "what is left out to stay within max_cpu: 0 nothing, to 5")
 
 enum tracer_counter {
 #define X(ID, name, kind, text) TRACER_##ID,

@@ -503,6 +503,13 @@ int loader_ring_fd(const struct loader *l, u32 index)
 	return l->ring_fd[index];
 }
 
+int loader_set_pace(const struct loader *l, const struct pace *pace)
+{
+	u32 zero = 0;
+
+	return bpf_map_update_elem(bpf_map__fd(l->skel->maps.pace), &zero, pace, BPF_ANY) ? -errno : 0;
+}
+
 static void add_counters(const struct loader *l, int map, u64 values[COUNTER_COUNT])
 {
 	u64 *of_cpus = calloc((size_t)l->cpu_count, sizeof(*of_cpus));

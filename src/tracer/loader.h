@@ -50,6 +50,9 @@ u32 loader_ring_count(const struct loader *loader);
 int loader_ring_fd(const struct loader *loader, u32 index);
 u64 loader_user_va_mask(const struct loader *loader);
 
+/* From the next tick on. */
+int loader_set_pace(const struct loader *loader, const struct pace *pace);
+
 /* By enum counter: the sums over all CPUs, of the kind at `index` of what was chosen. */
 void loader_counters(const struct loader *loader, u32 index, u64 ret_values[COUNTER_COUNT]);
 

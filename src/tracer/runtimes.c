@@ -179,7 +179,8 @@ static void find_unread(struct runtimes *rt, struct process *p)
 		if (p->runtimes->refused >> lang & 1 && lang_list[lang]->look.title)
 			note_unread(rt, p, lang_list[lang]->look.title);
 	for (u32 i = 0; !p->maps->unread && i < p->maps->count; i++) {
-		const char *title = p->maps->at[i].path ? unread_runtime(p->maps->at[i].path) : NULL;
+		const char *path = p->maps->at[i].path;
+		const char *title = p->maps->at[i].kind == MAPPING_FILE && path ? unread_runtime(path) : NULL;
 
 		if (title)
 			note_unread(rt, p, title);

@@ -42,10 +42,12 @@ struct tracer {
 	struct ingest *ingest;
 	struct ring_buffer *ring;
 	int epoll_fd, wake_fd;
-	int learning_ms;
+	u32 frequency_hz;
+	int learning_ms, waiting_ms;
 	u64 swept_ns, cpus_ns;
 	u64 first_sample_ns;
 	u64 drain_end_ns;
+	struct tracer_cost cost;
 	bool has_more;		/* to settle, of what has been read */
 };
 
@@ -101,6 +103,13 @@ static int at_most(int timeout_ms, int limit_ms)
 	return timeout_ms < 0 || timeout_ms > limit_ms ? limit_ms : timeout_ms;
 }
 
+static int learning_ms(u32 frequency_hz, u32 every)
+{
+	int half_period_ms = (int)(500 * every / frequency_hz);
+
+	return half_period_ms < LEARNING_MS_MIN ? LEARNING_MS_MIN : at_most(half_period_ms, LEARNING_MS_MAX);
+}
+
 static int tracer_init(struct tracer *t, const struct tracer_options *options, struct buf *why)
 {
 	struct ingest_options ingest = {
@@ -132,9 +141,9 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 	r = ingest_new(&ingest, monotonic_ns(), &t->ingest);
 	if (r < 0)
 		return r;
-	t->learning_ms = at_most((int)(500 / options->frequency_hz), LEARNING_MS_MAX);
-	if (t->learning_ms < LEARNING_MS_MIN)
-		t->learning_ms = LEARNING_MS_MIN;
+	t->frequency_hz = options->frequency_hz;
+	t->learning_ms = learning_ms(t->frequency_hz, 1);
+	t->waiting_ms = WAITING_MS;
 	sampler.event_count = loader_events(t->loader, sampler.events);
 	sampler.sideband = t->sideband;
 	r = sampler_new(&sampler, &t->sampler);
@@ -197,6 +206,30 @@ void tracer_pause(struct tracer *t, bool pause)
 		sampler_pause(t->sampler, pause);
 }
 
+void tracer_set_pace(struct tracer *t, const struct pace *pace, u32 rest_times)
+{
+	(void)loader_set_pace(t->loader, pace);	/* cannot fail: the map is there, and has one element */
+	background_reader_rest(t->files, rest_times);
+	t->learning_ms = learning_ms(t->frequency_hz, pace->every);
+	t->waiting_ms = at_most((int)(WAITING_MS * pace->every), LEARNING_MS_MAX);
+}
+
+u64 tracer_kernel_ns(const struct tracer *t)
+{
+	u64 kernel[COUNTER_COUNT], sum = 0;
+
+	for (u32 i = 0; i < loader_kind_count(t->loader); i++) {
+		loader_counters(t->loader, i, kernel);
+		sum += kernel[COUNTER_RUN_NS];
+	}
+	return sum;
+}
+
+void tracer_note_cost(struct tracer *t, const struct tracer_cost *cost)
+{
+	t->cost = *cost;
+}
+
 void tracer_stop(struct tracer *t)
 {
 	sampler_free(t->sampler);
@@ -223,7 +256,7 @@ static int tracer_idle_ms(const struct tracer *t, int timeout_ms)
 	if (t->has_more)
 		return 0;
 	if (ingest_waits(t->ingest))
-		return at_most(timeout_ms, WAITING_MS);
+		return at_most(timeout_ms, t->waiting_ms);
 	if (ingest_learns(t->ingest, monotonic_ns()))
 		timeout_ms = at_most(timeout_ms, t->learning_ms);
 	return ingest_waits_for_files(t->ingest) ? at_most(timeout_ms, FILES_MS) : timeout_ms;
@@ -330,6 +363,9 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 	tracer[TRACER_READER_RESTARTS] = reader.restarts + files.restarts;
 	tracer[TRACER_READER_TIMEOUTS] = reader.timeouts + files.timeouts;
 	tracer[TRACER_READER_REFUSED] = reader.refused + files.refused;
+	tracer[TRACER_COST] = t->cost.used_ppm;
+	tracer[TRACER_COST_MAX] = t->cost.limit_ppm;
+	tracer[TRACER_GOVERNOR_STEP] = t->cost.step;
 	count = counters_list(ingest_ends(t->ingest), kernel, tracer, values);
 	for (u32 i = 1; i < loader_kind_count(t->loader); i++) {
 		loader_counters(t->loader, i, kernel);

@@ -25,6 +25,12 @@ struct reader;
 struct tracer;
 struct window;
 
+/* In millionths of a CPU, over a minute. */
+struct tracer_cost {
+	u64 used_ppm, limit_ppm;
+	u32 step;	/* enum governor_step */
+};
+
 struct tracer_options {
 	struct kind_choices kinds;
 	u32 frequency_hz;		/* of those that a clock samples */
@@ -58,6 +64,15 @@ int tracer_start(struct tracer *tracer, struct buf *why);
 
 /* Samples no more, or again; windows go on. */
 void tracer_pause(struct tracer *tracer, bool pause);
+
+/* What is left out from now on, to cost less; files are read slowly: who reads rests so many times as long. */
+void tracer_set_pace(struct tracer *tracer, const struct pace *pace, u32 rest_times);
+
+/* What the kernel half has cost so far. */
+u64 tracer_kernel_ns(const struct tracer *tracer);
+
+/* What all of it costs, in millionths of a CPU, and what is left out for that: counted with the rest. */
+void tracer_note_cost(struct tracer *tracer, const struct tracer_cost *cost);
 
 /* Stops sampling; what was taken until then can still be polled, and waits for the files that it needs. */
 void tracer_stop(struct tracer *tracer);

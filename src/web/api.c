@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/governor.h"
 #include "base/budget.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -377,6 +378,18 @@ static int answer_generation(struct call *c)
 	return 0;
 }
 
+/* What sampling leaves out now to stay within its budget, "" for nothing. */
+static void put_left_out(struct json_write *j, const struct counter_value *values, size_t count)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(values[i].name, "governor_step") && values[i].value)
+			text = governor_text(values[i].value);
+	json_write_key(j, "left_out");
+	json_write_string(j, text, strlen(text));
+}
+
 /* What is counted where this machine is sampled; [] where it is not. */
 static void put_sampling(struct json_write *j, struct taps *taps)
 {
@@ -402,6 +415,7 @@ static void put_sampling(struct json_write *j, struct taps *taps)
 		json_write_close(j, '}');
 	}
 	json_write_close(j, ']');
+	put_left_out(j, values, count);
 }
 
 static int answer_status(struct call *c)

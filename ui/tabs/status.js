@@ -25,17 +25,20 @@ const clickhouseCards = ({ bytes: size, nodes, levels: [samples] }) => [
   card("Names that come late", "none", "profiles bring theirs along; uploads are for a store of this machine")];
 
 // How this machine is sampled: what came out whole, and every reason why something did not.
-function samplingCards(counters) {
+function samplingCards({ sampling: counters = [], left_out: leftOut }) {
   const value = name => counters.find(counter => counter.name === name && !counter.of)?.value ?? 0;
   const sum = test => counters.filter(test).reduce((total, counter) => total + counter.value, 0);
   const sent = value("samples_sent"), whole = value("stack_complete"), cut = sum(counter => counter.text.startsWith("cut:"));
   if (!sent)
     return [];
   const lost = sum(counter => counter.name.startsWith("samples_lost"));
+  const used = value("cpu_used_ppm") / 1e6, limit = value("cpu_max_ppm") / 1e6;
   const unread = counters.filter(counter => counter.name === "samples_of_unread_runtimes");
   return [
     card("Whole stacks on this machine", whole + cut ? percent(whole / (whole + cut)) : "none yet",
       `${sent.toLocaleString()} samples, ${lost.toLocaleString()} lost`),
+    card("wick itself, of one CPU", percent(used), limit ? `in the last minute, of at most ${percent(limit)}` : "in the last minute, without a limit",
+      leftOut ? element("p", { class: "left-out" }, leftOut) : ""),
     ...unread.map(({ of, value: samples }) => card(of, `${percent(samples / sent)} of samples`,
       "are of processes that run it; its own functions are not read, native ones are"))];
 }
@@ -51,7 +54,7 @@ function statusView(status, hosts, open) {
   const [first, ...rest] = status.backend === "clickhouse" ? clickhouseCards(status) : localCards(status);
   const counters = status.sampling ?? [];
   return element("div", { class: "status" }, card("wick", status.version), first,
-    card("Hosts", String(hosts.length), hosts.slice(0, 20).map(([name]) => name).join(", ")), ...samplingCards(counters), ...rest,
+    card("Hosts", String(hosts.length), hosts.slice(0, 20).map(([name]) => name).join(", ")), ...samplingCards(status), ...rest,
     ...counterTable(counters, open));
 }
 
@@ -71,6 +74,7 @@ export default {
 .status { display: grid; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr)); gap: .8rem; padding-top: .8rem; overflow: auto; }
 .card { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: .6rem .9rem; }
 .card b { display: block; font-size: 1.3rem; }
+.left-out { margin: .3rem 0 0; font-weight: 700; }
 .counters { grid-column: 1 / -1; }
 .counters td { padding: .1rem .8rem .1rem 0; }`,
 };
