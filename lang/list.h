@@ -13,7 +13,8 @@
 	X(3, V8, v8)            \
 	X(4, HOTSPOT, hotspot)  \
 	X(5, JIT, jit)          \
-	X(6, RUBY, ruby)
+	X(6, RUBY, ruby)        \
+	X(7, PERL, perl)
 
 enum lang {
 	LANG_NONE,

@@ -12,12 +12,12 @@ import shutil
 import subprocess
 
 from common import ROOT
-from runtime_profile import Victim, lines_of_calls, record_beside, wrong_lines
+from victim_source import Source, check_judged, check_spoilt, installed, numbers
+from runtime_profile import Victim, record_beside
 
 KIND = "ruby"
 VICTIMS = os.path.join(ROOT, "test", "victims", "ruby")
 VICTIM = os.path.join(VICTIMS, "victim.rb")
-INSTALL = os.path.join(ROOT, "test", "runtimes", "install.sh")
 VERSION = "3.1"
 VERSIONS = ["2.7", "3.0", "3.1", "3.2", "3.3", "3.4", "3.3-yjit"]
 
@@ -71,15 +71,6 @@ def pattern_of(text):
     return text + r"(;[A-Z]\w*[#.][^;]+)*(;\*)?"
 
 
-def numbers(version):
-    return tuple(int(n) for n in version.split("."))
-
-
-def installed(*what):
-    result = subprocess.run([INSTALL, *what], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-    return (result.stdout.strip() if result.returncode == 0 else None), result.stderr.strip()[-300:]
-
-
 class Ruby:
     """One in a root of its own, with modules; or a program without, that has YJIT and runs here."""
 
@@ -103,26 +94,7 @@ class Ruby:
                       stderr=subprocess.DEVNULL)
 
 
-def plain(name):
-    return re.sub(r"^[\w:]+[#.]", "", name)
-
-
-CALLS = lines_of_calls(VICTIM, plain)
-
-
-def wrong_lines_of(stacks):
-    return wrong_lines(stacks, KIND, CALLS, plain, lambda path: path.endswith("/victim.rb"))
-
-
-def off_shares(stacks, shares):
-    """Those that are too far off: three points, or what so many samples are off by once in two thousand times."""
-    seen, off = stacks.inclusive(KIND), {}
-    for name, share in shares.items():
-        is_share = seen.get(own(name), 0)
-        allowed = max(0.03, 3.5 * (share * (1 - share) / stacks.count) ** 0.5) if share else 0
-        if abs(is_share - share) > allowed if share else is_share < 0.9:
-            off[name] = round(is_share, 3)
-    return off
+SOURCE = Source(KIND, VICTIM, own)
 
 
 def check_scenario(tap, ruby, label, scenario, samples, options=()):
@@ -131,36 +103,17 @@ def check_scenario(tap, ruby, label, scenario, samples, options=()):
     if ruby.version < numbers(oldest) or (scenario in NATIVE and not ruby.has_modules):
         tap.skip(name, "this Ruby cannot run it")
         return
-    with ruby.start(scenario, options) as victim:
-        if victim.pid is None:
-            tap.check(name, False, "the victim does not run")
-            return
-        recording, stacks = record_beside(victim, samples, KIND)
-    if not stacks or stacks.count < samples // 2:
-        tap.note(recording.said())
-        tap.check(name, False, f"{stacks.count if stacks else 0} samples")
-        return
     if not ruby.has_modules:
         shares = {n: share for n, share in shares.items() if share}     # compiled, spin() takes little
-    good, bad = stacks.matching(KIND, pattern_of(chain))
-    off, (lines, example) = off_shares(stacks, shares), wrong_lines_of(stacks)
-    if not tap.check(name, good >= 0.99 and not off and lines <= 0.01,
-                     f"{good:.2%} of {stacks.count} stacks as expected, {1 - lines:.1%} lines, "
-                     f"from {stacks.late_ns / 1e6:.0f} ms on" +
-                     (f", shares {off}" if off else "") + (f", {example}" if lines > 0.01 else "")):
-        tap.note(f"pattern {pattern_of(chain)}")
-        for count, text in bad:
-            tap.note(f"{count:6} {text[:400]}")
+    with ruby.start(scenario, options) as victim:
+        SOURCE.check(tap, name, victim, samples, pattern_of(chain), shares)
 
 
 def check_hostile(tap, ruby, label, rounds):
-    """A process that spoils its own structures must not harm wick."""
     for seed in range(rounds):
         ruby.environment["VICTIM_SEED"] = str(seed)
         with ruby.start("corrupt") as victim:
-            recording, stacks = record_beside(victim, 500, KIND)
-        count = stacks.count if stacks else 0
-        tap.check(f"ruby {label} hostile, seed {seed}", recording.status == 0 and count > 100, f"{count} samples")
+            check_spoilt(tap, f"ruby {label} hostile, seed {seed}", victim, KIND)
 
 
 def check_stackprof(tap, ruby, label, samples):
@@ -181,12 +134,7 @@ def check_stackprof(tap, ruby, label, samples):
         tap.check(name, False, "nothing was recorded")
         return
     with open(out, encoding="utf-8") as file:
-        theirs = json.load(file)
-    ours = stacks.inclusive(KIND)
-    apart = {n: (round(ours.get(n, 0), 3), round(share, 3)) for n, share in theirs["shares"].items()
-             if share >= 0.02 and abs(ours.get(n, 0) - share) > 0.05}
-    tap.check(name, not apart and theirs["samples"] > 200,
-              f"{stacks.count} samples of ours, {theirs['samples']} of its, apart: {apart or 'none'}")
+        check_judged(tap, name, stacks, KIND, json.load(file))
 
 
 def run(tap, version, full):

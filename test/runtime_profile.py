@@ -158,9 +158,9 @@ def lines_of_calls(victim, plain):
     found = {}
     with open(victim, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
-            mark = re.search(r"# -> (\S+)$", line)
-            if mark:
-                found.setdefault(plain(mark[1]), set()).add(number)
+            mark = re.search(r"# -> (.+)$", line)
+            for callee in mark[1].split() if mark else ():
+                found.setdefault(plain(callee), set()).add(number)
     return found
 
 
@@ -190,8 +190,9 @@ def is_named(frame):
     return frame.name and "+0x" not in frame.name and not frame.name.startswith("[")
 
 
-def check_real(tap, name, command, cwd=None):
-    """Runs a real program: of its samples in user mode, REAL are whole, and all of their frames have names."""
+def check_real(tap, name, command, cwd=None, kind=None):
+    """Runs a real program: of its samples in user mode, REAL are whole, and all of their frames have names; with a kind,
+    there are frames of that kind, and these have names: for programs without symbols."""
     here = os.getcwd()
     os.chdir(cwd or here)
     try:
@@ -206,8 +207,9 @@ def check_real(tap, name, command, cwd=None):
         if any(f.kind == "kernel" for f in frames):
             continue
         end = sample.attributes.get("wick.stack.end")
-        unnamed = [f for f in frames if not is_named(f)]
-        if frames and not end and not unnamed:
+        looked_at = [f for f in frames if f.kind == kind] if kind else frames
+        unnamed = [f for f in looked_at if not is_named(f)]
+        if looked_at and not end and not unnamed:
             good += sample.count
         else:
             shown = (unnamed or frames or [None])[0]

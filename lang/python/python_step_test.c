@@ -4,83 +4,14 @@
  * memory. The loop's code is at 0x10000 (rule 1) and C code at 0x10200 (rule
  * 2), each with 64 bytes of stack below its return address.
  */
-#include "test.h"
-#include "unwind.h"
-
-#define CODE_VA 0x10000ull
-#define C_VA (CODE_VA + 0x220)
 #define LOOP_VA (CODE_VA + 0x120)
-#define MEMORY_VA 0x7000ull
+#define C_VA (CODE_VA + 0x220)
+#define FRAME_BYTES STACK_BYTES
 #define MEMORY_BYTES 0x4000ull
-#define STACK_VA (MEMORY_VA + 0x3000)	/* above the heap */
-#define THREAD_POINTER (MEMORY_VA + 0x100)
-#define FRAME_BYTES 0x48
+#define STEP_RULES 4
+#define STEP_HEADER "lang/python/python_step.h"
 
-static struct map_entry maps[1] = {
-	{ .start_va = CODE_VA, .end_va = CODE_VA + 0x10000, .bias = CODE_VA, .binary = 7 },
-};
-static struct page_entry the_page = { .count = 4 };
-static struct rows_chunk the_chunk;
-static struct unwind_rule rules[4];
-static u8 memory[MEMORY_BYTES];
-
-#define LOOP_NO_UNROLL
-
-static const struct map_entry *table_map(u32 index)
-{
-	return index < 1 ? &maps[index] : NULL;
-}
-
-static struct page_entry *table_page(u32 index)
-{
-	return index == 0 ? &the_page : NULL;
-}
-
-static const struct rows_chunk *table_chunk(u32 index)
-{
-	return index == 0 ? &the_chunk : NULL;
-}
-
-static const struct unwind_rule *table_rule(u32 index)
-{
-	return index < 4 ? &rules[index] : NULL;
-}
-
-static struct place *table_place(struct unwind *unwind, u64 va)
-{
-	return NULL;
-}
-
-static u32 read_count;
-
-static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
-{
-	read_count++;
-	if (va < MEMORY_VA || bytes > MEMORY_BYTES || va - MEMORY_VA > MEMORY_BYTES - bytes)
-		return -1;
-	memcpy(to, memory + (va - MEMORY_VA), bytes);
-	return 0;
-}
-
-static int read_code(struct unwind *u, void *to, u32 bytes, u64 va)
-{
-	return read_user(u, to, bytes, va);
-}
-
-static int may_return(struct unwind *u, u64 return_va)
-{
-	return 1;
-}
-
-static u64 strip_pac(struct unwind *u, u64 va)
-{
-	return va;
-}
-
-static u64 walk_thread_pointer(void)
-{
-	return THREAD_POINTER;
-}
+#include "base/types.h"
 
 static u32 kept_count;
 
@@ -89,23 +20,9 @@ static void python_keep(u64 code, u64 cookie, u64 file_va)
 	kept_count++;
 }
 
-static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule);
+#include "step_walk.h"
 
-#include "lang/python/python_step.h"
-
-static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule)
-{
-	return runtime_step(u, rule);
-}
-
-static struct unwind u;
 static struct python_slot *slot = (void *)u.slot;
-
-static void put(u64 va, u64 word)
-{
-	OK(va >= MEMORY_VA && va <= MEMORY_VA + MEMORY_BYTES - 8);
-	memcpy(memory + (va - MEMORY_VA), &word, sizeof(word));
-}
 
 #define THREAD_VA (MEMORY_VA + 0x400)
 #define FRAME_VA_OF(i) (MEMORY_VA + 0x1000 + (i) * 0x80)
@@ -114,17 +31,7 @@ static void put(u64 va, u64 word)
 /* As in 3.12 and later, but the layout is the test's own. */
 static void setup(u64 frames)
 {
-	memset(&u, 0, sizeof(u));
-	memset(memory, 0, sizeof(memory));
-	for (u16 i = 0; i < 4; i++) {
-		the_chunk.low[i] = (u16)(0x100 * i);
-		the_chunk.rule[i] = i;
-		rules[i] = (struct unwind_rule){
-			.kind = RULE_CFA, .cfa_reg = REG_SP, .cfa_off = FRAME_BYTES, .ra_off = -8,
-		};
-	}
-	rules[1].lang = LANG_PYTHON;
-	rules[3].kind = RULE_END;
+	step_setup(LANG_PYTHON, 1, 1, LOOP_VA);
 	*slot = (struct python_slot){
 		.frames = frames, .tsd = 0x20, .thread_id = 0x10, .top = 0x18, .cframe_frame = 0, .cframe_previous = 8,
 		.frame_previous = 8, .frame_code = 0, .frame_instruction = 56, .frame_owner = 70, .code_block = 0x40,
@@ -137,11 +44,6 @@ static void setup(u64 frames)
 		put(CODE_OF(i) + 0x48, 0x1000);
 		put(CODE_OF(i) + 0x50, 0x2000 + i);
 	}
-	u.map_count = 1;
-	u.is_leaf = 1;
-	u.first_slot = 1;
-	u.regs.pc = LOOP_VA;
-	u.regs.reg[REG_SP] = STACK_VA;
 }
 
 static void put_frame(u64 i, u64 va, u64 previous, u8 owner)
@@ -151,15 +53,6 @@ static void put_frame(u64 i, u64 va, u64 previous, u8 owner)
 	put(va + 56, CODE_OF(i) + 0x60 + 2 * i);
 	put(va + 64, (u64)owner << 48);
 }
-
-/* A C stack of these return addresses. */
-static void put_stack(const u64 *return_va, u32 count)
-{
-	for (u32 i = 0; i < count; i++)
-		put(STACK_VA + i * FRAME_BYTES + FRAME_BYTES - 8, return_va[i]);
-}
-
-#define STACK(...) put_stack((const u64[]){ __VA_ARGS__ }, sizeof((const u64[]){ __VA_ARGS__ }) / 8)
 
 /* The stack as text: a digit for a frame of Python by its code, L for the loop, c for C, then how it ended. */
 static const char *walked(void)

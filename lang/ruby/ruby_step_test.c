@@ -5,87 +5,20 @@
  * that calls the loop at +0x300, C code at +0x400, the root at +0x500; each
  * has 64 bytes of stack below its return address.
  */
-#include "test.h"
-#include "unwind.h"
-
-#define CODE_VA 0x10000ull
-#define EXEC_VA (CODE_VA + 0x120)
-#define CORE_VA (CODE_VA + 0x220)
-#define CALLER_VA (CODE_VA + 0x320)
-#define C_VA (CODE_VA + 0x420)
-#define ROOT_VA (CODE_VA + 0x520)
+#define CODE(i) (CODE_VA + 0x100 * (i) + 0x20)
+#define EXEC_VA CODE(1)
+#define CORE_VA CODE(2)
+#define CALLER_VA CODE(3)
+#define C_VA CODE(4)
+#define ROOT_VA CODE(5)
 #define JIT_VA 0x900000ull
-#define MEMORY_VA 0x7000ull
-#define MEMORY_BYTES 0x8000ull
-#define STACK_VA (MEMORY_VA + 0x7000)
-#define THREAD_POINTER (MEMORY_VA + 0x100)
-#define STACK_BYTES 0x48
 #define FRAME_BYTES 56
-#define RULES 6
+#define MEMORY_BYTES 0x8000ull
+#define STEP_RULES 6
+#define STEP_MORE_MAPS { .start_va = JIT_VA, .end_va = JIT_VA + 0x10000, .page_base = MAP_NO_ROWS, .lang = 6 },
+#define STEP_HEADER "lang/ruby/ruby_step.h"
 
-static struct map_entry maps[2] = {
-	{ .start_va = CODE_VA, .end_va = CODE_VA + 0x10000, .bias = CODE_VA, .binary = 7 },
-	{ .start_va = JIT_VA, .end_va = JIT_VA + 0x10000, .page_base = MAP_NO_ROWS, .lang = 6 },
-};
-static struct page_entry the_page = { .count = RULES };
-static struct rows_chunk the_chunk;
-static struct unwind_rule rules[RULES];
-static u8 memory[MEMORY_BYTES];
-
-#define LOOP_NO_UNROLL
-
-static const struct map_entry *table_map(u32 index)
-{
-	return index < 2 ? &maps[index] : NULL;
-}
-
-static struct page_entry *table_page(u32 index)
-{
-	return index == 0 ? &the_page : NULL;
-}
-
-static const struct rows_chunk *table_chunk(u32 index)
-{
-	return index == 0 ? &the_chunk : NULL;
-}
-
-static const struct unwind_rule *table_rule(u32 index)
-{
-	return index < RULES ? &rules[index] : NULL;
-}
-
-static struct place *table_place(struct unwind *unwind, u64 va)
-{
-	return NULL;
-}
-
-static int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
-{
-	if (va < MEMORY_VA || bytes > MEMORY_BYTES || va - MEMORY_VA > MEMORY_BYTES - bytes)
-		return -1;
-	memcpy(to, memory + (va - MEMORY_VA), bytes);
-	return 0;
-}
-
-static int read_code(struct unwind *u, void *to, u32 bytes, u64 va)
-{
-	return read_user(u, to, bytes, va);
-}
-
-static int may_return(struct unwind *u, u64 return_va)
-{
-	return 1;
-}
-
-static u64 strip_pac(struct unwind *u, u64 va)
-{
-	return va;
-}
-
-static u64 walk_thread_pointer(void)
-{
-	return THREAD_POINTER;
-}
+#include "base/types.h"
 
 static u32 kept_count;
 
@@ -94,23 +27,9 @@ static void ruby_keep(u64 iseq, u64 cookie, u64 body)
 	kept_count++;
 }
 
-static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule);
+#include "step_walk.h"
 
-#include "lang/ruby/ruby_step.h"
-
-static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule)
-{
-	return runtime_step(u, rule);
-}
-
-static struct unwind u;
 static struct ruby_slot *slot = (void *)u.slot;
-
-static void put(u64 va, u64 word)
-{
-	OK(va >= MEMORY_VA && va <= MEMORY_VA + MEMORY_BYTES - 8);
-	memcpy(memory + (va - MEMORY_VA), &word, sizeof(word));
-}
 
 #define CONTEXT_VA (MEMORY_VA + 0x400)
 #define FRAMES_VA (MEMORY_VA + 0x800)	/* the stack of control frames, with environments below */
@@ -122,17 +41,7 @@ static void put(u64 va, u64 word)
 
 static void setup(void)
 {
-	memset(&u, 0, sizeof(u));
-	memset(memory, 0, sizeof(memory));
-	for (u16 i = 0; i < RULES; i++) {
-		the_chunk.low[i] = (u16)(0x100 * i);
-		the_chunk.rule[i] = i;
-		rules[i] = (struct unwind_rule){
-			.kind = RULE_CFA, .cfa_reg = REG_SP, .cfa_off = STACK_BYTES, .ra_off = -8,
-			.lang = i >= 1 && i <= 3 ? LANG_RUBY : 0,
-		};
-	}
-	rules[5].kind = RULE_END;
+	step_setup(LANG_RUBY, 1, 3, CORE_VA);
 	*slot = (struct ruby_slot){
 		.context = RUBY_CONTEXT_STATIC, .context_at = 0x20, .frame_bytes = FRAME_BYTES,
 		.exec = { { CODE_VA + 0x100, CODE_VA + 0x200 } }, .core = { { CODE_VA + 0x200, CODE_VA + 0x300 } },
@@ -147,11 +56,6 @@ static void setup(void)
 		put(ISEQ_OF(i) + 0x40 + RUBY_BODY_CODE, ISEQ_OF(i) + 0x80);
 		put(METHOD_OF(i), RUBY_IMEMO_METHOD);
 	}
-	u.map_count = 2;
-	u.is_leaf = 1;
-	u.first_slot = 1;
-	u.regs.pc = CORE_VA;
-	u.regs.reg[REG_SP] = STACK_VA;
 }
 
 #define RUBY_BLOCK 0x22220001u
@@ -185,50 +89,24 @@ static void put_frames(const u64 (*frames)[2], u32 count)
 		put_frame(frames[i][0], frames[i][1]);
 }
 
-static void put_stack(const u64 *return_va, u32 count)
-{
-	for (u32 i = 0; i < count; i++)
-		put(STACK_VA + i * STACK_BYTES + STACK_BYTES - 8, return_va[i]);
-}
-
-#define STACK(...) put_stack((const u64[]){ __VA_ARGS__ }, sizeof((const u64[]){ __VA_ARGS__ }) / 8)
-
-#define TEXT_BYTES 4096
-
 /* A frame as text: its iseq or, in brackets, the method of a C function; native code by where it is. */
-static u32 add_frame(char text[TEXT_BYTES], u32 at)
+static u32 frame_text(char *text, size_t bytes, const u64 *words)
 {
-	u64 word = u.words[at], second;
+	u64 iseq = words[1] >> RUBY_INSTRUCTION_BITS << 3;
+	u64 method = (words[0] & FRAME_LOW_MASK) >> RUBY_COOKIE_BITS << 3;
 
-	if (word >> FRAME_KIND_SHIFT != FRAME_RUNTIME) {
-		text[strlen(text)] = "?XOlcr"[(word & FRAME_EA_MASK) >> 8];
+	if (words[0] >> FRAME_KIND_SHIFT != FRAME_RUNTIME) {
+		text[0] = "?XOlcr??"[(words[0] & FRAME_EA_MASK) >> 8 & 7];
 		return 1;
 	}
-	second = u.words[at + 1];
-	(void)snprintf(text + strlen(text), TEXT_BYTES - strlen(text),
-		       second >> RUBY_INSTRUCTION_BITS ? "%llu" : "(%llu)", second >> RUBY_INSTRUCTION_BITS ?
-		       ((second >> RUBY_INSTRUCTION_BITS << 3) - ISEQ_OF(0)) / 0x100 :
-		       (((word & FRAME_LOW_MASK) >> RUBY_COOKIE_BITS << 3) - METHOD_OF(0)) / 0x40);
+	(void)snprintf(text, bytes, iseq ? "%llu" : "(%llu)", iseq ? (iseq - ISEQ_OF(0)) / 0x100 :
+								  (method - METHOD_OF(0)) / 0x40);
 	return 2;
-}
-
-static const char *end_name(void)
-{
-	return u.trace.end == END_COMPLETE ? "complete" : u.trace.end == END_RUNTIME ? "runtime" :
-	       u.trace.end == END_NO_ROOT ? "no root" : "?";
 }
 
 static const char *walked(void)
 {
-	static char text[TEXT_BYTES];
-
-	memset(text, 0, TEXT_BYTES);
-	while (!native_step(&u))
-		;
-	for (u32 i = 0; i < u.trace.user_count;)
-		i += add_frame(text, i);
-	(void)snprintf(text + strlen(text), TEXT_BYTES - strlen(text), " %s", end_name());
-	return text;
+	return step_walked(frame_text);
 }
 
 #define F RUBY_FLAG_FINISH
@@ -417,10 +295,7 @@ TEST(ruby_ends_whatever_is_in_memory)
 		setup();
 		FRAMES({ 0, DUMMY }, { 1, RUBY_METHOD | F }, { 2, CFUNC }, { 3, RUBY_METHOD | F }, { 4, RUBY_BLOCK });
 		STACK(EXEC_VA, C_VA, CORE_VA, EXEC_VA, ROOT_VA);
-		for (u32 i = 0; i < 8; i++) {
-			random = random * 6364136223846793005ull + 1442695040888963407ull;
-			put(MEMORY_VA + 0x400 + (random >> 33) % 0x4800, random >> 7 & (round & 1 ? ~0ull : 0xffffull));
-		}
+		step_spoil(&random, MEMORY_VA + 0x400, MEMORY_VA + 0x4c00, round & 1);
 		(void)walked();
 	}
 }

@@ -169,6 +169,51 @@ ruby() {
 	echo "$dir"
 }
 
+# Debian's and Ubuntu's, all with threads; libperl brings headers, for a module in C.
+perl_into() {
+	case $1 in
+	5.26) package_root bionic perl ;;
+	5.30) package_root focal perl ;;
+	5.32) package_root bullseye perl ;;
+	5.34) package_root jammy perl ;;
+	5.36) package_root bookworm perl ;;
+	5.38) package_root noble perl ;;
+	5.40) package_root trixie perl ;;
+	5.42) package_root sid perl ;;
+	*) die "no package of Perl $1 is known" ;;
+	esac
+	[ -e "$dir/dev/null" ] || mknod -m 666 "$dir/dev/null" c 1 3
+}
+
+# No package is without threads: built from Debian's source, in some minutes.
+perl_unthreaded_into() {
+	case $1 in
+	5.32) suite=bullseye ;;
+	5.36) suite=bookworm ;;
+	5.40) suite=trixie ;;
+	*) die "no source of Perl $1 is known" ;;
+	esac
+	"$here/../../tools/debs.sh" --source $suite "$dir" perl
+	tar -xf "$dir"/perl_"$1"*.orig.tar.* -C "$dir"
+	cd "$dir"/perl-"$1"*/
+	nice ./Configure -des -Uusethreads -Dprefix="$dir/root" -Dman1dir=none -Dman3dir=none >"$dir/log" 2>&1
+	nice make -j2 >>"$dir/log" 2>&1
+	nice make install.perl >>"$dir/log" 2>&1
+}
+
+# A root to chroot into, with /usr/bin/perl; of VERSION-unthreaded the program itself.
+perl() {
+	case $1 in
+	*-unthreaded)
+		once "$cache/perl/$1" perl_unthreaded_into "${1%-unthreaded}"
+		echo "$dir/root/bin/perl"
+		return
+		;;
+	esac
+	once "$cache/perl/$1" perl_into "$1"
+	echo "$dir"
+}
+
 python_jits_into() {
 	python3 -m venv "$dir"
 	timeout 500 "$dir/bin/pip" install -q --disable-pip-version-check --only-binary=:all: \
@@ -243,5 +288,6 @@ py-spy) pyspy "$2" ;;
 python-jits) python_jits "$2" ;;
 node) node "$2" ;;
 ruby) ruby "$2" ;;
+perl) perl "$2" ;;
 *) die "no runtime $1" ;;
 esac

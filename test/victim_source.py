@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of interpreted languages share: a victim whose stacks its source tells, judged by chains of functions, shares
+of them, and the lines that callers are marked with ("# -> CALLEE ...")."""
+import os
+import re
+import subprocess
+
+from common import ROOT
+from runtime_profile import lines_of_calls, record_beside, wrong_lines
+
+INSTALL = os.path.join(ROOT, "test", "runtimes", "install.sh")
+JUDGED = 0.02       # functions with a smaller share are not compared with a judge
+APART = 0.05
+
+
+def numbers(version):
+    return tuple(int(n) for n in version.split("."))
+
+
+def installed(*what):
+    """(where it is or None, why not)"""
+    result = subprocess.run([INSTALL, *what], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    return (result.stdout.strip() if result.returncode == 0 else None), result.stderr.strip()[-300:]
+
+
+class Source:
+    """A victim's source: which lines call what, and how its functions are called in profiles."""
+
+    def __init__(self, kind, path, own, bare=r"^[\w:\\]+(?:[#.]|::|->)"):
+        self.kind, self.path, self.own, self.bare = kind, path, own, re.compile(bare)
+        self.calls = lines_of_calls(path, self.plain)
+
+    def plain(self, name):
+        """A function without its class or package."""
+        return self.bare.sub("", name)
+
+    def wrong_lines(self, stacks):
+        name = "/" + os.path.basename(self.path)
+        return wrong_lines(stacks, self.kind, self.calls, self.plain, lambda path: path.endswith(name))
+
+    def off_shares(self, stacks, shares):
+        """Those that are too far off: three points, or what so many samples are off by once in two thousand times."""
+        seen, off = stacks.inclusive(self.kind), {}
+        for name, share in shares.items():
+            is_share = seen.get(self.own(name), 0)
+            allowed = max(0.03, 3.5 * (share * (1 - share) / stacks.count) ** 0.5) if share else 0
+            if abs(is_share - share) > allowed if share else is_share < 0.9:
+                off[name] = round(is_share, 3)
+        return off
+
+    def check(self, tap, name, victim, samples, pattern, shares):
+        """Records a running victim: are its stacks as its source says?"""
+        if victim.pid is None:
+            tap.check(name, False, "the victim does not run")
+            return
+        recording, stacks = record_beside(victim, samples, self.kind)
+        if not stacks or stacks.count < samples // 2:
+            tap.note(recording.said())
+            tap.check(name, False, f"{stacks.count if stacks else 0} samples")
+            return
+        good, bad = stacks.matching(self.kind, pattern)
+        off, (lines, example) = self.off_shares(stacks, shares), self.wrong_lines(stacks)
+        if not tap.check(name, good >= 0.99 and not off and lines <= 0.01,
+                         f"{good:.2%} of {stacks.count} stacks as expected, {1 - lines:.1%} lines, "
+                         f"from {stacks.late_ns / 1e6:.0f} ms on" +
+                         (f", shares {off}" if off else "") + (f", {example}" if lines > 0.01 else "")):
+            tap.note(f"pattern {pattern}")
+            for count, text in bad:
+                tap.note(f"{count:6} {text[:400]}")
+
+
+def check_judged(tap, name, stacks, kind, theirs):
+    """Beside a judge in the same process: shares of functions, by their name, and how many samples it took."""
+    ours = stacks.inclusive(kind)
+    apart = {n: (round(ours.get(n, 0), 3), round(share, 3)) for n, share in theirs["shares"].items()
+             if share >= JUDGED and abs(ours.get(n, 0) - share) > APART}
+    tap.check(name, not apart and theirs["samples"] > 200,
+              f"{stacks.count} samples of ours, {theirs['samples']} of its, apart: {apart or 'none'}")
+
+
+def check_spoilt(tap, name, victim, kind):
+    """A process that spoils its own structures must not harm wick."""
+    recording, stacks = record_beside(victim, 500, kind)
+    count = stacks.count if stacks else 0
+    tap.check(name, recording.status == 0 and count > 100, f"{count} samples")
