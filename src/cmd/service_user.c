@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "processors/k8s_api.h"
 
 #define USER "wick"
 /* Above those that systemd gives away, below nobody: Debian gives it to nobody either. */
@@ -138,6 +139,17 @@ static void add_standards(struct paths *paths, const struct config *config)
 	}
 }
 
+/* The token of a pod's service account may be root's alone. */
+static void add_account(struct paths *paths, const struct config *config)
+{
+	const struct config_node *section = config_get(config->root, "processors");
+
+	for (u32 i = 0; section && section->kind == NODE_MAP && i < section->count; i++)
+		if ((!strncmp(section->map[i].key, "k8sattributes", 13) ||
+		     !strncmp(section->map[i].key, "k8s_attributes", 14)) && access(K8S_TOKEN_FILE, F_OK) == 0)
+			add(paths, K8S_TOKEN_FILE, NEED_READ);
+}
+
 static void find_paths(const struct config_options *options, const struct config *config, struct paths *paths)
 {
 	static const char *const sections[] = { "receivers", "processors", "exporters", "connectors", "extensions" };
@@ -152,6 +164,7 @@ static void find_paths(const struct config_options *options, const struct config
 	if (node)
 		walk(paths, "service", "telemetry", "", node);
 	add_standards(paths, config);
+	add_account(paths, config);
 	/* To be loaded again. */
 	for (u32 i = 0; i < options->configs.count; i++) {
 		const char *source = options->configs.at[i];

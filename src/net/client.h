@@ -81,6 +81,8 @@ struct client_call {
 	bool http1_only;		/* else HTTP/2 if TLS finds that both can */
 	s64 timeout_ns;			/* 0: none */
 	size_t answer_max;		/* bytes of the body; 0: 64 KiB */
+	/* If given, a body that comes with status 200 is handed over piece by piece, not kept; -errno ends it. */
+	int (*piece)(void *arg, const void *at, size_t bytes);
 	void (*done)(void *arg, const struct client_answer *answer);
 	void *arg;
 };

@@ -57,12 +57,22 @@ static int rewind_body(void *arg, curl_off_t offset, int origin)
 	return CURL_SEEKFUNC_OK;
 }
 
+static long status_of(const struct client_request *request)
+{
+	long status = 0;
+
+	(void)request->client->curl->easy_getinfo(request->curl, CURLINFO_RESPONSE_CODE, &status);
+	return status;
+}
+
 static size_t take_body(char *at, size_t size, size_t count, void *arg)
 {
 	struct client_request *request = arg;
 	struct buf *body = &request->answer.body;
 	size_t bytes = size * count, room = body->max - body->len;
 
+	if (request->call.piece && status_of(request) == 200)
+		return request->call.piece(request->call.arg, at, bytes) < 0 ? 0 : bytes;
 	buf_add(body, at, bytes < room ? bytes : room);
 	if (bytes > room)
 		request->answer.too_large = true;
