@@ -17,6 +17,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "collector"))
 from process import TAP, Wick, free_port, wait_for  # noqa: E402
 import common  # noqa: E402
+from governor_cost import Cost  # noqa: E402
 
 HZ = 199
 SPAN = 60 if "--minute" in sys.argv else 10
@@ -31,52 +32,6 @@ def config(folder, port, enabled):
             "exporters": {"store": {"path": os.path.join(folder, "store")}},
             "extensions": {"page": {"endpoint": f"127.0.0.1:{port}"}},
             "service": {"extensions": ["page"], "pipelines": {"profiles": {"receivers": ["profiling"], "exporters": ["store"]}}}}
-
-
-def below(pid):
-    """A process and those that it started, and they."""
-    found = [pid]
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as file:
-                parent = int(file.read().rsplit(")", 1)[1].split()[1])
-        except (OSError, IndexError):
-            continue
-        if parent == pid:
-            found += below(int(name))
-    return found
-
-
-class Cost:
-    """CPU seconds of all of wick's processes, also those that have ended, and of its BPF programs."""
-
-    def __init__(self, wick):
-        self.wick, self.seen, self.programs = wick, {}, {}
-
-    def note(self):
-        for pid in below(self.wick.process.pid):
-            try:
-                for thread in os.listdir(f"/proc/{pid}/task"):
-                    with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
-                        self.seen[pid, thread] = int(file.read().split()[0]) / 1e9
-                for fd in os.listdir(f"/proc/{pid}/fdinfo"):
-                    with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii", errors="replace") as file:
-                        told = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
-                    if "prog_id" in told and "run_time_ns" in told:
-                        self.programs[told["prog_id"]] = int(told["run_time_ns"]) / 1e9
-            except (OSError, ValueError):
-                pass
-        return sum(self.seen.values()), sum(self.programs.values())
-
-    def over(self, seconds):
-        """Percent of a CPU over that time: processes, programs."""
-        before, began = self.note(), time.monotonic()
-        ends = began + seconds
-        while time.monotonic() < ends:
-            time.sleep(0.5)
-            after = self.note()
-        took = time.monotonic() - began
-        return [100 * (b - a) / took for a, b in zip(before, after)]
 
 
 class Storms:

@@ -12,6 +12,7 @@
 
 #include "agent/build.h"
 #include "agent/governor.h"
+#include "agent/meter.h"
 #include "agent/usage.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -38,6 +39,7 @@ struct agent {
 	u64 (*wanted_ns)(void *arg);
 	void *wanted_arg;
 	u64 end_ns;		/* of the window that was returned last */
+	struct meter *meter;
 
 	/* The tracer's thread. */
 	struct tracer *tracer;
@@ -51,10 +53,13 @@ struct agent {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct window *queue[QUEUE_MAX];
+	struct meter_reading readings[QUEUE_MAX];	/* when they ended */
 	u32 queue_count;
 	bool ended;
 	int error;
 	struct agent_status status;
+	struct counter_value metered[METER_VALUES];
+	u32 metered_count;
 	pid_t self_pids[SELF_PIDS_MAX];	/* readers come and go */
 	_Atomic pid_t companions[2];
 	_Atomic bool spares_names;	/* see symbolizer_spare() */
@@ -78,10 +83,14 @@ static bool agent_has_room(struct agent *a)
 
 static void agent_push(struct agent *a, struct window *window)
 {
+	struct meter_reading reading;
+
 	if (!window)
 		return;
+	meter_read(a->meter, &reading);
 	LOCKED(&a->lock);
 	assert(a->queue_count < QUEUE_MAX);
+	a->readings[a->queue_count] = reading;
 	a->queue[a->queue_count++] = window;
 	pthread_cond_signal(&a->changed);
 }
@@ -269,6 +278,9 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 		r = reader_start(0, &a->reader);
 	if (r == 0)
 		r = symbolizer_new(&options->symbolizer, a->reader, &a->symbolizer);
+	a->meter = meter_new(AGENT_CGROUPS);
+	if (r == 0 && !a->meter)
+		r = -ENOMEM;
 	if (r == 0)
 		r = tracer_open(&tracer, a->reader, &a->tracer, why);
 	if (r == 0)
@@ -332,6 +344,7 @@ void agent_free(struct agent *a)
 	for (u32 i = 0; i < a->queue_count; i++)
 		window_free(a->queue[i]);
 	tracer_free(a->tracer);
+	meter_free(a->meter);
 	symbolizer_free(a->symbolizer);
 	reader_free(a->reader);
 	pthread_cond_destroy(&a->changed);
@@ -340,7 +353,7 @@ void agent_free(struct agent *a)
 }
 
 /* The next window, NULL after the timeout; -ENODATA, or what ended the tracer. */
-static int agent_pop(struct agent *a, int timeout_ms, struct window **ret_window)
+static int agent_pop(struct agent *a, int timeout_ms, struct window **ret_window, struct meter_reading *ret_reading)
 {
 	u64 deadline_ns = deadline_after((u64)timeout_ms * 1000000);
 	int r = 0;
@@ -351,8 +364,10 @@ static int agent_pop(struct agent *a, int timeout_ms, struct window **ret_window
 	r = 0;
 	if (a->queue_count) {
 		*ret_window = a->queue[0];
+		*ret_reading = a->readings[0];
 		memcpy(a->build.self_pids, a->self_pids, sizeof(a->self_pids));
 		memmove(a->queue, a->queue + 1, --a->queue_count * sizeof(*a->queue));
+		memmove(a->readings, a->readings + 1, a->queue_count * sizeof(*a->readings));
 		r = 1;
 	} else if (a->ended) {
 		r = a->error ? a->error : -ENODATA;
@@ -360,10 +375,18 @@ static int agent_pop(struct agent *a, int timeout_ms, struct window **ret_window
 	return r;
 }
 
+static void agent_meter(struct agent *a, const struct window *window, const struct meter_reading *reading)
+{
+	meter_note(a->meter, window, reading, a->symbolizer, 1000000000 / a->build.frequency_hz);
+	LOCKED(&a->lock);
+	a->metered_count = meter_counters(a->meter, a->metered);
+}
+
 int agent_next(struct agent *a, int timeout_ms, struct profile **ret_profile)
 {
 	_cleanup_(window_freep) struct window *window = NULL;
-	int r = agent_pop(a, timeout_ms, &window);
+	struct meter_reading reading;
+	int r = agent_pop(a, timeout_ms, &window, &reading);
 
 	if (r != 1)
 		return r;
@@ -371,7 +394,10 @@ int agent_next(struct agent *a, int timeout_ms, struct profile **ret_profile)
 	a->end_ns = window->end_ns;
 	symbolizer_spare(a->symbolizer, atomic_load(&a->spares_names));
 	r = build_profile(window, a->symbolizer, &a->build, ret_profile);
-	return r < 0 ? r : 1;
+	if (r < 0)
+		return r;
+	agent_meter(a, window, &reading);
+	return 1;
 }
 
 u64 agent_end_ns(const struct agent *a)
@@ -387,12 +413,21 @@ void agent_note_companions(struct agent *a, pid_t supervisor, pid_t service)
 
 size_t agent_counters(struct agent *a, struct counter_value *ret_values, size_t count_max)
 {
-	size_t count;
+	size_t count, more;
 
 	LOCKED(&a->lock);
 	count = a->status.counter_count < count_max ? a->status.counter_count : count_max;
+	more = a->metered_count < count_max - count ? a->metered_count : count_max - count;
 	memcpy(ret_values, a->status.counters, count * sizeof(*ret_values));
-	return count;
+	memcpy(ret_values + count, a->metered, more * sizeof(*ret_values));
+	return count + more;
+}
+
+u32 agent_completeness(struct agent *a, struct counter_value ret_values[METER_VALUES])
+{
+	LOCKED(&a->lock);
+	memcpy(ret_values, a->metered, a->metered_count * sizeof(*ret_values));
+	return a->metered_count;
 }
 
 void agent_status(struct agent *a, struct agent_status *ret_status)

@@ -45,6 +45,7 @@ struct agent_options {
  * kept below AGENT_CACHE_PATH.
  */
 #define AGENT_CACHE_PATH "/var/cache/wick"
+#define AGENT_CGROUPS "/sys/fs/cgroup"
 extern const struct agent_options agent_defaults;
 
 /* Sampling has begun when this returns. On failure `why` gets a sentence. */
@@ -80,7 +81,10 @@ void agent_status(struct agent *agent, struct agent_status *ret_status);
 /* Other processes of ours, whose samples are marked as wick's own; 0: none. Any thread. */
 void agent_note_companions(struct agent *agent, pid_t supervisor, pid_t service);
 
-/* The counters alone: count_max of them at most; their number. */
+/* How complete profiles are (agent/meter.h); texts live as long as the agent. How many. */
+u32 agent_completeness(struct agent *agent, struct counter_value ret_values[METER_VALUES]);
+
+/* The counters with that, alone: count_max of them at most; their number. Texts likewise. */
 size_t agent_counters(struct agent *agent, struct counter_value *ret_values, size_t count_max);
 
 #endif

@@ -119,12 +119,14 @@ static u32 build_description(const struct window_process *process, struct keyval
 {
 	u32 count = 0;
 
-	for (u32 at = 0; at < process->description_bytes && count < max; count++) {
+	for (u32 at = 0; at < process->description_bytes && count < max;) {
 		const char *entry = process->description + at, *equals = strchr(entry, '=');
 
-		attributes[count] = string_attribute("", equals + 1);
-		attributes[count].key = (struct str){ entry, (u32)(equals - entry) };
 		at += (u32)strlen(entry) + 1;
+		if (*entry == '.')
+			continue;	/* for ourselves */
+		attributes[count] = string_attribute("", equals + 1);
+		attributes[count++].key = (struct str){ entry, (u32)(equals - entry) };
 	}
 	return count;
 }

@@ -21,6 +21,8 @@
 #define WAIT_MS 100
 /* Below these the profile is still right, but something is worth a look. */
 #define WHOLE_TEXT_MAX 256
+#define ROWS_TOLD 8		/* of cgroups, and of services */
+#define SERVICE_NS_MIN 100000000ull
 #define WHOLE_PERCENT_GOOD 95.0
 #define LOST_PERCENT_GOOD 0.1
 
@@ -106,6 +108,45 @@ static void judge(struct doctor *d, u64 begun_ns)
 		findings_add(&d->findings, "names", FINDING_WARN, "", "%s", s->kernel_problem);
 }
 
+static u64 of_row(const struct counter_value *values, u32 count, const char *name, const char *of)
+{
+	for (u32 i = 0; i < count; i++)
+		if (!strcmp(values[i].name, name) && !strcmp(values[i].of, of))
+			return values[i].value;
+	return 0;
+}
+
+/* Of the largest few: sampled time beside the kernel's, and what is whole and named of it. */
+static void judge_completeness(struct doctor *d, struct agent *agent)
+{
+	struct counter_value values[METER_VALUES];
+	u32 count = agent_completeness(agent, values), told = 0;
+
+	for (u32 i = 0; i < count && told < ROWS_TOLD; i++) {
+		u64 sampled = of_row(values, count, "cgroup_cpu_sampled_ns", values[i].of);
+
+		if (strcmp(values[i].name, "cgroup_cpu_exact_ns") || !values[i].value)
+			continue;
+		told++;
+		findings_add(&d->findings, "complete", FINDING_OK, "",
+			     "cgroup %s: %.1f s sampled of %.1f s that the kernel counted (%.0f %%)", values[i].of,
+			     (double)sampled / 1e9, (double)values[i].value / 1e9,
+			     100.0 * (double)sampled / (double)values[i].value);
+	}
+	for (u32 i = 0, services = 0; i < count && services < ROWS_TOLD; i++) {
+		u64 cut = of_row(values, count, "service_cut_ns", values[i].of), all = cut + values[i].value;
+		u64 unnamed = of_row(values, count, "service_unnamed_ns", values[i].of);
+
+		if (strcmp(values[i].name, "service_whole_ns") || all < SERVICE_NS_MIN)
+			continue;
+		services++;
+		findings_add(&d->findings, "complete", FINDING_OK, "",
+			     "service %s: %.1f %% of %.1f s has whole stacks, %.1f %% frames without a name",
+			     values[i].of, 100.0 * (double)values[i].value / (double)all, (double)all / 1e9,
+			     100.0 * (double)unnamed / (double)all);
+	}
+}
+
 static long milliseconds(struct timeval t)
 {
 	return t.tv_sec * 1000 + t.tv_usec / 1000;
@@ -145,6 +186,7 @@ static void try_sampling(struct doctor *d, const struct doctor_values *v)
 		agent_status(agent, &d->status);
 		d->has_status = true;
 		judge(d, begun);
+		judge_completeness(d, agent);
 	}
 	/* What is borrowed from the agent goes with it. */
 	d->status.kernel_problem = d->status.event = "";

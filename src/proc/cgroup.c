@@ -213,3 +213,42 @@ void cgroup_parse(const char *text, struct cgroup_place *ret_place)
 			*ret_place = place;
 	}
 }
+
+/* Is it among those with commas between them? */
+static bool is_listed(struct str list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (u32 at = 0; at + len <= list.len; at++)
+		if (!memcmp(list.at + at, word, len) && (!at || list.at[at - 1] == ',') &&
+		    (at + len == list.len || list.at[at + len] == ','))
+			return true;
+	return false;
+}
+
+void cgroup_cpu_path(const char *text, char ret_path[CGROUP_CPU_BYTES])
+{
+	const char *end;
+
+	*ret_path = '\0';
+	for (; *text; text = *end ? end + 1 : end) {
+		const char *controllers = strchr(text, ':'), *path;
+		bool is_cpuacct;
+		int len;
+
+		end = strchrnul(text, '\n');
+		path = controllers ? strchr(controllers + 1, ':') : NULL;
+		if (!path || path >= end || path[1] != '/')
+			continue;
+		is_cpuacct = is_listed((struct str){ controllers + 1, (u32)(path - controllers - 1) }, "cpuacct");
+		if (!is_cpuacct && (*ret_path || path != controllers + 1))
+			continue;
+		len = snprintf(ret_path, CGROUP_CPU_BYTES, "%s%.*s", is_cpuacct ? "cpuacct:" : "",
+			       (int)(end - path - 1), path + 1);
+		if (len >= CGROUP_CPU_BYTES)
+			*ret_path = '\0';
+		clean_text(ret_path);
+		if (is_cpuacct)
+			return;
+	}
+}

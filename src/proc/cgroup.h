@@ -26,4 +26,8 @@ struct cgroup_place {
 /* The text is that of /proc/PID/cgroup, or some of its first lines. */
 void cgroup_parse(const char *text, struct cgroup_place *ret_place);
 
+/* Where the kernel counts its CPU time: "/path", or "cpuacct:/path" where that is version 1; "" if it is too long. */
+#define CGROUP_CPU_BYTES 160
+void cgroup_cpu_path(const char *text, char ret_path[CGROUP_CPU_BYTES]);
+
 #endif

@@ -99,3 +99,29 @@ TEST(cgroup_names_that_are_long_or_no_text_are_cut_and_cleaned)
 	cgroup_parse("0::/a\tb\xff.service\n", &place);
 	STREQ(place.unit, "a?b?");
 }
+
+TEST(cgroup_knows_where_cpu_time_is_counted)
+{
+	static const struct {
+		const char *text, *path;
+	} counted[] = {
+		{ "0::/system.slice/nginx.service\n", "/system.slice/nginx.service" },
+		{ "0::/\n", "/" },
+		{ "4:memory:/a\n2:cpu,cpuacct:/b/c\n0::/d\n", "cpuacct:/b/c" },
+		{ "0::/d\n2:cpuacct:/\n", "cpuacct:/" },
+		{ "5:xcpuacct:/a\n", "" },
+		{ "0::", "" },
+		{ "0::relative\n", "" },
+		{ "nothing\n0::/x", "/x" },
+		{ "", "" },
+	};
+	char path[CGROUP_CPU_BYTES], text[1024];
+
+	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
+		cgroup_cpu_path(counted[i].text, path);
+		STREQ(path, counted[i].path);
+	}
+	snprintf(text, sizeof(text), "0::/%0500d\n", 0);
+	cgroup_cpu_path(text, path);
+	STREQ(path, "");
+}

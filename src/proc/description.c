@@ -79,6 +79,7 @@ struct texts {
 	int arguments_bytes, environment_bytes;
 	char directory[PATH_MAX];
 	struct cgroup_place place;
+	char cgroup[CGROUP_CPU_BYTES];
 };
 
 static void texts_read(struct texts *t, const struct described *who)
@@ -93,7 +94,10 @@ static void texts_read(struct texts *t, const struct described *who)
 	bytes = readlink(path, t->directory, sizeof(t->directory) - 1);
 	t->directory[bytes < 0 ? 0 : bytes] = '\0';
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", who->tid);
-	cgroup_parse(io_read_text(path, text, sizeof(text)) < 0 ? "" : text, &t->place);
+	if (io_read_text(path, text, sizeof(text)) < 0)
+		*text = '\0';
+	cgroup_parse(text, &t->place);
+	cgroup_cpu_path(text, t->cgroup);
 }
 
 static void texts_done(struct texts *t)
@@ -118,6 +122,7 @@ static void write_all(const struct texts *t, const struct service_name *service,
 	write_one(out, "container.runtime.name", t->place.runtime);
 	write_one(out, "k8s.pod.uid", t->place.pod_uid);
 	service_name_write(service, out);
+	write_one(out, DESCRIPTION_CGROUP, t->cgroup);
 	if (t->environment_bytes > 0)
 		environment_pick(t->environment, (size_t)t->environment_bytes, names, out);
 }

@@ -18,6 +18,9 @@
 #include "base/types.h"
 #include "proc/environment.h"
 
+/* A key with a dot before it is not an attribute of the resource. */
+#define DESCRIPTION_CGROUP ".cgroup"	/* see cgroup_cpu_path() */
+
 struct peek;
 
 /* Who is to be described. */

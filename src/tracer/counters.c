@@ -17,6 +17,11 @@ static enum counter_kind end_kind(enum stack_end end)
 	}
 }
 
+bool counters_is_cut(u8 end)
+{
+	return end_kind(end) == COUNT_SHORT;
+}
+
 static enum counter_kind kernel_kind(enum counter counter)
 {
 	switch (counter) {

@@ -3,6 +3,8 @@
 #ifndef TRACER_COUNTERS_H
 #define TRACER_COUNTERS_H
 
+#include <stdbool.h>
+
 #include "abi.h"
 #include "kinds/list.h"
 
@@ -94,7 +96,15 @@ enum tracer_counter {
 	TRACER_COUNTER_COUNT
 };
 
-#define COUNTER_VALUES_MAX (END_COUNT + TRACER_COUNTER_COUNT + KIND_MAX * COUNTER_COUNT + UNREAD_MAX)
+/* What the agent adds (agent/meter.h). */
+#define METER_ROWS 24
+#define METER_VALUES (METER_ROWS * (2 + 3))
+
+#define COUNTER_VALUES_MAX \
+	(END_COUNT + TRACER_COUNTER_COUNT + KIND_MAX * COUNTER_COUNT + UNREAD_MAX + METER_VALUES)
+
+/* Is a stack with such an end not whole? */
+bool counters_is_cut(u8 end);
 
 /* Puts the three lists together. All arrays are indexed by their enums. Returns how many. */
 u32 counters_list(const u64 *ends, const u64 *kernel, const u64 *tracer, struct counter_value *ret_values);

@@ -402,12 +402,13 @@ static void put_sampling(struct json_write *j, struct taps *taps)
 	for (size_t i = 0; i < count; i++) {
 		const struct counter_value *v = &values[i];
 		const char *texts[][2] = { { "name", v->name }, { "of", v->of ? v->of : "" },
-					   { "kind", kinds[v->kind] }, { "text", v->text } };
+					   { "label", v->label ? v->label : "" }, { "kind", kinds[v->kind] },
+					   { "text", v->text } };
 
 		if (!v->value)
 			continue;
 		json_write_open(j, '{');
-		for (u32 k = 0; k < 4; k++) {
+		for (u32 k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
 			json_write_key(j, texts[k][0]);
 			json_write_string(j, texts[k][1], strlen(texts[k][1]));
 		}

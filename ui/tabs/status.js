@@ -43,26 +43,48 @@ function samplingCards({ sampling: counters = [], left_out: leftOut }) {
       "are of processes that run it; its own functions are not read, native ones are"))];
 }
 
+// Of each cgroup what was sampled beside what the kernel has counted; of each service what came out whole.
+function completenessTable(counters) {
+  const rows = label => [...new Set(counters.filter(counter => counter.label === label).map(counter => counter.of))].map(of =>
+    [of, name => counters.find(counter => counter.name === name && counter.of === of)?.value ?? 0]);
+  const cells = (...texts) => element("tr", {}, ...texts.map((text, i) => element("td", i ? { class: "number" } : {}, text)));
+  const heads = (...texts) => element("tr", {}, ...texts.map(text => element("th", {}, text)));
+  const seconds = ns => `${(ns / 1e9).toFixed(1)} s`;
+  const share = (part, all) => all ? percent(part / all) : "";
+  const cgroups = rows("cgroup").map(([of, value]) => [of, value("cgroup_cpu_sampled_ns"), value("cgroup_cpu_exact_ns")])
+    .sort((a, b) => b[2] - a[2]).map(([of, sampled, exact]) => cells(of, seconds(exact), seconds(sampled), share(sampled, exact)));
+  const services = rows("service").map(([of, value]) => [of, value("service_whole_ns"), value("service_cut_ns"), value("service_unnamed_ns")])
+    .sort((a, b) => b[1] + b[2] - a[1] - a[2])
+    .map(([of, whole, cut, unnamed]) => cells(of, seconds(whole + cut), share(whole, whole + cut), share(cut, whole + cut), share(unnamed, whole + cut)));
+  return [...cgroups.length ? [element("details", { class: "card counters cgroups" }, element("summary", {}, "Sampled beside the kernel's own CPU time, by cgroup"),
+    element("table", {}, heads("cgroup, with those below it", "the kernel", "samples", ""), ...cgroups))] : [],
+  ...services.length ? [element("details", { class: "card counters services" }, element("summary", {}, "How complete the stacks are, by service"),
+    element("table", {}, heads("service", "sampled", "whole", "cut", "with frames without a name"), ...services))] : []];
+}
+
 function counterTable(counters, open) {
   const rows = counters.filter(counter => counter.kind).map(({ name, of, text, value }) => element("tr", {},
     element("td", { class: "number" }, value.toLocaleString()), element("td", {}, of ? `${of}: ${name}` : name), element("td", {}, text)));
-  return rows.length ? [element("details", { class: "card counters", open },
+  return rows.length ? [element("details", { class: "card counters lost", open },
     element("summary", {}, "What was cut or lost, and why"), element("table", {}, ...rows))] : [];
 }
+
+const keepOpen = (open, all) => all.map(details => (details.open = open.has(details.classList.item(2)), details));
 
 function statusView(status, hosts, open) {
   const [first, ...rest] = status.backend === "clickhouse" ? clickhouseCards(status) : localCards(status);
   const counters = status.sampling ?? [];
   return element("div", { class: "status" }, card("wick", status.version), first,
     card("Hosts", String(hosts.length), hosts.slice(0, 20).map(([name]) => name).join(", ")), ...samplingCards(status), ...rest,
-    ...counterTable(counters, open));
+    ...keepOpen(open, completenessTable(counters)), ...counterTable(counters, open.has("lost")));
 }
 
 let panel;
 
 async function load() {
   const [status, hosts] = await Promise.all([ask("status", ""), ask("values", chosen({ label: "host" }), "hosts")]);
-  const open = panel.querySelector("details")?.open;  // new numbers must not close what somebody reads
+  // New numbers must not close what somebody reads.
+  const open = new Set([...panel.querySelectorAll("details[open]")].map(details => details.classList.item(2)));
   update(panel, statusView(status, hosts, open));
 }
 
