@@ -225,8 +225,17 @@ struct switches {
 	u32 may_switch;		/* see bpf/walk.h */
 	u32 kind;		/* of the samples: its number in kinds/list.h */
 	u32 pid_namespace;	/* the one that wick is in, by inode number; 0: the machine's first */
+
+	/* Of waits (kinds/off_cpu). */
+	u64 wait_min_ns;	/* shorter ones have no stack, but count */
+	u32 wait_walks_max;	/* stacks of waits a second on each CPU */
+	u32 wait_chance;	/* of each wait, in 2^32; 0: by its length */
+	u32 wait_switches_max;	/* a second on a CPU; beyond, waits have no stacks */
+	u32 has_task_storage;	/* for programs of tracepoints (v5.12, a10787e6d58c) */
+	u32 kick_count;		/* rings that make interrupts */
+	u32 pad;
 };
-_Static_assert(sizeof(struct switches) == 56, "no gaps");
+_Static_assert(sizeof(struct switches) == 88, "no gaps");
 
 /* What user space changes while it runs, to stay within its budget (src/agent/governor.h); 0: no limit. */
 struct pace {
@@ -293,7 +302,8 @@ enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_RUNTIME, FRAME_NAMED, F
 	X(SLICE_SHORT, "stack_slice_short", "cut: the copied part of the stack ends there")            \
 	X(GONE, "process_gone", "cut: the process ended before its mappings could be read")             \
 	X(RUNTIME, "stack_runtime", "cut: the structures of a language's runtime made no sense")       \
-	X(NO_ROWS, "stack_no_rows", "cut: rows were not in the kernel, nor could the stack be copied")
+	X(NO_ROWS, "stack_no_rows", "cut: rows were not in the kernel, nor could the stack be copied") \
+	X(NOT_TAKEN, "stack_not_taken", "time of threads of which no sample tells where it went")
 
 enum stack_end {
 #define X(ID, name, text) END_##ID,
@@ -319,7 +329,11 @@ enum stack_end {
 	X(TARGETS_FULL, "targets_table_full", "child processes that could not be followed")       \
 	X(ROWS_MISSES, "rows_misses", "samples whose stack was copied for rows that were not in the kernel") \
 	X(SPARED, "ticks_spared", "ticks left out to stay within the budget: the next sample weighs for them") \
-	X(RUN_NS, "bpf_ns", "nanoseconds that the kernel half has run")
+	X(RUN_NS, "bpf_ns", "nanoseconds that the kernel half has run") \
+	X(WAITS_MISSED, "waits_missed", "waits without a stack: the thread had gone on before it could be looked at") \
+	X(WAITS_SHED, "waits_shed", "waits without a stack: more than max_rate of them")          \
+	X(SWITCHES_SHED, "switches_shed", "switches between threads not looked at: there were too many") \
+	X(THREADS_FULL, "threads_lost", "threads whose waits are not seen: no room to note when they began")
 
 enum counter {
 #define X(ID, name, text) COUNTER_##ID,
@@ -334,9 +348,27 @@ enum counter {
 #define SLICE_IS_GUESS  4
 #define SLICE_SP_LOST   8
 #define SLICE_IS_UNSURE 16
+#define SLICE_IS_ASLEEP 32	/* the thread waits: all of its stack can be read where it is */
 
 #define TRACE_USER_MODE 1	/* the tick interrupted user code */
 #define TRACE_SYSCALL   2	/* ... the kernel, in a system call */
+#define TRACE_TOTALS    4	/* no sample: user_count words are a struct thread_totals */
+#define TRACE_WAIT_SHIFT 4	/* above: enum wait, what the thread did instead of running */
+
+enum wait {
+	WAIT_NOT,	/* it ran */
+	WAIT_CPU,	/* it could have run, had there been a CPU */
+	WAIT_SLEEP,	/* until something happens, or a signal comes */
+	WAIT_BLOCK,	/* until something happens */
+	WAIT_DISK,	/* ... to a disk */
+	WAIT_STOP,	/* it was stopped, or is traced */
+	WAIT_UNKNOWN,	/* its time is known, but nothing else */
+};
+
+/* What a thread did since it was last told, to the nanosecond: it ran, wanted to, waited for the rest. */
+struct thread_totals {
+	u64 run_ns, cpu_wait_ns, all_ns;
+};
 
 /* The registers a slice starts with, by DWARF number; REG_RA holds the pc on x86. */
 struct slice_regs {
@@ -373,9 +405,11 @@ struct trace_record {
 	u16 cpu;
 	u32 frame_count;	/* of user frames that were met */
 	u32 frames_lost;
+	u32 cpu_wait;		/* the part of the value, in 2^32, that a thread which waited could have run */
+	u32 pad;
 	char comm[COMM_BYTES];
 };
-_Static_assert(sizeof(struct trace_record) == 88, "wire size of a trace");
+_Static_assert(sizeof(struct trace_record) == 96, "wire size of a trace");
 _Static_assert(SLICE_BYTES_MAX / SLICE_STEP_BYTES <= 16, "a bit for each step of a slice");
 
 #endif

@@ -76,10 +76,23 @@ struct pid {
 	struct upid numbers[1];
 };
 
+/* Without CONFIG_SCHED_INFO it is empty. */
+struct sched_info {
+	unsigned long long run_delay;	/* waited for a CPU, so far */
+};
+
+struct sched_entity {
+	u64 sum_exec_runtime;
+};
+
 struct task_struct {
 	struct thread_struct thread;
+	unsigned int __state;	/* a long `state` before v5.14 (2f064a59a11f) */
+	struct sched_entity se;
+	struct sched_info sched_info;
 	unsigned int flags;
 	unsigned in_execve : 1;
+	unsigned in_iowait : 1;
 	int tgid;
 	int pid;
 	struct pid *thread_pid;
@@ -89,6 +102,22 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct mm_struct *mm;
 	struct css_set *cgroups;
+	char comm[COMM_BYTES];
+};
+
+struct task_struct___old {
+	long state;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 #pragma clang attribute pop

@@ -125,16 +125,27 @@ static __always_inline void registers_to_dwarf(const struct kernel_regs *regs, s
 }
 #endif
 
-/* Where the kernel saved the user registers when the task entered it. */
+/* Where the kernel saved the user registers when the task entered it, of kernels that do not tell (before v5.15). */
+static __always_inline int registers_on_stack(struct task_struct *task, struct kernel_regs *regs)
+{
+	const char *at = (const char *)BPF_CORE_READ(task, stack) + thread_bytes - bpf_core_type_size(struct pt_regs);
+
+	return bpf_probe_read_kernel(regs, sizeof(*regs), at);
+}
+
+/* The same of any kernel; the verifier has to know the task as one. */
 static __always_inline int registers_of_task(struct task_struct *task, struct kernel_regs *regs)
 {
-	const char *at;
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return registers_on_stack(task, regs);
+	return bpf_probe_read_kernel(regs, sizeof(*regs), (const void *)bpf_task_pt_regs(task));
+}
 
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		at = (const char *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	else
-		at = (const char *)BPF_CORE_READ(task, stack) + thread_bytes - bpf_core_type_size(struct pt_regs);
-	return bpf_probe_read_kernel(regs, sizeof(*regs), at);
+static __always_inline int registers_of_current(struct task_struct *task, struct kernel_regs *regs)
+{
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return registers_on_stack(task, regs);
+	return registers_of_task(bpf_get_current_task_btf(), regs);
 }
 
 #endif

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The program of a kind of sample: an event becomes a record with the kernel
- * stack and the user stack, or with a copy of the top of the user stack where
- * the process has no tables yet.
+ * What the program of a kind of sample does, wherever in the kernel it runs: an
+ * event becomes a record with the kernel stack and the user stack, or with a
+ * copy of the top of the user stack where the process has no tables yet.
  *
- * A kinds/<folder>/<folder>.bpf.c includes this, and says what the sample
- * weighs, in the unit of its kind, in
+ * A kinds/<folder>/<folder>.bpf.c says what the sample weighs, in the unit of
+ * its kind, in
  *
- *	u64 measure(struct unwind *u, struct cpu_state *state, struct bpf_perf_event_data *ctx);
+ *	u64 measure(struct unwind *u, struct cpu_state *state, void *ctx);
  *
- * which may keep something from sample to sample in state->own.
+ * which may keep something from sample to sample in state->own. Kinds whose
+ * events are perf's include perf_sample.h, which has their programs; one at
+ * another hook includes this, says what is known there by the other functions
+ * below, and has programs `sample` and `finish` of its own.
  */
 #ifndef BPF_SAMPLE_H
 #define BPF_SAMPLE_H
@@ -20,7 +23,14 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-static __always_inline u64 measure(struct unwind *u, struct cpu_state *state, struct bpf_perf_event_data *ctx);
+static __always_inline u64 measure(struct unwind *u, struct cpu_state *state, void *ctx);
+
+/* Was user code interrupted? Then its registers are in the context. */
+static __always_inline int hook_in_user_mode(void *ctx);
+static __always_inline void hook_registers(void *ctx, struct kernel_regs *regs);
+
+/* Fills in the kernel's part of the stack, from u->words on; its bytes, or less than 0. */
+static __always_inline long hook_kernel_stack(struct unwind *u, void *ctx);
 
 /* The scratch of this CPU, or NULL while a sample that this one interrupts is using it. */
 static __always_inline struct unwind *scratch_take(void)
@@ -120,7 +130,7 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 }
 
 /* Fills u->regs; 0 if there is a user stack to unwind. */
-static __always_inline int user_registers(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
+static __always_inline int user_registers(struct unwind *u, void *ctx, struct task_struct *task)
 {
 	u32 flags = CURRENT(flags);
 	/* Where no frame is yet: arm64's would be half of the stack that a program and what it calls may use. */
@@ -131,9 +141,9 @@ static __always_inline int user_registers(struct unwind *u, struct bpf_perf_even
 	if (flags & PF_EXITING || !CURRENT(mm))
 		return unwind_end(u, END_EXIT);
 	if (u->trace.flags & TRACE_USER_MODE) {
-		registers_of_context(ctx, regs);
+		hook_registers(ctx, regs);
 	} else {
-		if (registers_of_task(task, regs))
+		if (registers_of_current(task, regs))
 			return unwind_end(u, END_NO_REGISTERS);
 		if (registers_in_syscall(regs)) {
 			u->trace.flags |= TRACE_SYSCALL;
@@ -149,9 +159,9 @@ static __always_inline int user_registers(struct unwind *u, struct bpf_perf_even
 	return 0;
 }
 
-static __always_inline void kernel_stack(struct unwind *u, struct bpf_perf_event_data *ctx)
+static __always_inline void kernel_stack(struct unwind *u, void *ctx)
 {
-	long bytes = bpf_get_stack(ctx, u->words, KERNEL_FRAMES_MAX * 8, 0);
+	long bytes = hook_kernel_stack(u, ctx);
 
 	if (bytes <= 0)
 		return;
@@ -170,7 +180,7 @@ static __always_inline void at_leaf(struct unwind *u)
 	u->is_unsure = 0;
 }
 
-static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *ctx, u64 pid_tgid)
+static __always_inline void begin(struct unwind *u, void *ctx, u64 pid_tgid)
 {
 	u->trace.time_ns = bpf_ktime_get_ns();
 	u->trace.kernel_pid = pid_tgid >> 32;
@@ -202,7 +212,7 @@ static __always_inline void begin(struct unwind *u, struct bpf_perf_event_data *
 }
 
 /* 0 if the event is to become a trace, with all but the user stack filled in; 1 if that can be unwound here. */
-static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
+static __always_inline int sample_begin(struct unwind *u, void *ctx, struct task_struct *task)
 {
 	u32 cpu = u->trace.cpu;
 	struct cpu_state *state = bpf_map_lookup_elem(&cpus, &cpu);
@@ -211,7 +221,7 @@ static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_
 	if (!state)
 		return 0;
 	u->trace.value = measure(u, state, ctx) * u->weight;
-	if (registers_in_user_mode(ctx))
+	if (hook_in_user_mode(ctx))
 		u->trace.flags |= TRACE_USER_MODE;
 	else
 		kernel_stack(u, ctx);
@@ -232,7 +242,7 @@ static __always_inline int sample_begin(struct unwind *u, struct bpf_perf_event_
 }
 
 /* A copy of the whole stack, from the interrupted frame on. */
-static __always_inline void slice_from_leaf(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
+static __always_inline void slice_from_leaf(struct unwind *u, void *ctx, struct task_struct *task)
 {
 	at_leaf(u);
 	u->trace.user_count = 0;
@@ -263,7 +273,7 @@ static __always_inline int slice_from_here(struct unwind *u, struct task_struct 
  * are not here needs one from there on: however deep the stack, with each
  * sample more of its rows come.
  */
-static __always_inline void sample_end(struct unwind *u, struct bpf_perf_event_data *ctx, struct task_struct *task)
+static __always_inline void sample_end(struct unwind *u, void *ctx, struct task_struct *task)
 {
 	if (u->trace.end == END_NO_ROWS) {
 		count(COUNTER_ROWS_MISSES);
@@ -289,48 +299,6 @@ static __always_inline int sample_number(struct unwind *u, struct task_struct *t
 	return 1;
 }
 
-/* 1 if this tick is left out: the one that is taken next weighs for it, too. */
-static __always_inline int sample_spare(struct unwind *u)
-{
-	u32 zero = 0;
-	const struct pace *now = bpf_map_lookup_elem(&pace, &zero);
-
-	u->weight = u->spared + 1;
-	if (now && u->weight < now->every) {
-		count(COUNTER_SPARED);
-		u->spared = u->weight;
-		u->busy = 0;
-		return 1;
-	}
-	u->spared = 0;
-	u->frames_max = now ? now->frames_max : 0;
-	return 0;
-}
-
-static __always_inline struct unwind *sample_take(struct bpf_perf_event_data *ctx, struct task_struct *task)
-{
-	u64 pid_tgid = bpf_get_current_pid_tgid();
-	struct proc_id id;
-	struct unwind *u;
-
-	if (!(u32)pid_tgid)
-		return 0;	/* idle */
-	count(COUNTER_TICKS);
-	id = process_current();
-	if (!process_is_wanted(task, pid_tgid >> 32, &id)) {
-		count(COUNTER_FILTERED);
-		return 0;
-	}
-	u = scratch_take();
-	if (!u)
-		return 0;
-	if ((switches.pid_namespace && sample_number(u, task)) || sample_spare(u))
-		return 0;
-	u->trace.id = id;
-	begin(u, ctx, pid_tgid);
-	return u;
-}
-
 /* Code of a runtime is for its own program to walk, if the process is known to have that runtime. */
 static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_rule *rule)
 {
@@ -338,32 +306,6 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
 		return STEP_NATIVE;
 	u->lang = lang;
 	return STEP_SWITCH;
-}
-
-SEC("perf_event")
-int sample(struct bpf_perf_event_data *ctx)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct unwind *u = sample_take(ctx, task);
-
-	if (!u)
-		return 0;
-	if (sample_begin(u, ctx, task))
-		walk(u, ctx);
-	sample_end(u, ctx, task);
-	return 0;
-}
-
-/* The end of a walk that a language's program took over. */
-SEC("perf_event")
-int finish(struct bpf_perf_event_data *ctx)
-{
-	u32 zero = 0;
-	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
-
-	if (u && u->busy)
-		sample_end(u, ctx, (void *)bpf_get_current_task());
-	return 0;
 }
 
 #endif

@@ -86,3 +86,27 @@ int kind_choices_add(struct kind_choices *choices, const char *list, struct buf 
 	}
 	return r;
 }
+
+static void add_once(struct kind_choices *choices, const struct kind_choice *choice)
+{
+	for (u32 i = 0; i < choices->count; i++)
+		if (choices->at[i].kind == choice->kind)
+			return;
+	choices->at[choices->count++] = *choice;
+}
+
+void kind_choices_sampled(const struct kind_choices *choices, struct kind_choices *ret_sampled)
+{
+	*ret_sampled = (struct kind_choices){ 0 };
+	for (u32 i = 0; i < choices->count; i++)
+		if (!choices->at[i].kind->parts)
+			add_once(ret_sampled, &choices->at[i]);
+	for (u32 i = 0; i < choices->count; i++) {
+		struct kind_choices parts = { 0 };
+
+		if (choices->at[i].kind->parts)
+			(void)kind_choices_add(&parts, choices->at[i].kind->parts, NULL);	/* they are known */
+		for (u32 k = 0; k < parts.count; k++)
+			add_once(ret_sampled, &parts.at[k]);
+	}
+}

@@ -29,4 +29,7 @@ u32 kind_number(const struct kind *kind);
  */
 int kind_choices_add(struct kind_choices *choices, const char *list, struct buf *why);
 
+/* What is to be sampled for all of them: the parts of those that are made of others in their place. */
+void kind_choices_sampled(const struct kind_choices *choices, struct kind_choices *ret_sampled);
+
 #endif

@@ -27,7 +27,6 @@ static const struct kind foreign[] = {
 	{ .title = "waiting for locks", .sample = { "delay", "nanoseconds" }, .pyroscope = "mutex" },
 	{ .title = "waits for locks", .sample = { "contentions", "count" }, .pyroscope = "mutex" },
 	{ .title = "goroutines", .sample = { "goroutine", "count" }, .pyroscope = "goroutine" },
-	{ .title = "time off CPU", .sample = { "off_cpu", "nanoseconds" } },
 	{ .sample = { "alloc_*", "" }, .pyroscope = "memory" },
 	{ .sample = { "inuse_*", "" }, .pyroscope = "memory" },
 	{ .sample = { "cpu*", "" }, .pyroscope = "process_cpu" },

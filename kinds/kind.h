@@ -27,6 +27,8 @@ struct kind_event {
 	u64 config;
 };
 
+#define KIND_EVENT_HOOKS (~0u)	/* a type: none of perf's; the object's programs say where in the kernel they belong */
+
 struct kind {
 	const char *name;		/* what -e calls it; NULL: others make it, wick does not */
 	const char *title;		/* what people call it: "CPU time" */
@@ -49,6 +51,7 @@ struct kind {
 	const struct kind_event *events;	/* ended by one without a name */
 	u64 events_per_sample;		/* unless it is chosen; 0: by frequency */
 	const void *(*object)(size_t *ret_bytes);
+	const char *parts;		/* instead: the kinds whose samples are also samples of this one, with commas */
 };
 
 /* By number; NULL where there is none. */

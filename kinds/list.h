@@ -9,6 +9,8 @@
 #define KINDS(X)                \
 	X(0, CPU, cpu)          \
 	X(1, FAULTS, faults)    \
+	X(2, OFF_CPU, off_cpu)  \
+	X(3, WALL, wall)        \
 	/* a new one is a line here */
 
 enum kind_number {

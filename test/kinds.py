@@ -42,10 +42,10 @@ def cpus():
     return os.cpu_count() or 1
 
 
-def compile_c(name, source):
+def compile_c(name, source, *flags):
     """The path of a program made of that text."""
     path = os.path.join(FOLDER.name, name)
-    subprocess.run(["gcc", "-O1", "-g", "-D_GNU_SOURCE", "-x", "c", "-", "-o", path], input=source, text=True, check=True)
+    subprocess.run(["gcc", "-O1", "-g", "-D_GNU_SOURCE", *flags, "-x", "c", "-", "-o", path], input=source, text=True, check=True)
     return path
 
 

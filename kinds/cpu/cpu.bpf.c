@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* A tick of a CPU's clock is a sample of what runs there. */
-#include "sample.h"
+#include "perf_sample.h"
 
 /*
  * The software clock's timer is moved on by whole periods: a tick off its grid
@@ -32,7 +32,7 @@ static __always_inline void check_grid(struct tick_grid *g, u64 now_ns)
 	}
 }
 
-static __always_inline u64 measure(struct unwind *u, struct cpu_state *state, struct bpf_perf_event_data *ctx)
+static __always_inline u64 measure(struct unwind *u, struct cpu_state *state, void *ctx)
 {
 	check_grid((struct tick_grid *)state->own, u->trace.time_ns);
 	return 1;

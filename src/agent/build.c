@@ -10,13 +10,14 @@
 #include "base/arena.h"
 #include "base/interner.h"
 #include "kinds/kind.h"
+#include "kinds/waits.h"
 #include "proc/environment.h"
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
 #include "trace/window.h"
 
 #define STACK_MAX (KERNEL_FRAMES_MAX + WINDOW_FRAMES_MAX + 1)
-#define ATTRIBUTES_MAX 36	/* of a sample: 32 labels and our own */
+#define ATTRIBUTES_MAX 37	/* of a sample: 32 labels and our own */
 #define RESOURCE_ATTRIBUTES_MAX (18 + ENVIRONMENT_NAMES_MAX)
 #define SCHEMA_URL "https://opentelemetry.io/schemas/1.37.0"
 
@@ -40,6 +41,7 @@ static const char *const end_marks[END_COUNT] = {
 	[END_NO_ROOT] = "[incomplete]",
 	[END_GONE] = "[incomplete]",
 	[END_RUNTIME] = "[incomplete]",
+	[END_NOT_TAKEN] = "[not sampled]",
 };
 
 /* A set in the making. A sample that waited for its process's files is older than the window that it came into. */
@@ -62,6 +64,7 @@ struct build {
 	const struct window *window;
 	const struct build_options *options;
 	struct profile *profile;
+	struct symbolizer *symbolizer;
 	struct locations *locations;
 	u32 *stacks;			/* by index in the window: index in the profile */
 	u32 *kinds;			/* by process: bit n, it has samples of kind n */
@@ -268,6 +271,21 @@ static int plan_sets(struct build *b)
 	return 0;
 }
 
+/* Why the thread waited; where the system call does not tell, the kernel's functions do. */
+static enum wait_reason build_reason(const struct build *b, const struct window_sample *sample,
+				     const struct window_stack *stack)
+{
+	enum wait_reason reason = sample->reason;
+
+	for (u32 i = 0; i < stack->kernel_count && reason == sample->reason; i++) {
+		const struct symbol_name *name = symbolizer_find_kernel(b->symbolizer, stack->words[i]);
+
+		if (name && name->line_count)
+			reason = wait_reason_by(reason, name->lines[name->line_count - 1].function);
+	}
+	return reason;
+}
+
 /* A stack that is not whole says why. */
 static int build_identity(struct build *b, u32 index)
 {
@@ -285,6 +303,9 @@ static int build_identity(struct build *b, u32 index)
 	if (stack->end != END_COMPLETE)
 		id.attributes[count++] = profile_add_attribute_string(b->profile, "wick.stack.end",
 								      end_names[stack->end]);
+	if (from->reason)
+		id.attributes[count++] = profile_add_attribute_string(b->profile, "wait.reason",
+								      wait_reason_text(build_reason(b, from, stack)));
 	count = build_labels(b, stack, id.attributes, count, ATTRIBUTES_MAX);
 	b->identity[index] = interner_add(&b->identities, &id,
 					  offsetof(struct build_identity, attributes) + count * sizeof(u32), NULL);
@@ -397,7 +418,8 @@ static int build_all(struct build *b)
 int build_profile(const struct window *window, struct symbolizer *symbolizer, const struct build_options *options,
 		  struct profile **ret_profile)
 {
-	_cleanup_(build_done) struct build b = { .window = window, .options = options, .profile = profile_new() };
+	_cleanup_(build_done) struct build b = { .window = window, .options = options, .profile = profile_new(),
+						   .symbolizer = symbolizer };
 	int r;
 
 	if (!b.profile)

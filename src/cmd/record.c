@@ -325,6 +325,7 @@ const struct command command_record = {
 		 "returned. With --children, -p goes on until Ctrl-C: others may have been started.\n",
 	.examples = "  sudo wick record -d 10 -o out.pb.gz\n"
 		    "  sudo wick record -F 997 -- make -j4\n"
+		    "  sudo wick record -e wall -- make\n"
 		    "  sudo wick record -p 1234,1235 --children -o out.otlp\n"
 		    "  sudo wick record --cgroup /sys/fs/cgroup/system.slice -o - --format=folded | flamegraph.pl > "
 		    "out.svg\n",

@@ -81,7 +81,11 @@ const struct config_field profiling_fields[] = {
 	OPTION(filter_min_process_age, DURATION, .offset = AT(filter_min_process_age_ns), .max = 86400e9,
 	       .help = "processes younger than that are left out"),
 	OPTION(off_cpu_threshold, REAL, .offset = AT(off_cpu_threshold), .min = 0, .max = 1,
-	       .help = "how much time off the CPU is sampled; not there yet"),
+	       .help = "part of all waits to sample, whatever their length; 0: by length, if kinds has off_cpu"),
+	OPTION(off_cpu_min_duration, DURATION, .offset = AT(off_cpu_min_duration_ns), .max = 3600e9,
+	       .help = "waits shorter than that have no stack, but count"),
+	OPTION(off_cpu_max_rate, INTEGER, .offset = AT(off_cpu_max_rate), .min = 1, .max = 100000,
+	       .help = "stacks of waits, a second on each CPU"),
 	OPTION(send_error_frames, BOOL, .offset = AT(send_error_frames),
 	       .help = "end stacks that are not whole with a frame that says so"),
 	OPTION(send_idle_frames, BOOL, .offset = AT(send_idle_frames), .help = "no effect: idle CPUs are not sampled"),
@@ -119,6 +123,7 @@ const struct profiling_config profiling_defaults = {
 	.reporter_jitter = 0.2,
 	.probabilistic_interval_ns = 60000000000,
 	.probabilistic_threshold = 100,
+	.off_cpu_max_rate = 100,
 	.tracers = "",
 	.langs = LANG_OPTIONS_STANDARD,
 	.pin_cpu_ids = "",
@@ -180,6 +185,19 @@ u32 profiling_langs_off(const struct profiling_config *config)
 	return off & ~1u;
 }
 
+/* Beside what is sampled; whose parts they are, it has them already. */
+static int add_waits(struct kind_choices *kinds, struct buf *why)
+{
+	struct kind_choices sampled;
+	int r = kinds->count ? 0 : kind_choices_add(kinds, "cpu", why);
+
+	kind_choices_sampled(kinds, &sampled);
+	for (u32 i = 0; i < sampled.count; i++)
+		if (sampled.at[i].kind == kind_list[KIND_OFF_CPU])
+			return r;
+	return r < 0 ? r : kind_choices_add(kinds, "off_cpu", why);
+}
+
 int profiling_kinds(const struct profiling_config *config, struct kind_choices *ret_kinds, struct buf *why)
 {
 	int r = 0;
@@ -187,6 +205,8 @@ int profiling_kinds(const struct profiling_config *config, struct kind_choices *
 	*ret_kinds = (struct kind_choices){ 0 };
 	for (u32 i = 0; r == 0 && i < config->kinds.count; i++)
 		r = kind_choices_add(ret_kinds, config->kinds.at[i], why);
+	if (r == 0 && config->off_cpu_threshold > 0)
+		r = add_waits(ret_kinds, why);
 	return r;
 }
 
@@ -212,6 +232,8 @@ struct agent_options profiling_agent_options(const struct profiling_config *o, d
 	to.tracer.cpus = *o->pin_cpu_ids ? o->pin_cpu_ids : NULL;
 	to.tracer.verifier_log_level = (u32)o->bpf_verifier_log_level;
 	to.tracer.langs_off = profiling_langs_off(o);
+	to.tracer.waits = (struct wait_options){ (u64)o->off_cpu_min_duration_ns, (u32)o->off_cpu_max_rate,
+						 (u32)(o->off_cpu_threshold * 0xffffffffu) };
 	to.tracer.lang_wishes = lang_wishes(&o->langs);
 	to.symbolizer.debuginfod_urls = getenv("DEBUGINFOD_URLS");
 	to.interval_ms = (u32)(o->reporter_interval_ns / 1000000);
@@ -271,8 +293,6 @@ void profiling_config_check(const void *options, struct config_place place, cons
 	if (*o->pin_cpu_ids && sampler_parse_cpus(o->pin_cpu_ids, count_cpu, NULL) <= 0)
 		config_error(errors, place, path, "pin_cpu_ids: \"%.40s\" is not a list of CPUs; write 0-3,7",
 			     o->pin_cpu_ids);
-	if (o->off_cpu_threshold > 0)
-		config_warning(errors, place, path, "off_cpu_threshold: time off the CPU is not sampled yet");
 	if (o->send_idle_frames)
 		config_warning(errors, place, path, "send_idle_frames has no effect: idle CPUs are not sampled");
 	if (o->load_probe || is_given(o->probes) || is_given(o->probe_links) || is_given(o->u_probe_links))

@@ -23,6 +23,7 @@ struct profiling_config {
 	struct config_texts include_env_vars;
 	s64 filter_min_process_age_ns;
 	double off_cpu_threshold;
+	s64 off_cpu_min_duration_ns, off_cpu_max_rate;
 	bool send_error_frames, send_idle_frames, verbose_mode;
 	struct lang_options langs;
 	struct profiling_governor {

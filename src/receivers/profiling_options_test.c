@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receivers/profiling_options.h"
 
+#include "base/buf.h"
 #include "lang/lang.h"
 #include "test.h"
 
@@ -57,17 +58,35 @@ TEST(profiling_options_say_what_is_not_there_yet)
 	struct profiling_config options = profiling_defaults;
 
 	config_errors_init(&errors);
-	options.off_cpu_threshold = 0.1;
 	options.load_probe = true;
 	options.send_idle_frames = true;
 	check(&options);
 	EQ(errors.error_count, 0);
-	EQ(errors.warning_count, 3);
+	EQ(errors.warning_count, 2);
 	options.pid_namespace_translation = true;
 	options.obi_process_ctx = true;
 	check(&options);
 	EQ(errors.error_count, 2);
 	config_errors_done(&errors);
+}
+
+TEST(profiling_options_sample_waits_beside_what_is_sampled)
+{
+	struct profiling_config options = profiling_defaults;
+	struct kind_choices kinds;
+	struct buf why;
+
+	buf_init(&why, 1024);
+	options.off_cpu_threshold = 0.25;
+	EQ(profiling_kinds(&options, &kinds, &why), 0);
+	EQ(kinds.count, 2);
+	STREQ(kinds.at[0].kind->name, "cpu");
+	STREQ(kinds.at[1].kind->name, "off_cpu");
+	EQ(profiling_agent_options(&options, 1).tracer.waits.chance >> 24, 63);
+	options.kinds = (struct config_texts){ 1, (const char *const[]){ "wall" } };
+	EQ(profiling_kinds(&options, &kinds, &why), 0);
+	EQ(kinds.count, 1);
+	buf_done(&why);
 }
 
 TEST(profiling_options_check_cpus_and_variables)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "kinds/waits.h"
 #include "proc/binary.h"
 
 _Static_assert(sizeof(struct window_stack) % 8 == 0, "words follow it without a gap");
@@ -235,7 +236,9 @@ static bool window_add_time(struct window *w, u32 sample, const struct trace_rec
 void window_add(struct window *w, u32 process, const struct trace_record *trace, const u64 *kernel, const u64 *user,
 		u32 user_count, u8 end, struct binary *(*binary)(void *arg, u32 id), void *arg)
 {
-	struct window_sample sample = { .tid = trace->tid, .cpu = trace->cpu, .kind = trace->kind };
+	struct window_sample sample = { .tid = trace->tid, .cpu = trace->cpu, .kind = trace->kind,
+					.reason = (u16)wait_reason(trace->flags >> TRACE_WAIT_SHIFT,
+								   trace->syscall) };
 	bool is_new = false;
 	u32 index = INTERNER_NONE;
 

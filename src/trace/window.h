@@ -72,7 +72,8 @@ struct window_sample {
 	u32 stack;
 	u32 tid;
 	u32 cpu;
-	u32 kind;			/* its number in kinds/list.h */
+	u16 kind;			/* its number in kinds/list.h */
+	u16 reason;			/* enum wait_reason (kinds/waits.h) */
 	char comm[COMM_BYTES];
 };
 

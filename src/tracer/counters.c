@@ -11,6 +11,7 @@ static enum counter_kind end_kind(enum stack_end end)
 	case END_EXEC:
 	case END_EXIT:
 	case END_SLICE:
+	case END_NOT_TAKEN:
 		return COUNT_NEUTRAL;
 	default:
 		return COUNT_SHORT;
@@ -33,6 +34,8 @@ static enum counter_kind kernel_kind(enum counter counter)
 	case COUNTER_SPARED:
 	case COUNTER_RUN_NS:
 		return COUNT_NEUTRAL;
+	case COUNTER_WAITS_SHED:
+	case COUNTER_SWITCHES_SHED:
 	case COUNTER_KERNEL_CUT:
 	case COUNTER_NO_WALKER:
 		return COUNT_SHORT;

@@ -30,6 +30,7 @@ struct counter_value {
 	X(RECORDS_MALFORMED, "records_malformed", LOSS, "records of the kernel half that could not be read")           \
 	X(WINDOW_FULL, "samples_lost_window_full", LOSS, "samples lost: more distinct stacks than a window may hold")  \
 	X(PENDING_FULL, "samples_lost_pending_full", LOSS, "samples lost: too many of unknown processes at once")      \
+	X(TOTALS_FULL, "threads_lost_table_full", LOSS, "times of threads left out: more than 65536 in a window") \
 	X(STACKS_EARLY, "stacks_unwound_early", SHORT, "stacks unwound before all rows for them were there")           \
 	X(STACKS_SHORTENED, "stacks_shortened", NEUTRAL, "stacks deeper than 1024 frames: both ends are kept")         \
 	X(STACKS_LIVE, "stacks_read_live", NEUTRAL, "stacks whose outer part was read from the process afterwards")    \

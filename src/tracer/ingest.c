@@ -11,10 +11,13 @@
 #include "proc/maps.h"
 #include "proc/peek.h"
 #include "proc/processes.h"
+#include "trace/totals.h"
 #include "trace/window.h"
 #include "tracer/both_ends.h"
+#include "tracer/fold.h"
 #include "tracer/installer.h"
 #include "tracer/modules.h"
+#include "tracer/part_counters.h"
 #include "tracer/record.h"
 #include "tracer/runtimes.h"
 #include "tracer/slice.h"
@@ -49,6 +52,8 @@ struct ingest {
 	struct installer installer;
 	struct processes *processes;
 	struct window *window;
+	struct totals totals;
+	struct fold_options fold;
 	struct pending *pending;
 	u32 pending_count, pending_cap;
 	size_t pending_bytes;
@@ -118,12 +123,14 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 		return -ENOMEM;
 	in->options = *options;
 	in->now_ns = now_ns;
+	totals_init(&in->totals);
 	in->window = window_new(now_ns);
 	if (!in->window)
 		return -ENOMEM;
 	r = ingest_new_parts(in, options);
 	if (r < 0)
 		return r;
+	in->fold = (struct fold_options){ options->kinds, options->period_ns, in->modules };
 	r = processes_new(&ops, &in->processes);
 	if (r < 0)
 		return r;
@@ -146,6 +153,7 @@ void ingest_free(struct ingest *in)
 	source_maps_free(in->source_maps);
 	modules_free(in->modules);
 	window_free(in->window);
+	totals_done(&in->totals);
 	free(in);
 }
 
@@ -219,27 +227,16 @@ static u32 ingest_name_frames(struct ingest *in, struct process *p, const u64 *u
 static void ingest_fold(struct ingest *in, struct process *p, const struct trace_record *record,
 			const u64 *user, u32 user_count, u8 end)
 {
-	const u64 *kernel = (const void *)(record + 1);
-	struct window_process about = { .pid = record->pid, .comm = record->comm, .exe_path = "", .command_line = "" };
-	u64 serial = p ? p->serial : ~(record->id.start_ns ^ (u64)record->pid << 40 ^ record->id.exec_id << 20);
+	u32 index = fold_process(in->window, p, record);
 	u64 before_ns;
-	u32 index;
 
-	if (p) {
-		about.comm = p->comm[0] ? p->comm : record->comm;
-		about.exe_path = p->exe_path ? p->exe_path : "";
-		about.command_line = p->command_line ? p->command_line : "";
-		about.description = p->description.text;
-		about.description_bytes = p->description.bytes;
-		about.description_number = p->description.number;
+	if (p)
 		p->sampled_ns = record->time_ns;
-	}
-	index = window_process(in->window, serial, &about);
 	/* Samples that waited together are named by the same pages, each read when it was first needed. */
 	before_ns = peek_since(in->options.peek, record->time_ns);
 	user_count = ingest_name_frames(in, p, user, user_count);
 	(void)peek_since(in->options.peek, before_ns);
-	window_add(in->window, index, record, kernel, in->named, user_count, end, modules_binary, in->modules);
+	fold_sample(in->window, &in->fold, index, record, in->named, user_count, end);
 	if (p)
 		runtimes_count(in->runtimes, p);
 	in->ends[end]++;
@@ -308,6 +305,10 @@ void ingest_record(struct ingest *in, const void *data, size_t bytes)
 	}
 	if (is_young(in, record)) {
 		in->young++;
+		return;
+	}
+	if (record->flags & TRACE_TOTALS) {
+		totals_add(&in->totals, record);
 		return;
 	}
 	p = processes_find(in->processes, record->pid);
@@ -703,12 +704,33 @@ void ingest_sweep(struct ingest *in, u64 now_ns)
 	modules_sweep(in->modules, now_ns);
 }
 
+static bool waits_for_files(void *arg, u32 pid)
+{
+	const struct ingest *in = arg;
+	const struct process *p = processes_find(in->processes, pid);
+
+	return p && p->waiting_bytes && !in->is_last;
+}
+
+/* Of a process that nothing is known of yet there is a name at least. */
+static void add_rest(void *arg, const struct trace_record *record)
+{
+	struct ingest *in = arg;
+	struct process *p = processes_find(in->processes, record->pid);
+
+	window_add(in->window, fold_process(in->window, is_process(p, &record->id) ? p : NULL, record), record, NULL,
+		   NULL, 0, END_NOT_TAKEN, modules_binary, in->modules);
+	in->ends[END_NOT_TAKEN]++;
+}
+
 struct window *ingest_take_window(struct ingest *in, u64 now_ns)
 {
+	struct totals_ops ops = { in->fold.kinds, waits_for_files, add_rest, in };
 	struct window *next = window_new(now_ns), *full = in->window;
 
 	if (!next)
 		return NULL;
+	totals_share(&in->totals, full, &ops);
 	full->end_ns = now_ns;
 	in->window_lost += full->lost;
 	in->window = next;
@@ -730,19 +752,6 @@ u32 ingest_unread(const struct ingest *in, const struct unread **ret_unread)
 	return runtimes_unread(in->runtimes, ret_unread);
 }
 
-static void count_rows(const struct row_pages_stats *rows, const struct modules_stats *m, u64 *ret_values)
-{
-	ret_values[TRACER_ROWS_BYTES] = rows->bytes;
-	ret_values[TRACER_ROWS_USED] = rows->used_bytes;
-	ret_values[TRACER_ROWS_INSTALLED] = rows->installed;
-	ret_values[TRACER_ROWS_EVICTED] = rows->evicted;
-	ret_values[TRACER_ROWS_BORROWED] = rows->borrowed;
-	ret_values[TRACER_ROWS_UNREADABLE] = rows->unreadable;
-	ret_values[TRACER_ROWS_FULL] = rows->files_full + m->rows_full;
-	ret_values[TRACER_SWEEP_PARTS] = rows->parts;
-	ret_values[TRACER_SWEEP_PARTS_FAILED] = rows->parts_failed + m->parts_refused;
-}
-
 void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUNT])
 {
 	struct sideband_stats s = sideband_stats(in->options.sideband);
@@ -756,6 +765,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_RECORDS_MALFORMED] = in->malformed;
 	ret_values[TRACER_WINDOW_FULL] = in->window_lost + in->window->lost;
 	ret_values[TRACER_PENDING_FULL] = in->pending_full;
+	ret_values[TRACER_TOTALS_FULL] = in->totals.lost;
 	ret_values[TRACER_STACKS_EARLY] = in->early;
 	ret_values[TRACER_STACKS_SHORTENED] = in->shortened;
 	ret_values[TRACER_STACKS_LIVE] = in->live_stacks;
@@ -765,22 +775,9 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_SIDEBAND_MALFORMED] = s.malformed;
 	ret_values[TRACER_SIDEBAND_LATE] = s.late;
 	ret_values[TRACER_THROTTLED] = s.throttled;
-	ret_values[TRACER_PROCESSES] = p.known;
-	ret_values[TRACER_PROCESSES_FULL] = p.full;
-	ret_values[TRACER_PROC_SCANS] = p.scans;
-	ret_values[TRACER_PROC_SCAN_FAILURES] = p.scan_failures;
-	ret_values[TRACER_MAPPINGS_DROPPED] = p.maps_dropped;
-	ret_values[TRACER_FILES] = m.files;
-	ret_values[TRACER_FILES_UNREADABLE] = m.unreadable;
-	ret_values[TRACER_FILES_NOT_ELF] = m.not_elf;
-	ret_values[TRACER_FILES_FULL] = m.full;
-	count_rows(&t.rows, &m, ret_values);
-	ret_values[TRACER_ROWS_NONE] = m.rows_none;
-	ret_values[TRACER_ROWS_FAILED] = m.rows_failed;
-	ret_values[TRACER_ROWS_CUT] = m.rows_cut;
-	ret_values[TRACER_ROWS_CACHED] = m.rows_cached;
+	part_counters_rows(&t.rows, &m, ret_values);
+	part_counters_processes(&p, &m, ret_values);
 	ret_values[TRACER_ROWS_LEFT_OUT] = in->installer.rows_left_out;
-	ret_values[TRACER_RULES_FULL] = t.rows.rules_full;
 	ret_values[TRACER_MAPS_FULL] = t.maps_full;
 	ret_values[TRACER_MAPS_SHARES] = t.maps_shares;
 	ret_values[TRACER_MAPS_RESTED] = in->installer.rested;

@@ -44,6 +44,8 @@ struct ingest_options {
 	bool command_lines;
 	struct environment_names environment;
 	u64 process_age_min_ns;		/* samples of younger processes are left out */
+	u32 kinds;			/* bit n: samples of kind n are wanted; others are parts of some */
+	u64 period_ns;			/* of the clock */
 };
 
 int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest **ret_ingest);

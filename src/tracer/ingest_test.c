@@ -32,7 +32,7 @@ struct machine {
 static void machine_init(struct machine *m)
 {
 	FILE *file = fopen("/proc/self/maps", "re");
-	struct ingest_options options = { .langs = ~0u, .user_va_mask = ~0ull };
+	struct ingest_options options = { .langs = ~0u, .user_va_mask = ~0ull, .kinds = 1 };
 	ssize_t len = readlink("/proc/self/exe", m->path, sizeof(m->path) - 1);
 
 	OK(len > 0);

@@ -31,11 +31,18 @@
 #define RING_BYTES_MAX (16u << 20)
 #define RING_BYTES_PER_TICK 4096		/* a second's fit, while the tracer opens a program's files */
 #define TARGETS_COUNT 16384
+#define KIND_HOOKS_MAX 8
+#define WAIT_WALKS_DEFAULT 100
+#define WAIT_SWITCHES_MAX 200000
+#define KICK_RING_BYTES (16u << 10)	/* a thousand of them between two looks */
 #define ROWS_DEFAULT_BYTES (16u << 20)
 
 struct loaded_kind {
 	struct kind_choice choice;
 	struct bpf_object *object;
+	struct bpf_link *links[KIND_HOOKS_MAX];	/* of a kind whose programs are at hooks of their own */
+	u32 link_count;
+	struct bpf_link *account;	/* of those: the one that tells of all threads; NULL: none */
 };
 
 /* The program of a language, for each kind. Its thread has all of it until it is done. */
@@ -56,7 +63,7 @@ struct loader {
 	struct lang_program langs[LANG_MAX];
 	struct switches switches;
 	struct tables *tables;
-	int ring_fd[RINGS_MAX];
+	int ring_fd[RINGS_MAX], kick_fd[RINGS_MAX];
 	int cpu_count;
 	u32 log_level;
 	u64 period_ns;		/* of the clock */
@@ -75,8 +82,11 @@ void loader_free(struct loader *l)
 	if (!l)
 		return;
 	tables_free(l->tables);
-	for (u32 i = 0; i < RINGS_MAX; i++)
+	loader_pause(l, true);
+	for (u32 i = 0; i < RINGS_MAX; i++) {
 		closep(&l->ring_fd[i]);
+		closep(&l->kick_fd[i]);
+	}
 	for (u32 i = 0; i < LANG_MAX; i++)
 		lang_program_done(&l->langs[i]);
 	for (u32 i = 0; i < KIND_MAX; i++)
@@ -178,6 +188,12 @@ static void loader_set_switches(struct loader *l, const struct tracer_options *o
 	l->switches = (struct switches){ .ring_count = rings < RINGS_MAX ? rings : RINGS_MAX,
 					 .user_va_mask = user_va_mask(), .filter_subsystem = -1, .may_switch = 1,
 					 .pid_namespace = pid_namespace() };
+	l->switches.kick_count = (u32)l->cpu_count < RINGS_MAX ? (u32)l->cpu_count : RINGS_MAX;
+	l->switches.wait_min_ns = options->waits.min_ns;
+	l->switches.wait_walks_max = options->waits.walks_max ? options->waits.walks_max : WAIT_WALKS_DEFAULT;
+	l->switches.wait_chance = options->waits.chance;
+	l->switches.wait_switches_max = WAIT_SWITCHES_MAX;
+	l->switches.has_task_storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1;
 	l->switches.ring_bytes = ring_bytes_for(l, options->frequency_hz, (u64)l->cpu_count / l->switches.ring_count);
 }
 
@@ -187,6 +203,19 @@ static int loader_make_rings(struct loader *l)
 		l->ring_fd[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "traces", 0, 0, (u32)l->switches.ring_bytes, NULL);
 		if (l->ring_fd[i] < 0 ||
 		    bpf_map_update_elem(bpf_map__fd(l->skel->maps.rings), &i, &l->ring_fd[i], BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+/* Of each kind that has such: rings that make interrupts. */
+static int loader_make_kicks(struct loader *l, const struct loaded_kind *k)
+{
+	int map = bpf_object__find_map_fd_by_name(k->object, "kicks");
+
+	for (u32 i = 0; map >= 0 && i < l->switches.kick_count; i++) {
+		l->kick_fd[i] = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "kicks", 0, 0, KICK_RING_BYTES, NULL);
+		if (l->kick_fd[i] < 0 || bpf_map_update_elem(map, &i, &l->kick_fd[i], BPF_ANY))
 			return -errno;
 	}
 	return 0;
@@ -252,6 +281,19 @@ static int put_walker(const struct loaded_kind *kind, u32 index, const struct bp
 	return fd < 0 || bpf_map_update_elem(map, &index, &fd, BPF_ANY) ? -ENOTSUP : 0;
 }
 
+/* Where tasks have storage of their own there is no map for what is noted of them, or else no storage. */
+static int set_thread_maps(const struct loader *l, struct bpf_object *object)
+{
+	struct bpf_map *storage = bpf_object__find_map_by_name(object, "storage");
+	struct bpf_map *threads = bpf_object__find_map_by_name(object, "threads");
+
+	if (!storage || !threads)
+		return 0;
+	if (l->switches.has_task_storage)
+		return bpf_map__set_max_entries(threads, 1);
+	return bpf_map__set_autocreate(storage, false);
+}
+
 static int load_kind(struct loader *l, struct loaded_kind *k)
 {
 	size_t bytes;
@@ -271,6 +313,8 @@ static int load_kind(struct loader *l, struct loaded_kind *k)
 	if (r == 0)
 		r = bpf_map__set_max_entries(bpf_object__find_map_by_name(k->object, "cpus"),
 					     cpu_numbers(l->cpu_count));
+	if (r == 0)
+		r = set_thread_maps(l, k->object);
 	if (r == 0)
 		r = bpf_object__load(k->object);
 	return r < 0 ? r : put_walker(k, LANG_NUMBER_NONE, k->object, "finish");
@@ -323,21 +367,25 @@ static int loader_load(struct loader *l, const struct tracer_options *options, s
 /* Finds what this machine has of the kinds that were chosen. */
 static int loader_choose(struct loader *l, const struct tracer_options *options, struct buf *why)
 {
-	const struct kind_choices *choices = &options->kinds;
+	struct kind_choices choices;
 
-	for (u32 i = 0; i < choices->count; i++) {
+	kind_choices_sampled(&options->kinds, &choices);
+	for (u32 i = 0; i < choices.count; i++) {
 		struct kind_choice *choice = &l->kinds[i].choice;
 		size_t len = strlen(l->event_names);
 		int r;
 
-		*choice = choices->at[i];
+		*choice = choices.at[i];
 		r = sampler_probe(choice, &choice->event);
 		if (r < 0) {
 			buf_addf(why, "perf events cannot be opened (%s: %s): run wick as root (sudo), or see `wick "
 				      "doctor`", choice->kind->name, strerror(-r));
 			return r;
 		}
-		if (choice->events_per_sample)
+		if (choice->event->type == KIND_EVENT_HOOKS)
+			snprintf(l->event_names + len, sizeof(l->event_names) - len, "%s%s", len ? ", " : "",
+				 choice->event->name);
+		else if (choice->events_per_sample)
 			snprintf(l->event_names + len, sizeof(l->event_names) - len, "%s1 of %llu %s", len ? ", " : "",
 				 (unsigned long long)choice->events_per_sample, choice->event->name);
 		else
@@ -357,6 +405,7 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 	if (!l)
 		return -ENOMEM;
 	memset(l->ring_fd, -1, sizeof(l->ring_fd));
+	memset(l->kick_fd, -1, sizeof(l->kick_fd));
 	l->log_level = options->verifier_log_level;
 	l->period_ns = 1000000000ull / options->frequency_hz;
 	libbpf_set_print(l->log_level ? libbpf_aloud : libbpf_quiet);
@@ -371,6 +420,8 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 	if (r < 0)
 		return r;
 	r = loader_make_rings(l);
+	for (u32 i = 0; r == 0 && i < l->kind_count; i++)
+		r = loader_make_kicks(l, &l->kinds[i]);
 	if (r == 0)
 		r = loader_set_targets(l, options);
 	if (r == 0)
@@ -458,7 +509,54 @@ int loader_attach(struct loader *l)
 	if (!l->skel->links.forked)
 		return -errno;
 	l->skel->links.freed = bpf_program__attach(l->skel->progs.freed);
-	return l->skel->links.freed ? 0 : -errno;
+	if (!l->skel->links.freed)
+		return -errno;
+	return loader_pause(l, false);
+}
+
+/* All of a kind's programs but the one that others go on in. */
+static int attach_hooks(struct loaded_kind *k)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, k->object) {
+		if (!strcmp(bpf_program__name(program), "finish") || k->link_count == KIND_HOOKS_MAX)
+			continue;
+		k->links[k->link_count] = bpf_program__attach(program);
+		if (!k->links[k->link_count])
+			return -errno;
+		if (!strcmp(bpf_program__name(program), "account"))
+			k->account = k->links[k->link_count];
+		k->link_count++;
+	}
+	return 0;
+}
+
+int loader_pause(struct loader *l, bool pause)
+{
+	int r = 0;
+
+	for (u32 i = 0; r == 0 && i < l->kind_count; i++) {
+		struct loaded_kind *k = &l->kinds[i];
+
+		k->account = pause ? NULL : k->account;
+		while (pause && k->link_count)
+			bpf_link__destroy(k->links[--k->link_count]);
+		if (!pause && !k->link_count && k->choice.event->type == KIND_EVENT_HOOKS)
+			r = attach_hooks(k);
+	}
+	return r;
+}
+
+int loader_accounts(const struct loader *l)
+{
+	for (u32 i = 0; i < l->kind_count; i++)
+		if (l->kinds[i].account) {
+			int fd = bpf_iter_create(bpf_link__fd(l->kinds[i].account));
+
+			return fd < 0 ? -errno : fd;
+		}
+	return -ENOENT;
 }
 
 struct tables *loader_tables(const struct loader *l)
@@ -468,14 +566,17 @@ struct tables *loader_tables(const struct loader *l)
 
 u32 loader_events(const struct loader *l, struct sampler_event ret_events[KIND_MAX])
 {
+	u32 count = 0;
+
 	for (u32 i = 0; i < l->kind_count; i++) {
 		const struct loaded_kind *k = &l->kinds[i];
 		struct bpf_program *sample = bpf_object__find_program_by_name(k->object, "sample");
 
-		ret_events[i] = (struct sampler_event){ k->choice.event, k->choice.events_per_sample,
-							bpf_program__fd(sample) };
+		if (k->choice.event->type != KIND_EVENT_HOOKS)
+			ret_events[count++] = (struct sampler_event){ k->choice.event, k->choice.events_per_sample,
+								      bpf_program__fd(sample) };
 	}
-	return l->kind_count;
+	return count;
 }
 
 u32 loader_kind_count(const struct loader *l)
@@ -508,6 +609,11 @@ int loader_set_pace(const struct loader *l, const struct pace *pace)
 	u32 zero = 0;
 
 	return bpf_map_update_elem(bpf_map__fd(l->skel->maps.pace), &zero, pace, BPF_ANY) ? -errno : 0;
+}
+
+int loader_kick_fd(const struct loader *l, u32 index)
+{
+	return index < RINGS_MAX ? l->kick_fd[index] : -1;
 }
 
 static void add_counters(const struct loader *l, int map, u64 values[COUNTER_COUNT])

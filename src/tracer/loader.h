@@ -35,6 +35,12 @@ int loader_recall(const struct loader *loader, const struct kept_key *key, struc
 /* Attaches what is not attached to the clock: children are followed from now on. */
 int loader_attach(struct loader *loader);
 
+/* Takes no samples of kinds that are not the clock's, or again. */
+int loader_pause(struct loader *loader, bool pause);
+
+/* A file from which records of all threads' times can be read, the caller's to close; -ENOENT: nobody wants them. */
+int loader_accounts(const struct loader *loader);
+
 struct tables *loader_tables(const struct loader *loader);
 
 /* What the sampler is to open for each kind, in `events`; how many. */
@@ -48,6 +54,9 @@ const struct kind *loader_kind(const struct loader *loader, u32 index);
 const char *loader_event_names(const struct loader *loader);
 u32 loader_ring_count(const struct loader *loader);
 int loader_ring_fd(const struct loader *loader, u32 index);
+
+/* Rings that are to be emptied now and then, from 0 on; -1: there are no more. */
+int loader_kick_fd(const struct loader *loader, u32 index);
 u64 loader_user_va_mask(const struct loader *loader);
 
 /* From the next tick on. */

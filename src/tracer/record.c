@@ -15,7 +15,9 @@ bool record_is_whole(const struct trace_record *record, size_t bytes)
 {
 	return bytes >= sizeof(*record) && bytes == record_bytes(record) && record->end < END_COUNT &&
 	       record->kind < KIND_MAX && kind_list[record->kind] && record->kernel_count <= KERNEL_FRAMES_MAX &&
-	       record->user_count <= USER_WORDS_MAX && memchr(record->comm, '\0', sizeof(record->comm));
+	       record->user_count <= USER_WORDS_MAX &&
+	       (!(record->flags & TRACE_TOTALS) || record->user_count * 8 == sizeof(struct thread_totals)) &&
+	       memchr(record->comm, '\0', sizeof(record->comm));
 }
 
 const u64 *record_user(const struct trace_record *record)

@@ -18,8 +18,8 @@
 
 struct sampler {
 	struct sampler_options options;
-	int (*fds)[KIND_MAX];	/* by CPU, then as in options.events; all -1: none */
-	bool *online;
+	int (*fds)[KIND_MAX];	/* by CPU, then as in options.events */
+	bool *online, *is_added;
 	u32 cap;
 	bool paused;
 	u64 wanted[CPUS_MAX / 64];	/* a bit for each CPU that is to be sampled */
@@ -55,6 +55,10 @@ int sampler_probe(const struct kind_choice *choice, const struct kind_event **re
 	const struct kind_event *event = choice->event ? choice->event : choice->kind->events;
 	int fd;
 
+	if (choice->kind->events->type == KIND_EVENT_HOOKS) {
+		*ret_event = choice->kind->events;
+		return 0;
+	}
 	do {
 		fd = open_event(&(struct sampler_event){ event, choice->events_per_sample, -1 }, 1, -1, 0);
 	} while (fd < 0 && !choice->event && (++event)->name);
@@ -100,8 +104,9 @@ int sampler_new(const struct sampler_options *options, struct sampler **ret_samp
 
 static void sampler_remove_cpu(struct sampler *s, u32 cpu)
 {
-	if (s->fds[cpu][0] < 0)
+	if (!s->is_added[cpu])
 		return;
+	s->is_added[cpu] = false;
 	for (u32 i = 0; i < s->options.event_count; i++)
 		closep(&s->fds[cpu][i]);
 	memset(s->fds[cpu], -1, sizeof(s->fds[cpu]));
@@ -116,6 +121,7 @@ void sampler_free(struct sampler *s)
 		sampler_remove_cpu(s, cpu);
 	free(s->fds);
 	free(s->online);
+	free(s->is_added);
 	free(s);
 }
 
@@ -136,8 +142,14 @@ static int sampler_reserve(struct sampler *s, u32 cpu)
 	if (!grown)
 		return -ENOMEM;
 	s->online = grown;
-	for (; s->cap < cap; s->cap++)
+	grown = reallocarray(s->is_added, cap, sizeof(*s->is_added));
+	if (!grown)
+		return -ENOMEM;
+	s->is_added = grown;
+	for (; s->cap < cap; s->cap++) {
 		memset(s->fds[s->cap], -1, sizeof(s->fds[s->cap]));
+		s->is_added[s->cap] = false;
+	}
 	return 0;
 }
 
@@ -167,11 +179,12 @@ static int sampler_add_cpu(void *arg, u32 cpu)
 	if (r < 0)
 		return r;
 	s->online[cpu] = true;
-	if (s->fds[cpu][0] >= 0)
+	if (s->is_added[cpu])
 		return 0;
 	records = sideband_add_cpu(s->options.sideband, cpu);
 	if (records < 0)
 		return records;
+	s->is_added[cpu] = true;
 	for (u32 i = 0; r == 0 && i < s->options.event_count; i++)
 		r = sampler_add_event(s, cpu, i, records);
 	if (r < 0)
@@ -213,7 +226,7 @@ void sampler_pause(struct sampler *s, bool pause)
 {
 	s->paused = pause;
 	for (u32 cpu = 0; cpu < s->cap; cpu++)
-		for (u32 i = 0; s->fds[cpu][0] >= 0 && is_wanted(s, cpu) && i < s->options.event_count; i++)
+		for (u32 i = 0; s->is_added[cpu] && is_wanted(s, cpu) && i < s->options.event_count; i++)
 			(void)ioctl(s->fds[cpu][i], pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
 }
 

@@ -275,7 +275,7 @@ bool slice_unwind(struct unwind *u, struct tables *tables, const struct trace_re
 	slice.pid = record->pid;
 	slice.time_ns = record->time_ns;
 	live->tid = process->may_read ? record->tid : 0;
-	live->is_same = false;
+	live->is_same = record->slice_state & SLICE_IS_ASLEEP;
 	live->pages_read = 0;
 	live->page_va = 1;
 	unwind(u, record);

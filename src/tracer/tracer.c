@@ -8,23 +8,28 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/offload.h"
 #include "exe/background_reader.h"
 #include "proc/peek.h"
 #include "tracer/ingest.h"
 #include "tracer/loader.h"
+#include "tracer/record.h"
 #include "trace/window.h"
 
+#define ACCOUNT_BYTES (64u << 10)	/* more than the kernel hands out at once */
 #define SETTLE_NS 2000000ull		/* process events of so long ago have all arrived */
 #define SWEEP_NS 30000000000ull
 #define CPUS_NS 1000000000ull
 #define CLOCK_TRIES 3
+#define CLOSE_NS_MAX 100000000ull	/* for samples that belong to a window that ends */
 #define WAITING_MS 3			/* while samples wait for earlier events */
 #define FILES_MS 20			/* ... for files: a thread may have to be started for them */
 #define LEARNING_MS_MIN 5		/* while frames come that need to be named soon: half a period, within these */
@@ -41,6 +46,7 @@ struct tracer {
 	struct sampler *sampler;
 	struct ingest *ingest;
 	struct ring_buffer *ring;
+	struct ring_buffer *kicks;	/* nothing comes through them, but they are to be emptied; NULL: none */
 	int epoll_fd, wake_fd;
 	u32 frequency_hz;
 	int learning_ms, waiting_ms;
@@ -73,6 +79,40 @@ static int tracer_drain(struct tracer *t)
 	return ring_buffer__consume(t->ring);
 }
 
+static int on_kick(void *arg, void *data, size_t bytes)
+{
+	return 0;
+}
+
+/*
+ * What all threads did since it was last asked for, and where those stand that wait just now: records like those in the
+ * rings.
+ */
+static void tracer_account(struct tracer *t, bool discard)
+{
+	_cleanup_(closep) int fd = loader_accounts(t->loader);
+	_Alignas(u64) char buffer[ACCOUNT_BYTES];
+	size_t have = 0;
+	ssize_t got;
+
+	while (fd >= 0 && (got = read(fd, buffer + have, sizeof(buffer) - have)) > 0) {
+		size_t at = 0;
+
+		have += (size_t)got;
+		while (have - at >= sizeof(struct trace_record)) {
+			size_t bytes = record_bytes((const void *)(buffer + at));
+
+			if (bytes > have - at)
+				break;
+			if (!discard)
+				ingest_record(t->ingest, buffer + at, bytes);
+			at += bytes;
+		}
+		memmove(buffer, buffer + at, have - at);
+		have -= at;
+	}
+}
+
 static int tracer_open_rings(struct tracer *t)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -85,6 +125,16 @@ static int tracer_open_rings(struct tracer *t)
 		else if (ring_buffer__add(t->ring, fd, on_record, t))
 			return -errno;
 		if (!t->ring)
+			return -errno;
+	}
+	for (u32 i = 0; loader_kick_fd(t->loader, i) >= 0; i++) {
+		int fd = loader_kick_fd(t->loader, i);
+
+		if (!t->kicks)
+			t->kicks = ring_buffer__new(fd, on_kick, NULL, NULL);
+		else if (ring_buffer__add(t->kicks, fd, on_kick, NULL))
+			return -errno;
+		if (!t->kicks)
 			return -errno;
 	}
 	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -138,6 +188,9 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 	ingest.loader = t->loader;
 	ingest.reader = t->files;
 	ingest.peek = t->peek;
+	ingest.period_ns = 1000000000ull / options->frequency_hz;
+	for (u32 i = 0; i < options->kinds.count; i++)
+		ingest.kinds |= 1u << kind_number(options->kinds.at[i].kind);
 	r = ingest_new(&ingest, monotonic_ns(), &t->ingest);
 	if (r < 0)
 		return r;
@@ -176,6 +229,7 @@ void tracer_free(struct tracer *t)
 		return;
 	sampler_free(t->sampler);
 	ring_buffer__free(t->ring);
+	ring_buffer__free(t->kicks);
 	background_reader_free(t->files);
 	ingest_free(t->ingest);
 	peek_free(t->peek);
@@ -194,6 +248,7 @@ int tracer_start(struct tracer *t, struct buf *why)
 		buf_addf(why, "cannot follow processes: %s", strerror(-r));
 		return r;
 	}
+	tracer_account(t, true);
 	r = sampler_update_cpus(t->sampler);
 	if (r < 0)
 		buf_addf(why, "cannot sample a CPU: %s", strerror(-r));
@@ -202,8 +257,14 @@ int tracer_start(struct tracer *t, struct buf *why)
 
 void tracer_pause(struct tracer *t, bool pause)
 {
-	if (t->sampler)
-		sampler_pause(t->sampler, pause);
+	if (!t->sampler)
+		return;
+	sampler_pause(t->sampler, pause);
+	if (pause)
+		tracer_account(t, false);
+	(void)loader_pause(t->loader, pause);	/* what cannot be had again now is missing, as in a pause */
+	if (!pause)
+		tracer_account(t, true);
 }
 
 void tracer_set_pace(struct tracer *t, const struct pace *pace, u32 rest_times)
@@ -232,6 +293,8 @@ void tracer_note_cost(struct tracer *t, const struct tracer_cost *cost)
 
 void tracer_stop(struct tracer *t)
 {
+	tracer_account(t, false);
+	(void)loader_pause(t->loader, true);
 	sampler_free(t->sampler);
 	t->sampler = NULL;
 	ingest_stop(t->ingest);
@@ -275,6 +338,8 @@ static int tracer_turn(struct tracer *t, int timeout_ms)
 	r = tracer_drain(t);
 	if (r < 0 && r != -EINTR)
 		return r;
+	if (t->kicks)
+		(void)ring_buffer__consume(t->kicks);
 	sideband_read(t->sideband);
 	/* When nothing is sampled any more nothing can arrive late either. */
 	t->has_more = ingest_settle(t->ingest, t->sampler ? now - SETTLE_NS : now);
@@ -316,10 +381,27 @@ static s64 unix_offset_ns(void)
 	return offset;
 }
 
+/* What belongs to the window that ends is in it: threads that wait just now, too. */
+static void tracer_close(struct tracer *t)
+{
+	u64 end_ns, began_ns;
+
+	if (!t->sampler || !t->kicks)
+		return;
+	tracer_account(t, false);
+	end_ns = monotonic_ns() + SETTLE_NS + 1;
+	do {
+		began_ns = monotonic_ns();
+		(void)tracer_turn(t, 1);	/* what ends the tracer ends the next turn, too */
+	} while (began_ns < end_ns || (t->has_more && began_ns < end_ns + CLOSE_NS_MAX));
+}
+
 struct window *tracer_take_window(struct tracer *t)
 {
-	struct window *w = ingest_take_window(t->ingest, monotonic_ns());
+	struct window *w;
 
+	tracer_close(t);
+	w = ingest_take_window(t->ingest, monotonic_ns());
 	if (w)
 		w->unix_offset_ns = unix_offset_ns();
 	return w;

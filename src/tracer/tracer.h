@@ -31,8 +31,16 @@ struct tracer_cost {
 	u32 step;	/* enum governor_step */
 };
 
+/* How waits are sampled (kinds/off_cpu). */
+struct wait_options {
+	u64 min_ns;			/* shorter ones have no stack, but count */
+	u32 walks_max;			/* stacks a second on each CPU; 0: the default */
+	u32 chance;			/* of each wait, in 2^32; 0: by its length */
+};
+
 struct tracer_options {
 	struct kind_choices kinds;
+	struct wait_options waits;
 	u32 frequency_hz;		/* of those that a clock samples */
 	const pid_t *pids;		/* only these processes, if pid_count is not 0 */
 	size_t pid_count;

@@ -30,6 +30,7 @@ static int try_program(const char *path, int number)
 {
 	struct bpf_object *object = bpf_object__open_file(path, NULL);
 	struct bpf_program *program, *chosen = NULL;
+	struct bpf_map *map;
 	const char *stats;
 	int i = 0, r;
 
@@ -37,6 +38,10 @@ static int try_program(const char *path, int number)
 		printf("%s: cannot be opened\n", path);
 		exit(1);
 	}
+	/* A map that this kernel does not have the loader leaves out, too. */
+	bpf_object__for_each_map(map, object)
+		if (libbpf_probe_bpf_map_type(bpf_map__type(map), NULL) == 0)
+			bpf_map__set_autocreate(map, false);
 	bpf_object__for_each_program(program, object) {
 		bool is_chosen = i++ == number;
 

@@ -10,6 +10,7 @@ here=test/vm
 BOOT_SECONDS=1200	# a guest that needs longer hangs
 SAMPLES_MIN=300		# of about 3,000, on a shared machine that emulates two processors
 WHOLE_PERCENT=99	# of the samples in a victim's code
+SECONDS_OF_WAITS=6	# as in jobs
 START_PERCENT=90	# of all samples of a victim: the rest is exec, the loader, exit
 
 count=0 failed=0
@@ -100,6 +101,12 @@ judge_all() { # judge_all DIR
 	judge "$1" signal "${start}victim_signal;(victim_spin;([^;]*;)*victim_handler;)?victim_spin$end"
 	judge "$1" threads "(^|;)([^;]*;)?[^;]*;victim_thread;$flat"
 	judge "$1" fork "${start}victim_fork;([^;]*;)*($flat|[^;]*fork)"
+	for name in waits wall; do
+		judge "$1" $name "${start}victim_waits;(([^;]*;)*victim_nap;|([^;]*;)*[^;]*(wait|fork|clone))"
+		# It tells of all of their time, not only of what it has seen.
+		awk -v all=$((2 * SECONDS_OF_WAITS)) '{ ns += $NF } END { exit ns < 0.9e9 * all || ns > 1.5e9 * all }' "$1/$name.folded"
+		report $? "$kernel $name: two processes have waited for $SECONDS_OF_WAITS seconds each"
+	done
 	judge "$1" static "$start$flat"
 	case $kernel in
 	*-pac)

@@ -2,7 +2,7 @@
 /*
  * A program whose stacks are known, small enough to go into every guest:
  *
- *	victim flat|deep|signal|threads|fork SECONDS
+ *	victim flat|deep|signal|threads|fork|waits SECONDS
  *
  * run.sh has the chain that each of them must show. It is built without frame
  * pointers; every function has a caller that uses its result, so that none is
@@ -109,6 +109,23 @@ NOINLINE uint64_t victim_fork(uint64_t x)
 	return pid < 0 || waitpid(pid, NULL, 0) != pid;
 }
 
+NOINLINE uint64_t victim_nap(uint64_t x)
+{
+	while (now_seconds() < end_seconds)
+		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	return x + 1;
+}
+
+/* One that sleeps now and then, one that sleeps all the time. */
+NOINLINE uint64_t victim_waits(uint64_t x)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit((victim_nap(x) + 1) == 0);
+	return pid < 0 || waitpid(pid, NULL, 0) != pid;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc == 3 ? argv[1] : "";
@@ -124,7 +141,9 @@ int main(int argc, char **argv)
 		sink = run_threads() + 1;
 	else if (!strcmp(mode, "fork"))
 		sink = victim_fork(argc) + 1;
+	else if (!strcmp(mode, "waits"))
+		sink = victim_waits(argc) + 1;
 	else
-		return fprintf(stderr, "usage: victim flat|deep|signal|threads|fork SECONDS\n"), 1;
+		return fprintf(stderr, "usage: victim flat|deep|signal|threads|fork|waits SECONDS\n"), 1;
 	return 0;
 }

@@ -25,4 +25,4 @@ function shorten(stack, frames, count, i, run, out) {
 	else if (wrong++ < 3)
 		print samples " " stack > bad
 }
-END { print whole + 0, seen + 0, all + 0 }
+END { printf "%.0f %.0f %.0f\n", whole, seen, all }	# nanoseconds are many
