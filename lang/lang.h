@@ -97,6 +97,12 @@ struct lang_ops {
 		    struct rows **ret_rows);
 	u64 (*rows_order)(void *state, const struct lang_process *process, u64 start_va, u64 end_va);
 
+	/*
+	 * A stack has ended at an address in anonymous memory that no runtime owns: the code there may be looked
+	 * through for rows. NULL: it never is.
+	 */
+	void (*meet)(void *state, const struct lang_process *process, u64 va);
+
 	/* What it was told of generated code and could not keep: past a limit, or malformed. NULL: nothing. */
 	u64 (*dropped)(const void *state);
 

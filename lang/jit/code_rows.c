@@ -85,6 +85,14 @@ void code_rows_add(struct code_rows *code, const struct code_place *place, struc
 		set_rows(code, &code->at[at], TAKE(owned));
 }
 
+bool code_rows_told(const struct code_rows *code, u64 start_va, u64 end_va)
+{
+	for (u32 i = first_behind(code, start_va); i < code->count && code->at[i].place.start_va < end_va; i++)
+		if (!code->at[i].place.is_met)
+			return true;
+	return false;
+}
+
 u64 code_rows_order(const struct code_rows *code, u64 start_va, u64 end_va)
 {
 	u64 order = 0;

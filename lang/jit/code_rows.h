@@ -28,6 +28,7 @@ struct code_place {
 	u64 frames_va, frames_bytes;	/* .eh_frame in the process; 0: it has none there */
 	u32 first_name, last_name;	/* numbers [first, last) in the code_table, as of when it was told */
 	u16 machine;			/* e_machine */
+	bool is_met;			/* nobody told of it, but a stack has ended there */
 };
 
 struct code_rows_piece {
@@ -52,6 +53,9 @@ void code_rows_done(struct code_rows *code);
 
 /* Takes over the rows, also where they do not fit; NULL: they are made later. */
 void code_rows_add(struct code_rows *code, const struct code_place *place, struct rows *rows);
+
+/* Was some code in [start_va, end_va) told of by the runtime? */
+bool code_rows_told(const struct code_rows *code, u64 start_va, u64 end_va);
 
 /* When the newest piece in [start_va, end_va) was told; 0: there is none. Of all, [0, ~0): how often there was one. */
 u64 code_rows_order(const struct code_rows *code, u64 start_va, u64 end_va);

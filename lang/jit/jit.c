@@ -3,12 +3,15 @@
  * Generated code of any runtime that tells of it: as perf asks for, by a perf
  * map in its /tmp or a jitdump file that it has mapped, or as GDB does, by ELF
  * files in its memory. Its frames are walked as native ones; here they get
- * names and, by the tables of such an ELF file, their callers.
+ * names and, by the tables of such an ELF file, their callers. Code that nobody
+ * tells of is looked through where a stack has ended in it (exe/sweep.h); what
+ * that finds is believed only if it leads behind a call.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <elf.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
@@ -34,6 +37,10 @@
 #define CHUNK_BYTES (1u << 20)
 #define CHUNK_BYTES_MAX (16u << 20)	/* a record that is longer ends the reading of its file */
 #define LOOK_BYTES (8ll << 20)		/* of a file for one look, about; the rest is left for the next */
+#define MET_BYTES (64u << 10)		/* of code that are looked through where a stack has ended */
+#define MET_MAX 64			/* such places that are remembered; others have to wait for them */
+#define MET_NS 500000000ull		/* before a place is looked at again, and twice as long each time */
+#define MET_NS_MAX 64000000000ull
 #define DESCRIPTORS_MAX 4		/* of libraries in one process, each with a list of its own */
 
 /* A file that grows. */
@@ -41,6 +48,11 @@ struct grown {
 	struct piece_file known;
 	bool bad;		/* nothing more is taken of it */
 	bool is_cut;		/* it is longer than what is read */
+};
+
+/* Where a stack has ended. */
+struct met {
+	u64 next_ns, wait_ns;
 };
 
 struct jit {
@@ -56,6 +68,7 @@ struct jit {
 	const struct lang_process *process;	/* during a call */
 	struct code_table table;
 	struct code_rows rows;
+	struct met met[MET_MAX];	/* by address */
 };
 
 /* What was told of is not so any more: all is to be told again. */
@@ -311,6 +324,34 @@ static int jit_rows(void *state, const struct lang_process *process, u64 start_v
 	return r;
 }
 
+/* True if it is time to look there: code may have changed, but most that cannot be unwound never can. */
+static bool met_is_due(struct met *met)
+{
+	u64 now_ns = monotonic_ns();
+
+	if (now_ns < met->next_ns)
+		return false;
+	met->wait_ns = !met->wait_ns ? MET_NS : met->wait_ns < MET_NS_MAX ? 2 * met->wait_ns : MET_NS_MAX;
+	met->next_ns = now_ns + met->wait_ns;
+	return true;
+}
+
+static void jit_meet(void *state, const struct lang_process *process, u64 va)
+{
+	const struct mapping *m = maps_find(process->maps, va);
+	u64 start_va = va / MET_BYTES * MET_BYTES, end_va = start_va + MET_BYTES;
+	struct jit *jit = state;
+	struct code_place place = { .machine = EM_X86_64, .is_met = true };
+
+	if (REG_RA == 30 || !m || !mapping_is_generated(m))
+		return;
+	place.start_va = start_va > m->start_va ? start_va : m->start_va;
+	place.end_va = end_va < m->end_va ? end_va : m->end_va;
+	if (!code_rows_told(&jit->rows, place.start_va, place.end_va) &&
+	    met_is_due(&jit->met[start_va / MET_BYTES % MET_MAX]))
+		code_rows_add(&jit->rows, &place, NULL);
+}
+
 static u64 jit_dropped(const void *state)
 {
 	const struct jit *jit = state;
@@ -343,6 +384,7 @@ const struct lang_ops jit_ops = {
 	.owns = jit_owns,
 	.rows_order = jit_rows_order,
 	.rows = jit_rows,
+	.meet = jit_meet,
 	.dropped = jit_dropped,
 	.generation = jit_generation,
 	.resolve = jit_resolve,

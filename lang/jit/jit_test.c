@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "exe/rows.h"
+#include "lang/jit/code_rows.h"
 #include "lang/jit/code_table.h"
 #include "lang/jit/jitdump.h"
 #include "lang/jit/perf_map.h"
@@ -198,6 +201,54 @@ TEST(code_that_is_told_of_after_the_first_question_is_known_at_the_next)
 	OK(ops->owns(state, &process, 0x1000, 0x1001));
 	unlink(path);
 	ops->detach(state);
+}
+
+#if defined(__x86_64__)
+TEST(code_that_nobody_tells_of_is_looked_through_where_a_stack_has_ended)
+{
+	/* push %rbx; xor %eax,%eax ...; pop %rbx; ret */
+	static const u8 code[] __attribute__((aligned(16))) = {
+		0x53, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0,
+		0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x31, 0xc0, 0x5b,
+		0xc3,
+	};
+	const struct lang_ops *ops = lang_list[LANG_JIT];
+	_cleanup_(maps_freep) struct maps *maps = maps_new();
+	struct lang_process process = { .pid = (u32)getpid(), .maps = maps };
+	u64 va = (u64)(uintptr_t)code, end_va = va + sizeof(code), base_va = va & ~0xffffull;
+	_cleanup_(freep) struct rows *rows = NULL;
+	const struct unwind_rule *rule;
+	struct runtime_slot slot;
+	void *state;
+
+	maps_add(maps, &(struct mapping){ .start_va = va, .end_va = end_va, .kind = MAPPING_ANON, .path = "" });
+	EQ(ops->attach(&process, NULL, NULL, &slot, &state), 0);
+	EQ(ops->rows_order(state, &process, 0, ~0ull), 0);
+	ops->meet(state, &process, end_va);		/* not in a mapping */
+	EQ(ops->rows_order(state, &process, 0, ~0ull), 0);
+	ops->meet(state, &process, va + 1);
+	EQ(ops->rows_order(state, &process, 0, ~0ull), 1);
+	ops->meet(state, &process, va + 2);		/* the same code, and not again so soon */
+	EQ(ops->rows_order(state, &process, 0, ~0ull), 1);
+	EQ(ops->rows(state, &process, va, end_va, base_va, &rows), 0);
+	rule = rows_find(rows, va + 1 - base_va);
+	OK(rule && rule->kind == RULE_SWEPT);
+	EQ(rule->cfa_off, 16);
+	ops->detach(state);
+}
+#endif
+
+TEST(code_that_was_told_of_is_told_from_what_a_stack_has_met)
+{
+	struct code_rows code = { 0 };
+
+	code_rows_add(&code, &(struct code_place){ .start_va = 0x1000, .end_va = 0x2000, .is_met = true }, NULL);
+	OK(!code_rows_told(&code, 0x1000, 0x2000));
+	code_rows_add(&code, &(struct code_place){ .start_va = 0x3000, .end_va = 0x4000 }, NULL);
+	OK(code_rows_told(&code, 0x3fff, 0x5000));
+	OK(!code_rows_told(&code, 0x2000, 0x3000));
+	OK(!code_rows_told(&code, 0x4000, 0x5000));
+	code_rows_done(&code);
 }
 
 TEST(a_long_map_is_read_in_several_looks)

@@ -456,11 +456,22 @@ static struct place place_after(struct place p, const struct x86_insn *insn)
 	return p;
 }
 
+static bool is_known(const struct place *p)
+{
+	return p->depth || p->fp_depth > 0 || p->fp_depth == OUTERMOST || p->slot_depth || p->copy_depth;
+}
+
+/* Was the instruction reached before? Where the stack was lost on the way there, another way may know better. */
+static bool is_done(const struct sweep *s, u64 at, const struct place *place)
+{
+	return get_bit(s->reached, at) && (is_known(&s->place[at]) || !is_known(place));
+}
+
 static void add_work(struct sweep *s, u64 target_ea, struct place place)
 {
 	u64 at = target_ea - s->ea;
 
-	if (at < s->bytes && !get_bit(s->reached, at) && !get_bit(s->starts, at) && s->work_count < WORK_MAX)
+	if (at < s->bytes && !is_done(s, at, &place) && !get_bit(s->starts, at) && s->work_count < WORK_MAX)
 		s->work[s->work_count++] = (struct work){ at, place };
 }
 
@@ -478,7 +489,7 @@ static void walk(struct sweep *s, u64 at, struct place place)
 {
 	struct x86_insn insn;
 
-	for (bool first = true; at < s->bytes && !get_bit(s->reached, at); at += insn.bytes, first = false) {
+	for (bool first = true; at < s->bytes && !is_done(s, at, &place); at += insn.bytes, first = false) {
 		/* What falls into the next function did not: the call before it does not return. */
 		if (!first && get_bit(s->starts, at))
 			return;
@@ -513,11 +524,6 @@ static void follow_starts(struct sweep *s)
 	for (u64 at = 0; at < s->bytes; at++)
 		if (get_bit(s->starts, at))
 			walk_all(s, at, entry);
-}
-
-static bool is_known(const struct place *p)
-{
-	return p->depth || p->fp_depth > 0 || p->slot_depth || p->copy_depth;
 }
 
 /* The rest: blocks behind a jump table, and functions that only pointers lead to. */

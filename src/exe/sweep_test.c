@@ -274,6 +274,18 @@ TEST(sweep_forgets_registers_and_words_that_become_something_else)
 	check(&s, 17, NONE, 0, 0);
 }
 
+TEST(sweep_believes_the_way_on_which_the_stack_was_not_lost)
+{
+	_cleanup_(swept_done) struct swept s;
+
+	/* push %rbx; call 12; 6: pop %rbx; ret; 8: four nops; 12: and $-64,%rsp; jmp 6; first by the second function */
+	sweep_code(&s, CODE(0x53, 0xe8, 6, 0, 0, 0, 0x5b, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x48, 0x83, 0xe4, 0xc0,
+			    0xeb, 0xf4));
+	check(&s, 6, 7, 16, 0);
+	check(&s, 7, 7, 8, 0);
+	check(&s, 16, NONE, 0, 0);
+}
+
 TEST(sweep_ends_where_a_new_stack_begins)
 {
 	_cleanup_(swept_done) struct swept s;

@@ -288,12 +288,6 @@ static bool is_process(const struct process *p, const struct proc_id *id)
 	return p && p->is_identified && p->id.start_ns == id->start_ns && p->id.exec_id == id->exec_id;
 }
 
-/* Both times are of CLOCK_MONOTONIC; task_struct.start_time is so since v5.5 (cf25e24db61c). */
-static bool is_young(const struct ingest *in, const struct trace_record *record)
-{
-	return record->time_ns < record->id.start_ns + in->options.process_age_min_ns;
-}
-
 void ingest_record(struct ingest *in, const void *data, size_t bytes)
 {
 	const struct trace_record *record = data;
@@ -303,7 +297,8 @@ void ingest_record(struct ingest *in, const void *data, size_t bytes)
 		in->malformed++;
 		return;
 	}
-	if (is_young(in, record)) {
+	/* Both times are of CLOCK_MONOTONIC; task_struct.start_time is so since v5.5 (cf25e24db61c). */
+	if (record->time_ns < record->id.start_ns + in->options.process_age_min_ns) {
 		in->young++;
 		return;
 	}
@@ -317,6 +312,7 @@ void ingest_record(struct ingest *in, const void *data, size_t bytes)
 		return;
 	}
 	(void)modules_sweep_at(in->modules, record_user(record), record->user_count, record->end);
+	(void)runtimes_meet(p, record_user(record), record->user_count, record->end);	/* folding tells of it */
 	if (description_is_due(&p->description, record->time_ns))
 		processes_describe(in->processes, p, record->tid, record->time_ns);
 	ingest_fold_walked(in, p, record, record, record_user(record), record->end);
@@ -442,6 +438,8 @@ static bool ingest_slice(struct ingest *in, struct process *p, const struct pend
 			return false;
 		ingest_unwind(in, p, record);
 	}
+	if (runtimes_meet(p, in->unwind.words, in->unwind.trace.user_count, in->unwind.trace.end))
+		ingest_unwind(in, p, record);
 	if (p->lacks_files_ns)
 		ingest_changed(in, p->pid);
 	if (ingest_waits_for_sweep(in, p, pending))

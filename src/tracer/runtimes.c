@@ -403,6 +403,29 @@ int runtimes_rows(const struct process *p, u64 start_va, u64 end_va, u64 base_va
 	return r;
 }
 
+static void meet(struct runtime_set *set, u64 va)
+{
+	for (u32 i = 0; i < set->count; i++)
+		if (set->list[i].ops->meet)
+			set->list[i].ops->meet(set->list[i].state, &set->process, va);
+}
+
+bool runtimes_meet(struct process *p, const u64 *user, u32 user_count, u8 end)
+{
+	if (!p->runtimes || p->exited_ns || end == END_COMPLETE || end == END_TRUNCATED || end == END_RUNTIME)
+		return false;
+	for (u32 i = user_count > 2 ? user_count - 2 : 0; i < user_count; i++) {
+		u64 va = user[i] & FRAME_VA_MASK;
+
+		if (user[i] >> FRAME_KIND_SHIFT == FRAME_VA && !runtimes_owner(p, va, va + 1))
+			meet(p->runtimes, va);
+	}
+	if (!runtimes_has_rows(p))
+		return false;
+	p->maps_changed = true;
+	return true;
+}
+
 u32 runtimes_start(const struct process *p)
 {
 	for (u32 i = 0; p->runtimes && i < p->runtimes->count; i++)

@@ -79,6 +79,12 @@ u32 runtimes_owner(const struct process *process, u64 start_va, u64 end_va);
 u64 runtimes_rows_order(const struct process *process, u64 start_va, u64 end_va);
 int runtimes_rows(const struct process *process, u64 start_va, u64 end_va, u64 base_va, struct rows **ret_rows);
 
+/*
+ * A stack of the process has ended so: its last frames may be in code that a runtime can be asked to look through. True
+ * if one has just now, and the process is to get tables with what it has found.
+ */
+bool runtimes_meet(struct process *process, const u64 *user, u32 user_count, u8 end);
+
 /* Are there others than those that there were when they were taken? To be asked, and taken, before rows are. */
 bool runtimes_has_rows(const struct process *process);
 void runtimes_take_rows(const struct process *process);

@@ -30,6 +30,7 @@ PROGRAMS = (
     ("v-unswept", 99.0, 100),
     ("v-slots", 99.0, 100),
     ("v-slots-unswept", 99.0, 100),
+    ("v-jit-silent", 95.0, 100),
     ("v-roots", 0, 3.0),
 )
 MARKS = re.compile(r"^\[(incomplete|truncated)\]$")
