@@ -55,7 +55,7 @@ static const struct option_entry run_options[] = {
 	{ "drain", 0, OPTION_REAL, offsetof(struct run_values, drain_seconds), "SECONDS", "10", 0, 86400, NULL,
 	  "when stopping, wait so long for what is under way" },
 	{ "max-memory", 0, OPTION_REAL, offsetof(struct run_values, memory_mib), "MIB", "0", 0, 1e6, NULL,
-	  "what senders and questions may take together; 0: a quarter of what there is, 16 to 256" },
+	  "what senders and questions may take together; 0: a quarter of what there is, 8 to 256" },
 	{ "max-cpu", 0, OPTION_REAL, offsetof(struct run_values, cpu_percent), "PERCENT", "0", 0, 1e6, NULL,
 	  "of one CPU, that all of it may use over a minute to sample this machine; 0: 1, or 1 for each 16 CPUs" },
 	{ "privileges", 0, OPTION_CHOICE, offsetof(struct run_values, privileges), "HOW", "split", 0, 0,

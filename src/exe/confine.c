@@ -2,6 +2,7 @@
 #include "exe/confine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
@@ -35,9 +36,22 @@ static int limit(int resource, rlim_t max)
 	return setrlimit(resource, &limit) < 0 ? -errno : 0;
 }
 
+/* Where memory runs out, rather a file goes unread than that sampling ends: who reads it is started again. */
+static void offer_for_memory(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, "1000", 4);	/* else the kernel chooses by size */
+	close(fd);
+}
+
 static int limit_resources(void)
 {
 	int r = limit(RLIMIT_CORE, 0);
+
+	offer_for_memory();
 
 	if (r == 0)
 		r = limit(RLIMIT_NOFILE, FILES_MAX);

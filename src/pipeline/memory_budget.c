@@ -11,7 +11,7 @@ static u64 default_bytes(void)
 
 	if (memory_allowed("", &allowed) < 0)
 		return MEMORY_BUDGET_MIN;
-	part = allowed / 4;
+	part = allowed / (allowed < MEMORY_BUDGET_MAX ? 8 : 4);	/* a small host needs most of it for sampling */
 	return part < MEMORY_BUDGET_MIN ? MEMORY_BUDGET_MIN : part > MEMORY_BUDGET_MAX ? MEMORY_BUDGET_MAX : part;
 }
 

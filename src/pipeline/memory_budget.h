@@ -10,7 +10,7 @@
 
 struct metrics;
 
-#define MEMORY_BUDGET_MIN ((u64)16 << 20)
+#define MEMORY_BUDGET_MIN ((u64)8 << 20)
 #define MEMORY_BUDGET_MAX ((u64)256 << 20)
 
 /* bytes 0: the default. */

@@ -62,24 +62,29 @@ static void lower(u64 *limit, const char *format, ...)
 		*limit = bytes;
 }
 
-/* The group of this process and all above it; in a container its own group is the root of what can be seen. */
-static void lower_by_groups(const char *root, u64 *limit)
+/* The line of /proc/self/cgroup with that in it ends with a path: of its group, and all above that. */
+static void lower_by_path(const char *root, const char *line, const char *folder, const char *file, u64 *limit)
 {
 	char text[TEXT_BYTES], *path, *end;
 
-	lower(limit, "%s/sys/fs/cgroup/memory/memory.limit_in_bytes", root);
-	lower(limit, "%s/sys/fs/cgroup/memory.max", root);
-	if (read_text(text, "%s/proc/self/cgroup", root) < 0)
-		return;
-	path = strstr(text, "0::/");
+	path = read_text(text, "%s/proc/self/cgroup", root) < 0 ? NULL : strstr(text, line);
 	if (!path)
 		return;
-	path += strlen("0::");
+	path += strlen(line) - 1;
 	path[strcspn(path, "\n")] = '\0';
 	for (end = path + strlen(path); end > path; end = strrchr(path, '/')) {
 		*end = '\0';
-		lower(limit, "%s/sys/fs/cgroup%s/memory.max", root, path);
+		lower(limit, "%s/sys/fs/cgroup%s%s/%s", root, folder, path, file);
 	}
+}
+
+/* The group of this process and all above it; in a container its own group is the root of what can be seen. */
+static void lower_by_groups(const char *root, u64 *limit)
+{
+	lower(limit, "%s/sys/fs/cgroup/memory/memory.limit_in_bytes", root);
+	lower(limit, "%s/sys/fs/cgroup/memory.max", root);
+	lower_by_path(root, "0::/", "", "memory.max", limit);
+	lower_by_path(root, ":memory:/", "/memory", "memory.limit_in_bytes", limit);
 }
 
 int memory_allowed(const char *root, u64 *ret_bytes)

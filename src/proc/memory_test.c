@@ -64,6 +64,13 @@ TEST(memory_allowed_is_the_least_of_machine_and_groups)
 	put("sys/fs/cgroup/memory/memory.limit_in_bytes", "400000\n");
 	EQ(memory_allowed(root, &bytes), 0);
 	EQ(bytes, 400000);
+	put("proc/self/cgroup", "4:memory:/c/d\n0::/\n");
+	put("sys/fs/cgroup/memory/c/memory.limit_in_bytes", "300000\n");
+	EQ(memory_allowed(root, &bytes), 0);
+	EQ(bytes, 300000);
+	put("sys/fs/cgroup/memory/c/d/memory.limit_in_bytes", "200000\n");
+	EQ(memory_allowed(root, &bytes), 0);
+	EQ(bytes, 200000);
 	put("proc/meminfo", "nothing\n");
 	EQ(memory_allowed(root, &bytes), -EBADMSG);
 }

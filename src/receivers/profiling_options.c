@@ -11,9 +11,11 @@
 #include "base/cleanup.h"
 #include "lang/lang.h"
 #include "proc/environment.h"
+#include "proc/memory.h"
 #include "tracer/sampler.h"
 
 #define ROWS_BYTES (16u << 20)
+#define SMALL_BYTES (256ull << 20)
 #define SCALE_MAX 6
 #define FIRST_WINDOW_MS 300	/* who starts wick waits for the page */
 
@@ -218,6 +220,18 @@ static double cpu_max(const struct profiling_governor *governor, double percent)
 	return percent > 0 ? percent / 100 : governor_default((u32)get_nprocs());
 }
 
+/* What sampling keeps in memory, on a machine or in a control group that is small. */
+static void fit_memory(struct agent_options *to)
+{
+	u64 allowed;
+
+	if (memory_allowed("", &allowed) < 0 || allowed >= SMALL_BYTES)
+		return;
+	if (to->tracer.rows_max_bytes > allowed / 16)
+		to->tracer.rows_max_bytes = (size_t)(allowed / 16);
+	to->symbolizer.memory_max_bytes = (size_t)(allowed / 32);
+}
+
 struct agent_options profiling_agent_options(const struct profiling_config *o, double cpu_percent)
 {
 	s64 scale = o->map_scale_factor < SCALE_MAX ? o->map_scale_factor : SCALE_MAX;
@@ -242,6 +256,7 @@ struct agent_options profiling_agent_options(const struct profiling_config *o, d
 	to.draw_percent = (u32)o->probabilistic_threshold;
 	to.cpu_max = cpu_max(&o->governor, cpu_percent);
 	to.cpu_span_ns = (u64)o->governor.average_over_ns;
+	fit_memory(&to);
 	to.says_host = true;
 	to.without_marks = !o->send_error_frames;
 	return to;
