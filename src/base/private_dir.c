@@ -44,18 +44,21 @@ static bool is_empty(int dir_fd)
 	return entries <= 2;
 }
 
-/* Nobody else gets in from here on; what others have put there already is not trusted. */
-static int tighten(int fd, const struct stat *st, const char *path, struct buf *why)
+int private_dir_tighten(int fd, const char *path, struct buf *why)
 {
-	if (!(st->st_mode & 077))
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!(st.st_mode & 077))
 		return 0;
 	if (fchmod(fd, 0700) < 0)
 		return -errno;
-	if (!(st->st_mode & 022) || is_empty(fd))
+	if (!(st.st_mode & 022) || is_empty(fd))
 		return 0;
-	(void)fchmod(fd, st->st_mode & 07777);
+	(void)fchmod(fd, st.st_mode & 07777);
 	return refuse(why, "%.200s is writable by others (mode %04o), so that what is in it may be anybody's; look at "
-		      "it, then chmod 700 it, or choose another directory", path, st->st_mode & 07777);
+		      "it, then chmod 700 it, or choose another directory", path, st.st_mode & 07777);
 }
 
 static int refuse_owner(const struct stat *st, const char *path, struct buf *why)
@@ -80,7 +83,7 @@ int private_dir_open(int at_fd, const char *path, struct buf *why)
 		return -errno;
 	if (st.st_uid != geteuid())
 		return refuse_owner(&st, path, why);
-	r = tighten(fd, &st, path, why);
+	r = private_dir_tighten(fd, path, why);
 	if (r == 0) {
 		r = fd;
 		fd = -1;

@@ -21,6 +21,9 @@ struct buf;
  */
 int private_dir_open(int at_fd, const char *path, struct buf *why);
 
+/* Nobody else gets into a directory from here on. -EPERM if others may have put there what is in it. */
+int private_dir_tighten(int fd, const char *path, struct buf *why);
+
 /*
  * A file in it, which is made if it is not there and is_made: regular, this user's own, of one name, 0600 afterwards.
  * -ENOENT; -EPERM with the reason in `why` (may be NULL).

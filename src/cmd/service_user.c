@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/private_dir.h"
 #include "processors/k8s_api.h"
 
 #define USER "wick"
@@ -289,8 +290,8 @@ static void give(const char *path, uid_t uid, gid_t gid, uid_t other)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) < 0 || st.st_uid == uid || (st.st_uid != 0 && st.st_uid != other) || st.st_mode & 022 ||
-	    fchmod(fd, st.st_mode & 0700) < 0 || fchown(fd, uid, gid) < 0)
+	if (fstat(fd, &st) < 0 || st.st_uid == uid || (st.st_uid != 0 && st.st_uid != other) ||
+	    private_dir_tighten(fd, path, NULL) < 0 || fchown(fd, uid, gid) < 0)
 		close(fd);
 	else
 		give_files(fd, uid, gid, other, 0);
