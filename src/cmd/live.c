@@ -38,6 +38,15 @@ static void warn_of_kernel(void)
 		fprintf(stderr, "wick: %s\n", kernel_verdict_text(KERNEL_UNSURE));
 }
 
+static void warn_of_privileges(void)
+{
+	char costs[512];
+	u64 caps = 0;
+
+	if (privilege_read(&caps) == 0 && *privilege_costs(caps, costs, sizeof(costs)))
+		fprintf(stderr, "wick: %s\n", costs);
+}
+
 /* As the agent has it; -EINVAL with a sentence in `why` for what cannot be. */
 static int apply(const struct live_values *v, struct agent_options *to, struct buf *why)
 {
@@ -84,6 +93,7 @@ int live_start(const struct live_values *values, struct agent_options *options, 
 	options->tracer.pids = pids;
 	if (values->version_check)
 		warn_of_kernel();
+	warn_of_privileges();
 	if (pid_namespace())
 		fprintf(stderr, "wick: " PID_NAMESPACE_PARTIAL "\n");
 	r = agent_start(options, ret_agent, why);

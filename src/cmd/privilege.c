@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -65,5 +66,41 @@ const char *privilege_missing(u64 caps, char *text, size_t bytes)
 		if (p->required && !privilege_held(p, caps))
 			snprintf(text + used, bytes - used, "%s%s", used ? " and no " : "", p->name);
 	}
+	return text;
+}
+
+/* Before 5.11 BPF memory counts against RLIMIT_MEMLOCK; later it is charged to the cgroup. */
+bool privilege_memlock_counts(void)
+{
+	struct utsname name;
+	int major, minor;
+
+	return uname(&name) == 0 && sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
+	       (major < 5 || (major == 5 && minor < 11));
+}
+
+bool privilege_is_lacking(const struct privilege *privilege, u64 caps)
+{
+	return !privilege_held(privilege, caps) && (privilege->bit != CAP_SYS_RESOURCE || privilege_memlock_counts());
+}
+
+const char *privilege_costs(u64 caps, char *text, size_t bytes)
+{
+	const char *cost = NULL;
+	u32 count = 0;
+	size_t used;
+
+	text[0] = '\0';
+	for (const struct privilege *p = privileges; p->name; p++) {
+		if (p->required || !privilege_is_lacking(p, caps))
+			continue;
+		used = strlen(text);
+		snprintf(text + used, bytes - used, "%s%s", count++ ? ", no " : "no ", p->name);
+		cost = p->cost;
+	}
+	used = strlen(text);
+	if (count)
+		snprintf(text + used, bytes - used, ": %s", count == 1 ? cost : "stacks are cut and names are missing; "
+			 "`wick doctor` says what each costs");
 	return text;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The capabilities that wick uses, whether this process has them, and what
- * each missing one costs. One list: `wick doctor` prints it, `wick record`
- * and `wick top` refuse by it.
+ * each missing one costs. One list: `wick doctor` prints it, all that sample
+ * refuse or warn by it.
  */
 #ifndef CMD_PRIVILEGE_H
 #define CMD_PRIVILEGE_H
@@ -41,5 +41,12 @@ bool privilege_held(const struct privilege *privilege, u64 caps);
 
 /* The required ones that are missing, "CAP_BPF and no CAP_PERFMON"; "" if none is. Returns text. */
 const char *privilege_missing(u64 caps, char *text, size_t bytes);
+
+/* Is it missing where it makes a difference? CAP_SYS_RESOURCE does on kernels that charge BPF memory to a limit. */
+bool privilege_is_lacking(const struct privilege *privilege, u64 caps);
+bool privilege_memlock_counts(void);
+
+/* What those cost that are lacking but not required, in a sentence; "" if none is. Returns text. */
+const char *privilege_costs(u64 caps, char *text, size_t bytes);
 
 #endif

@@ -27,3 +27,16 @@ TEST(privilege_names_what_is_missing)
 	STREQ(privilege_missing(1ull << CAP_SYS_ADMIN, text, sizeof(text)), "");
 	OK(strlen(privilege_missing(0, text, 10)) == 9);
 }
+
+TEST(privilege_tells_what_absent_ones_cost)
+{
+	u64 all = ~0ull, bpf = 1ull << CAP_BPF | 1ull << CAP_PERFMON;
+	char text[512];
+
+	STREQ(privilege_costs(all, text, sizeof(text)), "");
+	STREQ(privilege_costs(all & ~(1ull << CAP_SYS_PTRACE), text, sizeof(text)),
+	      "no CAP_SYS_PTRACE: other users' processes cannot be opened: their stacks end early and have no names");
+	privilege_costs(bpf, text, sizeof(text));
+	OK(strstr(text, "no CAP_SYS_PTRACE, no CAP_SYSLOG, no CAP_CHECKPOINT_RESTORE, no CAP_DAC_READ_SEARCH"));
+	OK(strlen(privilege_costs(0, text, 10)) == 9);
+}

@@ -59,18 +59,18 @@ bool probe_bracketed(const char *text, char *ret_word, size_t bytes)
 	return true;
 }
 
-static void probe_kernel(struct findings *f, struct kernel_version *ret_version)
+static void probe_kernel(struct findings *f)
 {
+	struct kernel_version version = { 0 };
 	struct kernel_names names;
 	enum kernel_verdict verdict;
 	struct utsname u;
 
-	*ret_version = (struct kernel_version){ 0 };
 	if (kernel_names_read(&names) < 0 || uname(&u) < 0)
 		return;
-	verdict = kernel_check(&names, ret_version);
-	findings_add(f, "kernel", FINDING_OK, "", "Linux %s (%u.%u.%u), %s", names.release, ret_version->major,
-		     ret_version->minor, ret_version->patch, u.machine);
+	verdict = kernel_check(&names, &version);
+	findings_add(f, "kernel", FINDING_OK, "", "Linux %s (%u.%u.%u), %s", names.release, version.major,
+		     version.minor, version.patch, u.machine);
 	if (verdict != KERNEL_SAFE)
 		findings_add(f, "kernel", verdict == KERNEL_FREEZES ? FINDING_BAD : FINDING_WARN, "", "%s",
 			     kernel_verdict_text(verdict));
@@ -152,13 +152,7 @@ static void probe_bpf(struct findings *f)
 		    "functions of interpreted and JIT-compiled languages have no names; on arm64 Linux 6.0 lifts that");
 }
 
-/* Before 5.11 BPF memory counts against RLIMIT_MEMLOCK; later it is charged to the cgroup. */
-static bool charges_memlock(struct kernel_version v)
-{
-	return v.major && (v.major < 5 || (v.major == 5 && v.minor < 11));
-}
-
-static void probe_privileges(struct findings *f, struct kernel_version v)
+static void probe_privileges(struct findings *f)
 {
 	unsigned missing = 0;
 	u64 caps = 0;
@@ -168,7 +162,7 @@ static void probe_privileges(struct findings *f, struct kernel_version v)
 		return;
 	}
 	for (const struct privilege *p = privileges; p->name; p++) {
-		if (privilege_held(p, caps) || (p->bit == CAP_SYS_RESOURCE && !charges_memlock(v)))
+		if (!privilege_is_lacking(p, caps))
 			continue;
 		missing++;
 		findings_add(f, "privileges", p->required ? FINDING_BAD : FINDING_WARN,
@@ -224,12 +218,12 @@ static void probe_pmu(struct findings *f)
 		findings_add(f, "perf events", FINDING_OK, "", "no hardware cycle counter; the software clock is used");
 }
 
-static void probe_memlock(struct findings *f, struct kernel_version v)
+static void probe_memlock(struct findings *f)
 {
 	struct rlimit limit;
 	u64 caps = 0;
 
-	if (!charges_memlock(v) || getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
+	if (!privilege_memlock_counts() || getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
 		return;
 	(void)privilege_read(&caps);
 	if (limit.rlim_cur == RLIM_INFINITY || caps >> CAP_SYS_RESOURCE & 1)
@@ -285,16 +279,14 @@ static void probe_namespace(struct findings *f)
 
 void probe_machine(struct findings *findings)
 {
-	struct kernel_version version;
-
-	probe_kernel(findings, &version);
+	probe_kernel(findings);
 	probe_btf(findings);
 	probe_bpf(findings);
-	probe_privileges(findings, version);
+	probe_privileges(findings);
 	probe_namespace(findings);
 	probe_settings(findings);
 	probe_pmu(findings);
-	probe_memlock(findings, version);
+	probe_memlock(findings);
 	probe_cgroup(findings);
 	probe_security(findings);
 }

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "cmd/command.h"
 #include "cmd/components.h"
+#include "cmd/privilege.h"
 #include "extensions/self_profile.h"
 #include "halves/control.h"
 #include "halves/sampling.h"
@@ -642,6 +643,15 @@ static void end_samplers(struct supervisor *s)
 		usleep(10000);
 }
 
+static void warn_of_privileges(void)
+{
+	char costs[512];
+	u64 caps = 0;
+
+	if (privilege_read(&caps) == 0 && *privilege_costs(caps, costs, sizeof(costs)))
+		log_warn(self, "%s", costs);
+}
+
 int supervisor_run(const struct supervisor_options *options, struct config *config, struct buf *why)
 {
 	struct supervisor s = { .options = options, .config = config, .signal_fd = -1, .log_fd = -1,
@@ -650,6 +660,7 @@ int supervisor_run(const struct supervisor_options *options, struct config *conf
 
 	if (r == 0)
 		r = telemetry_setup_logs(&s.plan->telemetry.logs, &s.log_fd, why);
+	warn_of_privileges();
 	if (r == 0)
 		r = confine_supervisor(options->confinement, why);
 	if (r == 0)
