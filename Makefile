@@ -20,6 +20,8 @@
 #                  bench-store: of the store, bench-formats: of readers and writers of files,
 #                  bench-languages: of a sample of each language)
 # make dist        build/dist/wick: one file that needs no library
+# make image       build/wick-VERSION-ARCH-oci.tar: an image of that file, for docker load, podman load, ctr image import
+# make test-deploy what is shipped: the one file, the image and deploy/kubernetes, the package
 # make deb         build/wick_VERSION_ARCH.deb, checked by lintian
 # make install     PREFIX=/usr/local DESTDIR=
 MAKEFLAGS += -r --no-print-directory
@@ -44,7 +46,7 @@ CFLAGS   += -fstack-protector-strong -fPIE $(if $(SAN),$(SANITIZE) -fno-omit-fra
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DWICK_VERSION='"$(VERSION)"' -MMD -MP -I. -Isrc -Ibpf -I$(O)
 LDFLAGS  += -pie -Wl,-z,relro,-z,now -Wl,--as-needed $(SANITIZE)
 LDLIBS   += -lbpf -ldw -lelf -llzma -liberty -lz -lzstd -lsqlite3 -lyaml -lpcre2-8 -lnghttp2 -lssl -lcrypto -lpthread -lm
-BPFFLAGS := -g -O2 -std=gnu17 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I. -Isrc -Ibpf -MMD -MP \
+BPFFLAGS := -ffile-prefix-map=$(CURDIR)=. -g -O2 -std=gnu17 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I. -Isrc -Ibpf -MMD -MP \
 	    -idirafter /usr/include/$(TRIPLE) -idirafter /usr/$(TRIPLE)/include
 
 ALL   := $(sort $(shell find $(wildcard src lang kinds) -name '*.c' ! -name '*.bpf.c'))
@@ -201,6 +203,12 @@ test-fresh:
 	$(Q)tools/deps.sh fresh
 	$(Q)tools/fresh.sh $(SUITE)
 
+# What is shipped, built, installed and started where wick has never been.
+test-deploy:
+	$(Q)tools/deps.sh build test dist
+	$(Q)awk '$$2 ~ /^(one-file|package|image|rights)$$/' test/list >$(O)/deploy.list
+	$(Q)test/run.sh --list $(O)/deploy.list
+
 test-all:
 	$(Q)tools/deps.sh build test kernels all
 	$(Q)test/run.sh --all $(TEST)
@@ -282,6 +290,15 @@ dist:
 	$(Q)$(MAKE) $(JOBS) $(O)/dist/wick
 	$(Q)ls -l $(O)/dist/wick
 
+# An image for containers, of that one file.
+IMAGE_ARCH := $(patsubst x86_64%,amd64,$(patsubst aarch64%,arm64,$(TRIPLE)))
+image: dist
+	$(Q)tools/image.py $(O)/dist/wick $(IMAGE_ARCH) $(O)/wick-$(VERSION)-$(IMAGE_ARCH)-oci.tar
+docker-image: image
+	docker load -i $(O)/wick-$(VERSION)-$(IMAGE_ARCH)-oci.tar
+# The agent is all of it.
+agent: dist
+
 # Completion for shells, from what the binary says of its options.
 $(O)/completion/%: $(O)/wick tools/completion.py tools/man.py
 	$(Q)mkdir -p $(@D)
@@ -305,7 +322,7 @@ clean:
 
 .PHONY: all test-build check check-ui link-layers mutants coverage analyse docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets \
 	deps run \
-	test test-fresh test-all test-runtimes zoo test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro dist deb install clean
+	test test-fresh test-all test-runtimes zoo test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro dist image docker-image agent deb install clean test-deploy
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(patsubst %.c,$(O)/%.d,$(ALL) $(BPF) $(SIDE)))

@@ -120,13 +120,8 @@ class Profile:
         self.periods_ns = set()
         self.paths = {}
         for resource in data.get("resourceProfiles", []):
-            attributes = {
-    a["key"]: any_value(
-        a.get("value")) for a in resource.get(
-            "resource",
-            {}).get(
-                "attributes",
-                 [])}
+            found = resource.get("resource", {}).get("attributes", [])
+            attributes = {a["key"]: any_value(a.get("value")) for a in found}
             for scope in resource.get("scopeProfiles", []):
                 for profile in scope.get("profiles", []):
                     self.add(attributes, profile)

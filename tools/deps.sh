@@ -13,7 +13,7 @@ test='libclang-rt-dev curl openssl openjdk-17-jdk-headless/javac g++ gdb linux-p
 kernels='qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross busybox-static cpio xz-utils zstd'
 runtimes='maven/mvn erlang-base/erl php-cli/php'
 bench='golang-go/go linux-perf bpftrace python3 nodejs'
-dist='dpkg-dev patch libcrypt-dev debhelper lintian'
+dist='dpkg-dev patch libcrypt-dev debhelper lintian ca-certificates runc/runc containerd/containerd kubernetes-client/kubectl'
 fresh='debootstrap'
 all=''
 
