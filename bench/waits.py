@@ -34,10 +34,10 @@ def pipe():
 
 
 def server():
-    """The same of a server that answers 4 clients over loopback, 8,000 questions each."""
+    """The same of a server that answers 4 clients over loopback, 40,000 questions each."""
     script = os.path.join(HERE, "loads", "ask.py")
     before = os.times()
-    subprocess.run([sys.executable, script, "4", "8000"], check=True)
+    subprocess.run([sys.executable, script, "4", "40000"], check=True)
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system
 

@@ -31,6 +31,7 @@ struct counter_value {
 	X(WINDOW_FULL, "samples_lost_window_full", LOSS, "samples lost: more distinct stacks than a window may hold")  \
 	X(PENDING_FULL, "samples_lost_pending_full", LOSS, "samples lost: too many of unknown processes at once")      \
 	X(TOTALS_FULL, "threads_lost_table_full", LOSS, "times of threads left out: more than 65536 in a window") \
+	X(ASLEEP_LEFT_OUT, "sleepers_left_out", SHORT, "stacks of waiting threads not read: more than 4096 at once") \
 	X(STACKS_EARLY, "stacks_unwound_early", SHORT, "stacks unwound before all rows for them were there")           \
 	X(STACKS_SHORTENED, "stacks_shortened", NEUTRAL, "stacks deeper than 1024 frames: both ends are kept")         \
 	X(STACKS_LIVE, "stacks_read_live", NEUTRAL, "stacks whose outer part was read from the process afterwards")    \

@@ -25,6 +25,8 @@ static __thread struct {
 	struct live {
 		u32 tid;	/* 0: what is beyond the copy is not to be had */
 		bool is_same;	/* it still is where it was */
+		bool is_asleep;	/* it waited, and is believed to until its stack was read: then that is looked at */
+		u8 first[LIVE_CHECK_BYTES];	/* the top of such a one's stack */
 		u32 pages_read;
 		u64 page_va;	/* of what is in page; 1: nothing */
 		u8 page[LIVE_PAGE_BYTES];
@@ -220,8 +222,8 @@ static bool may_have_called(struct unwind *u, u64 return_va)
 /* What was read from a thread that may have gone on is believed behind a call that can have led here. */
 static inline int may_return(struct unwind *u, u64 return_va)
 {
-	return !slice.live.pages_read ||
-	       (native_behind_call(u, return_va) == BEHIND_CALL_YES && may_have_called(u, return_va));
+	return !slice.live.pages_read || (native_behind_call(u, return_va) == BEHIND_CALL_YES &&
+					   (slice.live.is_asleep || may_have_called(u, return_va)));
 }
 
 /* The frames that the kernel half has found, and the state of the one that it has come to. */
@@ -264,6 +266,22 @@ static void unwind(struct unwind *u, const struct trace_record *record)
 		u->trace.end = END_SLICE_SHORT;
 }
 
+static bool read_top(const struct live *live, const struct trace_record *record, u8 *ret_top)
+{
+	const struct slice_regs *regs = (const void *)((const u64 *)(record + 1) + record->kernel_count +
+						       record->user_count);
+
+	return live_peek(live, ret_top, LIVE_CHECK_BYTES, regs->reg[REG_SP]) == 0;
+}
+
+/* One that has gone on meanwhile has most likely written to the top of its stack. */
+static bool still_sleeps(const struct live *live, const struct trace_record *record)
+{
+	u8 now[LIVE_CHECK_BYTES];
+
+	return !live->is_asleep || (read_top(live, record, now) && !memcmp(now, live->first, sizeof(now)));
+}
+
 bool slice_unwind(struct unwind *u, struct tables *tables, const struct trace_record *record,
 		  const struct slice_process *process)
 {
@@ -275,11 +293,12 @@ bool slice_unwind(struct unwind *u, struct tables *tables, const struct trace_re
 	slice.pid = record->pid;
 	slice.time_ns = record->time_ns;
 	live->tid = process->may_read ? record->tid : 0;
-	live->is_same = record->slice_state & SLICE_IS_ASLEEP;
+	live->is_asleep = record->slice_state & SLICE_IS_ASLEEP && live->tid && read_top(live, record, live->first);
+	live->is_same = live->is_asleep;
 	live->pages_read = 0;
 	live->page_va = 1;
 	unwind(u, record);
-	is_live = live->pages_read && u->trace.end == END_COMPLETE;
+	is_live = live->pages_read && u->trace.end == END_COMPLETE && still_sleeps(live, record);
 	if (live->pages_read && !is_live) {
 		live->tid = 0;
 		live->pages_read = 0;

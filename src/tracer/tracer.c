@@ -25,6 +25,7 @@
 #include "trace/window.h"
 
 #define ACCOUNT_BYTES (64u << 10)	/* more than the kernel hands out at once */
+#define ASLEEP_MAX 4096			/* stacks of threads that wait at the end of a window: 20 us each */
 #define SETTLE_NS 2000000ull		/* process events of so long ago have all arrived */
 #define SWEEP_NS 30000000000ull
 #define CPUS_NS 1000000000ull
@@ -46,6 +47,9 @@ struct tracer {
 	struct sampler *sampler;
 	struct ingest *ingest;
 	struct ring_buffer *ring;
+	/* Threads that wait at the end of a window: one of `stride` is taken, in turns. */
+	u32 asleep_count, asleep_taken, asleep_stride, asleep_pass;
+	u64 asleep_left_out;
 	struct ring_buffer *kicks;	/* nothing comes through them, but they are to be emptied; NULL: none */
 	int epoll_fd, wake_fd;
 	u32 frequency_hz;
@@ -84,6 +88,19 @@ static int on_kick(void *arg, void *data, size_t bytes)
 	return 0;
 }
 
+/* Not more stacks of threads that wait than can be read: those of others next time. */
+static bool tracer_takes(struct tracer *t, const struct trace_record *record)
+{
+	if (record->end != END_SLICE)
+		return true;
+	if (t->asleep_count++ % t->asleep_stride == t->asleep_pass % t->asleep_stride && t->asleep_taken < ASLEEP_MAX) {
+		t->asleep_taken++;
+		return true;
+	}
+	t->asleep_left_out++;
+	return false;
+}
+
 /*
  * What all threads did since it was last asked for, and where those stand that wait just now: records like those in the
  * rings.
@@ -95,6 +112,10 @@ static void tracer_account(struct tracer *t, bool discard)
 	size_t have = 0;
 	ssize_t got;
 
+	t->asleep_stride = t->asleep_count / ASLEEP_MAX + 1;
+	t->asleep_pass++;
+	t->asleep_count = 0;
+	t->asleep_taken = 0;
 	while (fd >= 0 && (got = read(fd, buffer + have, sizeof(buffer) - have)) > 0) {
 		size_t at = 0;
 
@@ -104,7 +125,7 @@ static void tracer_account(struct tracer *t, bool discard)
 
 			if (bytes > have - at)
 				break;
-			if (!discard)
+			if (!discard && tracer_takes(t, (const void *)(buffer + at)))
 				ingest_record(t->ingest, buffer + at, bytes);
 			at += bytes;
 		}
@@ -445,6 +466,7 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 	tracer[TRACER_READER_RESTARTS] = reader.restarts + files.restarts;
 	tracer[TRACER_READER_TIMEOUTS] = reader.timeouts + files.timeouts;
 	tracer[TRACER_READER_REFUSED] = reader.refused + files.refused;
+	tracer[TRACER_ASLEEP_LEFT_OUT] = t->asleep_left_out;
 	tracer[TRACER_COST] = t->cost.used_ppm;
 	tracer[TRACER_COST_MAX] = t->cost.limit_ppm;
 	tracer[TRACER_GOVERNOR_STEP] = t->cost.step;
