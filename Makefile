@@ -6,6 +6,7 @@
 # make test        install what the tests need, run all of them once
 # make test-fresh  in a bare Debian root: what README.md says, and nothing else, then the builds and quick steps of make test
 # make test-all    the matrices, peers and long runs too
+# make soak        30 minutes of everything at once: does anything grow? MINUTES=240 for longer
 # make zoo         real programs, recorded and judged by who believes nothing of wick's; writes docs/zoo.md
 # make test-runtimes  every version of every language's runtime; TEST=go one language's; tables in build/test-logs/runtimes-*.md
 # make arm64       build/arm64/wick, cross-built             (check-arm64: its unit tests on an arm64 kernel)
@@ -219,6 +220,10 @@ test-runtimes: all
 	$(Q)printf 'all %s 14400 test/languages.py %s --all\n' $(foreach l,$(LANGUAGES),$(l) $(l)) >>$(O)/runtimes.list
 	$(Q)test/run.sh --all --list $(O)/runtimes.list $(TEST)
 
+soak: all
+	$(Q)$(MAKE) -C test/victims O=$(abspath $(O))/victims $(abspath $(O))/victims/storm
+	$(Q)test/soak/soak.py --minutes $(or $(MINUTES),30)
+
 zoo: all
 	$(Q)tools/deps.sh test
 	$(Q)test/zoo/zoo.py --write docs/zoo.md
@@ -320,7 +325,7 @@ install: all $(O)/completion/bash $(O)/completion/zsh $(O)/completion/fish
 clean:
 	rm -rf build
 
-.PHONY: all test-build check check-ui link-layers mutants coverage analyse docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets \
+.PHONY: all soak test-build check check-ui link-layers mutants coverage analyse docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets \
 	deps run \
 	test test-fresh test-all test-runtimes zoo test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro dist image docker-image agent deb install clean test-deploy
 .DELETE_ON_ERROR:

@@ -61,6 +61,8 @@ static void head_samples(const struct terminal *terminal, const struct summary *
 	buf_addf(&text, ", %s in all", text_value(total, s->total, s->unit));
 	if (buf_err(&text) == 0)
 		head_line(terminal, "samples", (struct str){ text.data, (u32)text.len }, out);
+	else
+		out->err = buf_err(&text);	/* a line that is missing must not look like success */
 }
 
 /* The machine, from the first resource that names it. */
@@ -84,6 +86,8 @@ static void head_machine(const struct terminal *terminal, const struct profile *
 	}
 	if (text.len && buf_err(&text) == 0)
 		head_line(terminal, "machine", (struct str){ text.data, (u32)text.len }, out);
+	else if (buf_err(&text) < 0)
+		out->err = buf_err(&text);
 }
 
 /* ---- How whole the stacks are, where wick recorded them ---- */

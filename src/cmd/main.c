@@ -131,8 +131,10 @@ int main(int argc, char **argv)
 	if (getenv(READER_UNFILTERED))
 		reader_allow_unfiltered();
 	command_arguments = calloc((size_t)argc + 1, sizeof(*argv));	/* parsing moves them */
-	if (!command_arguments)
+	if (!command_arguments) {
+		fprintf(stderr, "wick: out of memory\n");
 		return 1;
+	}
 	memcpy(command_arguments, argv, (size_t)argc * sizeof(*argv));
 	status = dispatch(argc, argv);
 	free(command_arguments);
