@@ -40,7 +40,6 @@ const char *component_nearest(const struct component_registry *registry, enum co
 }
 
 #define SEND_ON "send profiles by otlp_grpc to an OTel Collector that has it"
-#define NO_NAMES "Kubernetes' names are not looked up yet; remove it, or let an OTel Collector behind wick do it"
 
 const char *component_advice(enum component_kind kind, const char *type)
 {
@@ -48,8 +47,6 @@ const char *component_advice(enum component_kind kind, const char *type)
 		enum component_kind kind;
 		const char *type, *advice;
 	} absent[] = {
-		{ COMPONENT_PROCESSOR, "k8s_attributes", NO_NAMES },
-		{ COMPONENT_PROCESSOR, "k8sattributes", NO_NAMES },
 		{ COMPONENT_PROCESSOR, "queue_batch", "use batch, or sending_queue::batch of the exporter" },
 		{ COMPONENT_PROCESSOR, "queuebatch", "use batch, or sending_queue::batch of the exporter" },
 		{ COMPONENT_EXPORTER, "coralogix", SEND_ON },
