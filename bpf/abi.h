@@ -195,6 +195,15 @@ struct kept_objects {
 enum filter_kind { FILTER_NONE, FILTER_PIDS, FILTER_CGROUP };
 
 /*
+ * A process that no rule wants, by pid, as user space has found out when it was first sampled; of other rules than
+ * those of that number it says nothing.
+ */
+struct unwanted {
+	struct proc_id id;
+	u64 number;
+};
+
+/*
  * A process that is wanted, by pid; or, where wick is in a PID namespace below the first, by its number there with
  * TARGET_NUMBERED. start_ns 0: the first process seen with that pid.
  */

@@ -16,6 +16,22 @@ struct {
 	__type(value, struct target);
 } targets SEC(".maps");
 
+/* The rules' number, 0 while there are none; and who is not wanted by them. User space writes both. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, u64);
+} rules_number SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 64);
+	__type(key, u32);
+	__type(value, struct unwanted);
+} unwanted_procs SEC(".maps");
+
 /*
  * The number that a task has in wick's PID namespace; 0: it is not in it, nor below. A function of its own: what it
  * needs of the stack is not for those that walk.
@@ -140,8 +156,25 @@ static __always_inline int process_in_cgroup(struct task_struct *task)
 	return 0;
 }
 
+/* One look-up where there are rules: whoever is not known to be unwanted is sampled, and user space says what it is. */
+static __always_inline int process_is_unwanted(u32 pid, const struct proc_id *id)
+{
+	u32 zero = 0;
+	const volatile u64 *number = bpf_map_lookup_elem(&rules_number, &zero);
+	const struct unwanted *unwanted;
+	u64 now = number ? *number : 0;
+
+	if (!now)
+		return 0;
+	unwanted = bpf_map_lookup_elem(&unwanted_procs, &pid);
+	return unwanted && unwanted->number == now && unwanted->id.start_ns == id->start_ns &&
+	       unwanted->id.exec_id == id->exec_id;
+}
+
 static __always_inline int process_is_wanted(struct task_struct *task, u32 pid, const struct proc_id *id)
 {
+	if (process_is_unwanted(pid, id))
+		return 0;
 	if (switches.filter_kind == FILTER_PIDS)
 		return process_is_target(task, pid, id);
 	if (switches.filter_kind == FILTER_CGROUP)

@@ -411,6 +411,11 @@ void agent_note_companions(struct agent *a, pid_t supervisor, pid_t service)
 	atomic_store(&a->companions[1], service);
 }
 
+void agent_choose(struct agent *a, struct process_choice *choice)
+{
+	tracer_choose(a->tracer, choice);
+}
+
 size_t agent_counters(struct agent *a, struct counter_value *ret_values, size_t count_max)
 {
 	size_t count, more;

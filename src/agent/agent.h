@@ -81,6 +81,9 @@ void agent_status(struct agent *agent, struct agent_status *ret_status);
 /* Other processes of ours, whose samples are marked as wick's own; 0: none. Any thread. */
 void agent_note_companions(struct agent *agent, pid_t supervisor, pid_t service);
 
+/* Other rules about processes, which become the agent's. Any thread. */
+void agent_choose(struct agent *agent, struct process_choice *choice);
+
 /* How complete profiles are (agent/meter.h); texts live as long as the agent. How many. */
 u32 agent_completeness(struct agent *agent, struct counter_value ret_values[METER_VALUES]);
 

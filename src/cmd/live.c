@@ -79,6 +79,8 @@ static int check_pids(const struct live_values *values, struct buf *why)
 int live_start(const struct live_values *values, struct agent_options *options, struct agent **ret_agent,
 	       struct buf *why)
 {
+	const struct process_rule rule = { .service = values->service, .container = values->container,
+					   .user = values->user };
 	pid_t pids[OPTION_NUMBERS_MAX];
 	int r = apply(values, options, why);
 
@@ -91,6 +93,9 @@ int live_start(const struct live_values *values, struct agent_options *options, 
 	for (u32 i = 0; i < values->pids.count; i++)
 		pids[i] = (pid_t)values->pids.at[i];
 	options->tracer.pids = pids;
+	options->tracer.may_choose = values->service || values->container || values->user;
+	options->tracer.choice.include.at = &rule;
+	options->tracer.choice.include.count = options->tracer.may_choose;
 	if (values->version_check)
 		warn_of_kernel();
 	warn_of_privileges();
@@ -98,6 +103,7 @@ int live_start(const struct live_values *values, struct agent_options *options, 
 		fprintf(stderr, "wick: " PID_NAMESPACE_PARTIAL "\n");
 	r = agent_start(options, ret_agent, why);
 	options->tracer.pids = NULL;
+	options->tracer.choice = (struct process_choice_spec){ 0 };
 	return r;
 }
 

@@ -26,6 +26,7 @@ struct live_values {
 	struct option_numbers pids;	/* only these, if any */
 	bool children;			/* of theirs */
 	const char *cgroup, *tracers;
+	const char *service, *container, *user;	/* only processes of these, where given */
 	bool inlines, version_check;
 	struct lang_options langs;
 };
@@ -46,6 +47,11 @@ struct live_values {
 	  "with -p: and those that they start" },                                                                      \
 	{ "cgroup", 0, OPTION_TEXT, LIVE_AT(cgroup), "PATH", NULL, 0, 0, NULL,                                         \
 	  "only processes in this control group" },                                                                    \
+	{ "service", 0, OPTION_TEXT, LIVE_AT(service), "NAME", NULL, 0, 0, NULL,                                       \
+	  "only processes of this service (docs/services.md)" },                                                       \
+	{ "container", 0, OPTION_TEXT, LIVE_AT(container), "NAME", NULL, 0, 0, NULL,                                   \
+	  "only processes of this container: its name, or 12 digits of its id" },                                      \
+	{ "user", 0, OPTION_TEXT, LIVE_AT(user), "NAME", NULL, 0, 0, NULL, "only processes of this user" },            \
 	{ "tracers", 't', OPTION_TEXT, LIVE_AT(tracers), "LIST", "all", 0, 0, NULL,                                    \
 	  "languages whose own functions are shown, or native" },                                                      \
 	LANG_OPTIONS(LIVE_LANG_OPTION)                                                                                 \

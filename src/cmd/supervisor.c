@@ -23,6 +23,7 @@
 #include "cmd/components.h"
 #include "cmd/privilege.h"
 #include "extensions/self_profile.h"
+#include "exe/reader_protocol.h"
 #include "halves/control.h"
 #include "halves/sampling.h"
 #include "pipeline/plan.h"
@@ -374,12 +375,42 @@ static bool is_same(const struct config_node *a, const struct config_node *b)
 	return a->text && b->text && !strcmp(a->text, b->text);
 }
 
+/* All that a says, but for rules. */
+static bool has_same(const struct config_node *a, const struct config_node *b)
+{
+	for (u32 i = 0; i < a->count; i++)
+		if (!profiling_is_rule(a->map[i].key) && !is_same(a->map[i].value, config_get(b, a->map[i].key)))
+			return false;
+	return true;
+}
+
+/* The same but for rules, which it can be told while it samples. */
+static bool is_same_but_rules(const struct config_node *a, const struct config_node *b)
+{
+	if (!a || !b || a->kind != NODE_MAP || b->kind != NODE_MAP)
+		return is_same(a, b);
+	return has_same(a, b) && has_same(b, a);
+}
+
+static void send_rules(const struct sampler_half *sampler)
+{
+	const struct process_choice_spec rules = profiling_choice(sampler->owner->options);
+	_cleanup_(closep) int fd = -1;
+	_cleanup_(buf_done) struct buf text;
+
+	buf_init(&text, PROCESS_CHOICE_BYTES_MAX);
+	process_choice_write(&rules, &text);
+	if (buf_err(&text) < 0 || reader_pack(text.data, text.len, &fd) < 0 ||
+	    control_send(sampler->half.control_fd, CONTROL_RULES, 0, 0, "", fd) < 0)
+		log_warn(self, "%s: the rules about processes stay as they were", sampler->owner->id);
+}
+
 /* One that samples as this receiver wants it, from before. */
 static struct sampler_half *find_same(struct sampler_half *samplers, u32 count, const struct plan_component *owner)
 {
 	for (u32 i = 0; i < count; i++)
 		if (samplers[i].owner && !strcmp(sampler_id(samplers[i].owner), sampler_id(owner)) &&
-		    (is_self(owner) || is_same(samplers[i].owner->node, owner->node)))
+		    (is_self(owner) || is_same_but_rules(samplers[i].owner->node, owner->node)))
 			return &samplers[i];
 	return NULL;
 }
@@ -421,6 +452,8 @@ static void take_samplers(struct supervisor *s)
 		sampler->owner = owner;
 		if (same)
 			same->owner = NULL;	/* taken */
+		if (same && !is_self(owner) && sampler->half.control_fd >= 0)
+			send_rules(sampler);
 		s->sampler_count++;
 	}
 	for (u32 i = 0; i < before_count; i++)

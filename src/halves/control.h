@@ -7,6 +7,7 @@
  *				SAMPLER text = id		a connection to the sampler of that receiver, please
  *	supervisor -> service	SAMPLER error, text = why	error 0: with one end of a pair (halves/channel.h)
  *	supervisor -> sampler	ATTACH pid of the service	with the other end
+ *				RULES				with a file: other rules (proc/process_rules.h)
  *	sampler -> supervisor	READY, or FAILED error, text = why
  */
 #ifndef HALVES_CONTROL_H
@@ -23,7 +24,7 @@ struct buf;
 #define CONTROL_TEXT_MAX 496
 #define CONTROL_ID_MAX 128
 
-enum control_kind { CONTROL_READY = 1, CONTROL_FAILED, CONTROL_SAMPLER, CONTROL_ATTACH, CONTROL_KINDS };
+enum control_kind { CONTROL_READY = 1, CONTROL_FAILED, CONTROL_SAMPLER, CONTROL_ATTACH, CONTROL_RULES, CONTROL_KINDS };
 
 struct control_message {
 	u32 magic;

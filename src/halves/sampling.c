@@ -11,6 +11,7 @@
 
 #include "agent/agent.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "exe/reader_protocol.h"
 #include "halves/channel.h"
@@ -161,6 +162,24 @@ static void hear(struct sampling *s)
 
 /* ---- The supervisor ------------------------------------------------------------------ */
 
+/* Rules that cannot be read change nothing: the supervisor has checked what it sends. */
+static void take_rules(struct sampling *s, int fd)
+{
+	struct process_choice *choice = NULL;
+	_cleanup_(buf_done) struct buf text, why;
+	int r;
+
+	buf_init(&text, PROCESS_CHOICE_BYTES_MAX);
+	buf_init(&why, WHY_MAX);
+	r = lseek(fd, 0, SEEK_SET) < 0 ? -errno : io_read_whole(fd, &text);
+	if (r >= 0)
+		r = process_choice_read(text.data, text.len, &choice, &why);
+	if (r < 0)
+		log_warn(self, "the rules stay as they were: %s", why.len ? why.data : strerror(-r));
+	else
+		agent_choose(s->agent, choice);
+}
+
 /* False: it is gone. */
 static bool obey(struct sampling *s)
 {
@@ -171,10 +190,13 @@ static bool obey(struct sampling *s)
 	if (s->control_fd < 0 || poll(&wait, 1, 0) != 1)
 		return true;
 	r = control_receive(s->control_fd, &message, &fd);
-	if (r == 1 && message.kind == CONTROL_ATTACH && fd >= 0)
+	if (r == 1 && message.kind == CONTROL_ATTACH && fd >= 0) {
 		attach(s, fd, message.pid);
-	else
-		closep(&fd);
+		fd = -1;
+	} else if (r == 1 && message.kind == CONTROL_RULES && fd >= 0) {
+		take_rules(s, fd);
+	}
+	closep(&fd);
 	return r == 1;
 }
 

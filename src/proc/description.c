@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "proc/peek.h"
 #include "proc/process_context.h"
+#include "proc/process_status.h"
 #include "proc/service_name.h"
 
 #define ARGUMENTS_MAX 16384	/* class paths are long */
@@ -78,13 +79,14 @@ struct texts {
 	char *arguments, *environment;
 	int arguments_bytes, environment_bytes;
 	char directory[PATH_MAX];
+	char cgroups[8192];	/* all of them, as /proc has them */
 	struct cgroup_place place;
 	char cgroup[CGROUP_CPU_BYTES];
 };
 
 static void texts_read(struct texts *t, const struct described *who)
 {
-	char path[64], text[8192];
+	char path[64];
 	ssize_t bytes;
 
 	t->arguments_bytes = peek_text(who->peek, who->place, who->tid, "cmdline", ARGUMENTS_MAX, &t->arguments);
@@ -94,10 +96,10 @@ static void texts_read(struct texts *t, const struct described *who)
 	bytes = readlink(path, t->directory, sizeof(t->directory) - 1);
 	t->directory[bytes < 0 ? 0 : bytes] = '\0';
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", who->tid);
-	if (io_read_text(path, text, sizeof(text)) < 0)
-		*text = '\0';
-	cgroup_parse(text, &t->place);
-	cgroup_cpu_path(text, t->cgroup);
+	if (io_read_text(path, t->cgroups, sizeof(t->cgroups)) < 0)
+		t->cgroups[0] = '\0';
+	cgroup_parse(t->cgroups, &t->place);
+	cgroup_cpu_path(t->cgroups, t->cgroup);
 }
 
 static void texts_done(struct texts *t)
@@ -114,7 +116,8 @@ static void write_one(struct buf *out, const char *key, const char *value)
 	}
 }
 
-static void write_all(const struct texts *t, const struct service_name *service, const struct environment_names *names,
+static void write_all(const struct texts *t, const struct service_name *service,
+		      const struct description_options *options,
 		      struct buf *out)
 {
 	write_one(out, "container.id", t->place.container_id);
@@ -124,11 +127,56 @@ static void write_all(const struct texts *t, const struct service_name *service,
 	service_name_write(service, out);
 	write_one(out, DESCRIPTION_CGROUP, t->cgroup);
 	if (t->environment_bytes > 0)
-		environment_pick(t->environment, (size_t)t->environment_bytes, names, out);
+		environment_pick(t->environment, (size_t)t->environment_bytes, &options->environment, out);
+}
+
+/* ---- Rules --------------------------------------------------------------------------------- */
+
+static bool is_unwanted(const struct process_choice *choice, const struct process_facts *facts)
+{
+	return (choice->include && !process_rules_find(choice->include, facts)) ||
+	       process_rules_find(choice->exclude, facts);
+}
+
+static void rename_service(const struct process_rule *rule, struct service_name *service)
+{
+#define X(member)									\
+	if (rule->member && *rule->member)						\
+		(void)snprintf(service->member, sizeof(service->member), "%s", rule->member);
+	PROCESS_RULE_NAMES(X)
+#undef X
+	if (rule->name && *rule->name)
+		service->source = SERVICE_FROM_RULE;
+}
+
+/* What it is called by the rules, and whether it is wanted. The arguments are one text from then on. */
+static void choose(struct description *d, const struct described *who, const struct process_choice *choice,
+		   struct texts *t, struct service_name *service)
+{
+	struct process_facts facts = { .service = service->name, .container_id = t->place.container_id,
+				       .container_name = t->place.container_name, .cgroup = t->cgroups,
+				       .executable = who->exe_path ? who->exe_path : "", .pid = who->pid };
+	const struct process_rule *rule;
+	struct process_status status;
+
+	if (!choice)
+		return;
+	for (int i = 0; i + 1 < t->arguments_bytes; i++)
+		if (!t->arguments[i])
+			t->arguments[i] = ' ';
+	facts.command = t->arguments_bytes > 0 ? str_of(t->arguments) : (struct str){ "", 0 };
+	if (choice->needs_user && process_status_read(who->pid, &status) == 0) {
+		facts.uid = status.uid;
+		facts.has_uid = true;
+	}
+	rule = process_rules_find(choice->services, &facts);
+	if (rule)
+		rename_service(rule, service);
+	d->is_unwanted = is_unwanted(choice, &facts);
 }
 
 /* For lack of memory nothing new is said. */
-static void describe(struct description *d, const struct described *who, const struct environment_names *names,
+static void describe(struct description *d, const struct described *who, const struct description_options *options,
 		     const void *context, size_t context_bytes)
 {
 	_cleanup_(texts_done) struct texts t = { 0 };
@@ -142,7 +190,8 @@ static void describe(struct description *d, const struct described *who, const s
 						t.arguments_bytes > 0 ? (size_t)t.arguments_bytes : 0, t.directory } },
 		     &service);
 	buf_init(&out, TEXT_MAX);
-	write_all(&t, &service, names, &out);
+	choose(d, who, options->choice, &t, &service);
+	write_all(&t, &service, options, &out);
 	if (buf_err(&out) < 0)
 		return;
 	free(d->text);
@@ -152,7 +201,8 @@ static void describe(struct description *d, const struct described *who, const s
 	d->is_published = context;
 }
 
-static void look_for_context(struct description *d, const struct described *who, const struct environment_names *names,
+static void look_for_context(struct description *d, const struct described *who,
+			     const struct description_options *options,
 			     u64 now_ns)
 {
 	_cleanup_(freep) void *context = NULL;
@@ -161,18 +211,18 @@ static void look_for_context(struct description *d, const struct described *who,
 	if (!context)
 		return;
 	d->look_ns = now_ns + AGAIN_NS;
-	describe(d, who, names, context, bytes);
+	describe(d, who, options, context, bytes);
 }
 
-void description_update(struct description *d, const struct described *who, const struct environment_names *names,
+void description_update(struct description *d, const struct described *who, const struct description_options *options,
 			u64 now_ns)
 {
 	if (!d->is_known) {
 		d->is_known = true;
 		d->look_ns = now_ns + looks_ns[0];
-		describe(d, who, names, NULL, 0);
+		describe(d, who, options, NULL, 0);
 	} else if (has_news(d, who, now_ns)) {
-		look_for_context(d, who, names, now_ns);
+		look_for_context(d, who, options, now_ns);
 	}
 }
 
@@ -187,17 +237,26 @@ void description_inherit(const struct description *parent, u64 now_ns, struct de
 	if (parent->text)
 		memcpy(ret_child->text, parent->text, parent->bytes);
 	ret_child->bytes = parent->bytes;
+	ret_child->is_unwanted = parent->is_unwanted;
 	ret_child->is_known = true;
 }
 
-void description_of_kernel(struct description *d)
+void description_forget(struct description *d)
+{
+	d->is_known = d->is_unwanted = false;
+}
+
+void description_of_kernel(struct description *d, const struct process_choice *choice)
 {
 	static const char text[] = "service.name=kernel\0" SERVICE_SOURCE_ATTRIBUTE "=program";
+	const struct process_facts facts = { "kernel", "", "", "", "", { "", 0 }, 0, 0, true };
 
 	if (d->is_known)
 		return;
 	d->is_known = true;
-	d->text = malloc(sizeof(text));
+	d->is_unwanted = choice && is_unwanted(choice, &facts);
+	if (!d->text)
+		d->text = malloc(sizeof(text));
 	if (!d->text)
 		return;
 	memcpy(d->text, text, sizeof(text));

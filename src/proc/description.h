@@ -17,6 +17,7 @@
 
 #include "base/types.h"
 #include "proc/environment.h"
+#include "proc/process_rules.h"
 
 /* A key with a dot before it is not an attribute of the resource. */
 #define DESCRIPTION_CGROUP ".cgroup"	/* see cgroup_cpu_path() */
@@ -27,8 +28,13 @@ struct peek;
 struct described {
 	struct peek *peek;
 	u64 place;		/* for peek */
-	u32 tid;
+	u32 tid, pid;
 	const char *exe_path;	/* or NULL */
+};
+
+struct description_options {
+	struct environment_names environment;	/* variables that are wanted */
+	const struct process_choice *choice;	/* rules, or NULL */
 };
 
 struct description {
@@ -36,6 +42,7 @@ struct description {
 	u32 bytes;
 	u32 number;		/* of this text */
 	bool is_known;		/* it was read, whatever came of it */
+	bool is_unwanted;	/* by the rules */
 	bool is_published;	/* some of it is from a process context, which a child does not inherit */
 	u8 looks;		/* for a context */
 	u64 look_ns;		/* when the next is due */
@@ -46,18 +53,21 @@ void description_done(struct description *description);
 
 /* Reads what is not known, and looks for a context where that is due. now_ns is the time of the sample. */
 void description_update(struct description *description, const struct described *who,
-			const struct environment_names *names, u64 now_ns);
+			const struct description_options *options, u64 now_ns);
 
-/* Is there something to look for at that time, in a process that is known? */
+/* The rules are others: it is read again. */
+void description_forget(struct description *description);
+
+/* Is there something to look for at that time? */
 static inline bool description_is_due(const struct description *description, u64 now_ns)
 {
-	return description->look_ns && now_ns >= description->look_ns;
+	return !description->is_known || (description->look_ns && now_ns >= description->look_ns);
 }
 
 /* For a child: the same but for what is the parent's own. */
 void description_inherit(const struct description *parent, u64 now_ns, struct description *ret_child);
 
 /* A service for kernel threads, which have nothing that could be read. */
-void description_of_kernel(struct description *description);
+void description_of_kernel(struct description *description, const struct process_choice *choice);
 
 #endif

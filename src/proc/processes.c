@@ -336,8 +336,24 @@ void processes_describe(struct processes *t, struct process *p, u32 tid, u64 now
 	if (!p->comm[0])
 		process_read_comm(p);
 	description_update(&p->description,
-			   &(struct described){ t->ops.peek, peek_process(p->serial), tid, p->exe_path },
-			   &t->ops.environment, now_ns);
+			   &(struct described){ t->ops.peek, peek_process(p->serial), tid, p->pid, p->exe_path },
+			   &t->ops.description, now_ns);
+}
+
+void processes_describe_sample(struct processes *t, struct process *p, const struct trace_record *sample)
+{
+	if (sample->end == END_KERNEL_THREAD)
+		description_of_kernel(&p->description, t->ops.description.choice);
+	else if (!p->is_removed)
+		processes_describe(t, p, sample->tid, sample->time_ns);
+}
+
+void processes_choose(struct processes *t, const struct process_choice *choice)
+{
+	t->ops.description.choice = choice;
+	for (u32 i = 0; i < BUCKETS; i++)
+		for (struct process *p = t->buckets[i]; p; p = p->next)
+			description_forget(&p->description);
 }
 
 void processes_distrust(struct processes *t)

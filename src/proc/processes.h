@@ -68,7 +68,7 @@ struct processes_ops {
 	void *arg;
 	struct peek *peek;	/* how processes are looked at */
 	bool command_lines;	/* are to be read */
-	struct environment_names environment;	/* variables that are to be read */
+	struct description_options description;
 	void (*maps_gone)(void *arg, struct maps *maps);	/* the last user of installed maps is gone */
 	void (*process_gone)(void *arg, struct process *process);
 };
@@ -102,6 +102,13 @@ int processes_scan(struct processes *processes, struct process *process, u32 tid
  * time is that of a sample of it.
  */
 void processes_describe(struct processes *processes, struct process *process, u32 tid, u64 now_ns);
+
+
+/* The same by a sample, also of a thread of the kernel, or of a process that is no more. */
+void processes_describe_sample(struct processes *processes, struct process *process, const struct trace_record *sample);
+
+/* Other rules, borrowed until the next; NULL: none. All are described again. */
+void processes_choose(struct processes *processes, const struct process_choice *choice);
 
 /* Events were lost: what is known of mappings may be wrong, and is read from /proc again when it is needed. */
 void processes_distrust(struct processes *processes);

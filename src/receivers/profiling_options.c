@@ -57,6 +57,23 @@ static const struct config_field governor_fields[] = {
 	{ 0 },
 };
 
+#define RULE(member, text) { #member, CONFIG_TEXT, .offset = FIELD(struct process_rule, member), .help = text }
+#define CONDITIONS                                                                                              \
+	RULE(service, "its service.name"),                                                                      \
+	RULE(container, "name of its container, or 12 digits and more of the id"),                             \
+	RULE(executable, "regular expression: its path"),                                                       \
+	RULE(command, "regular expression: its arguments, with blanks between them"),                           \
+	RULE(cgroup, "regular expression: a line of /proc/PID/cgroup"),                                         \
+	RULE(user, "name or number of the user that it runs as"),                                               \
+	{ "pid", CONFIG_INTEGER, .offset = FIELD(struct process_rule, pid), .min = 1, .max = 4194304,           \
+	  .help = "its number" }
+
+static const struct config_field condition_fields[] = { CONDITIONS, { 0 } };
+static const struct config_field service_fields[] = {
+	RULE(name, "service.name of processes that fit"), RULE(namespace, "service.namespace"),
+	RULE(version, "service.version"), RULE(environment, "deployment.environment.name"), CONDITIONS, { 0 },
+};
+
 #define OPTION(name, type, ...) { #name, CONFIG_##type, .any_case = true, __VA_ARGS__ }
 const struct config_field profiling_fields[] = {
 	OPTION(kinds, TEXTS, .offset = AT(kinds), .commas = true,
@@ -78,6 +95,14 @@ const struct config_field profiling_fields[] = {
 #define X(name, flag, standard, help_text) OPTION(name, BOOL, .offset = AT(langs.name), .help = help_text),
 	LANG_OPTIONS(X)
 #undef X
+	OPTION(services, SECTIONS, .offset = AT(services), .fields = service_fields,
+	       .element_bytes = sizeof(struct process_rule),
+	       .help = "what processes are called, whatever they say: the first rule that fits"),
+	OPTION(include, SECTIONS, .offset = AT(include), .fields = condition_fields,
+	       .element_bytes = sizeof(struct process_rule),
+	       .help = "only processes that one of these fits are sampled"),
+	OPTION(exclude, SECTIONS, .offset = AT(exclude), .fields = condition_fields,
+	       .element_bytes = sizeof(struct process_rule), .help = "... that none of these fits"),
 	OPTION(include_env_vars, TEXTS, .offset = AT(include_env_vars), .commas = true,
 	       .help = "variables of processes to put into profiles, as process.environment_variable.NAME"),
 	OPTION(filter_min_process_age, DURATION, .offset = AT(filter_min_process_age_ns), .max = 86400e9,
@@ -242,6 +267,8 @@ struct agent_options profiling_agent_options(const struct profiling_config *o, d
 	to.tracer.rows_max_bytes = (size_t)ROWS_BYTES << scale;
 	to.tracer.no_kernel_version_check = o->no_kernel_version_check;
 	to.tracer.environment = (struct environment_names){ o->include_env_vars.at, o->include_env_vars.count };
+	to.tracer.choice = profiling_choice(o);
+	to.tracer.may_choose = true;	/* a reload may bring rules */
 	to.tracer.process_age_min_ns = (u64)o->filter_min_process_age_ns;
 	to.tracer.cpus = *o->pin_cpu_ids ? o->pin_cpu_ids : NULL;
 	to.tracer.verifier_log_level = (u32)o->bpf_verifier_log_level;
@@ -260,6 +287,30 @@ struct agent_options profiling_agent_options(const struct profiling_config *o, d
 	to.says_host = true;
 	to.without_marks = !o->send_error_frames;
 	return to;
+}
+
+struct process_choice_spec profiling_choice(const struct profiling_config *o)
+{
+	return (struct process_choice_spec){ { o->services.at, o->services.count }, { o->include.at, o->include.count },
+					     { o->exclude.at, o->exclude.count } };
+}
+
+bool profiling_is_rule(const char *key)
+{
+	return !strcmp(key, "services") || !strcmp(key, "include") || !strcmp(key, "exclude");
+}
+
+static void check_rules(const struct profiling_config *o, struct config_place place, const char *path,
+			struct config_errors *errors)
+{
+	const struct process_choice_spec spec = profiling_choice(o);
+	struct process_choice *choice = NULL;
+	_cleanup_(buf_done) struct buf why;
+
+	buf_init(&why, 1024);
+	if (process_choice_new(&spec, &choice, &why) < 0)
+		config_error(errors, place, path, "%s", why.len ? why.data : "out of memory");
+	process_choice_free(choice);
 }
 
 static void check_kinds(const struct profiling_config *config, struct config_place place, const char *path,
@@ -303,6 +354,7 @@ void profiling_config_check(const void *options, struct config_place place, cons
 	const struct profiling_config *o = options;
 
 	check_kinds(o, place, path, errors);
+	check_rules(o, place, path, errors);
 	check_tracers(o->tracers, place, path, errors);
 	check_env_vars(&o->include_env_vars, place, path, errors);
 	if (*o->pin_cpu_ids && sampler_parse_cpus(o->pin_cpu_ids, count_cpu, NULL) <= 0)

@@ -20,6 +20,7 @@ struct profiling_config {
 	s64 probabilistic_interval_ns, probabilistic_threshold;
 	const char *tracers;
 	bool python_off, perl_off, php_off, hotspot_off, ruby_off, v8_off, dotnet_off, go_off, beam_off, luajit_off;
+	struct config_sections services, include, exclude;	/* struct process_rule */
 	struct config_texts include_env_vars;
 	s64 filter_min_process_age_ns;
 	double off_cpu_threshold;
@@ -49,6 +50,10 @@ int profiling_kinds(const struct profiling_config *config, struct kind_choices *
 /* For the agent, but for the kinds of samples. */
 /* cpu_percent: that --max-cpu gives to who has no limit of his own; 0: what fits the machine. */
 struct agent_options profiling_agent_options(const struct profiling_config *config, double cpu_percent);
+
+/* Its rules about processes. They can change while it samples: see profiling_is_rule(). */
+struct process_choice_spec profiling_choice(const struct profiling_config *config);
+bool profiling_is_rule(const char *key);
 
 /* The languages whose frames are not wanted: bit n for number n of lang/list.h. */
 u32 profiling_langs_off(const struct profiling_config *config);

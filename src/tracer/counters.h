@@ -36,6 +36,7 @@ struct counter_value {
 	X(STACKS_SHORTENED, "stacks_shortened", NEUTRAL, "stacks deeper than 1024 frames: both ends are kept")         \
 	X(STACKS_LIVE, "stacks_read_live", NEUTRAL, "stacks whose outer part was read from the process afterwards")    \
 	X(YOUNG, "samples_of_young_processes", NEUTRAL, "samples left out: their process was too young")               \
+	X(UNWANTED, "samples_of_unwanted_processes", NEUTRAL, "samples left out by rules before the kernel half knew") \
 	X(SIDEBAND_EVENTS, "process_events", NEUTRAL, "exec, mmap, fork, exit events read")                            \
 	X(SIDEBAND_LOST, "process_events_lost", LOSS, "process events lost: mappings are read from /proc again")       \
 	X(SIDEBAND_MALFORMED, "process_events_malformed", LOSS, "process events that could not be read")               \

@@ -16,6 +16,7 @@
 #include "tracer/both_ends.h"
 #include "tracer/fold.h"
 #include "tracer/installer.h"
+#include "tracer/left_out.h"
 #include "tracer/modules.h"
 #include "tracer/part_counters.h"
 #include "tracer/record.h"
@@ -70,7 +71,8 @@ struct ingest {
 	u64 ends[END_COUNT];
 	u64 learned_ns;			/* when a frame of a runtime was last new */
 	u64 learned_count;		/* how many were, by then */
-	u64 malformed, pending_full, window_lost, young, nameless, early;
+	struct left_out left_out;
+	u64 malformed, pending_full, window_lost, nameless, early;
 	struct unwind unwind;		/* scratch for slices */
 	u64 ordered[BOTH_ENDS_WORDS_MAX];	/* scratch for a deep stack */
 	u64 named[WINDOW_FRAMES_MAX];	/* scratch for a stack whose frames all have one word */
@@ -115,13 +117,14 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 {
 	_cleanup_(ingest_freep) struct ingest *in = calloc(1, sizeof(*in));
 	struct processes_ops ops = { .arg = in, .peek = options->peek, .command_lines = options->command_lines,
-				     .environment = options->environment, .maps_gone = on_maps_gone,
+				     .description = { .environment = options->environment }, .maps_gone = on_maps_gone,
 				     .process_gone = on_process_gone };
 	int r;
 
 	if (!in)
 		return -ENOMEM;
 	in->options = *options;
+	in->left_out = (struct left_out){ .tables = options->tables, .age_min_ns = options->process_age_min_ns };
 	in->now_ns = now_ns;
 	totals_init(&in->totals);
 	in->window = window_new(now_ns);
@@ -136,6 +139,11 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 		return r;
 	*ret_ingest = TAKE(in);
 	return 0;
+}
+
+void ingest_choose(struct ingest *in, const struct process_choice *choice)
+{
+	left_out_choose(&in->left_out, in->processes, choice);
 }
 
 void ingest_free(struct ingest *in)
@@ -297,11 +305,8 @@ void ingest_record(struct ingest *in, const void *data, size_t bytes)
 		in->malformed++;
 		return;
 	}
-	/* Both times are of CLOCK_MONOTONIC; task_struct.start_time is so since v5.5 (cf25e24db61c). */
-	if (record->time_ns < record->id.start_ns + in->options.process_age_min_ns) {
-		in->young++;
+	if (left_out_young(&in->left_out, record))
 		return;
-	}
 	if (record->flags & TRACE_TOTALS) {
 		totals_add(&in->totals, record);
 		return;
@@ -311,10 +316,10 @@ void ingest_record(struct ingest *in, const void *data, size_t bytes)
 		ingest_wait(in, record, bytes);
 		return;
 	}
+	if (left_out_unwanted(&in->left_out, in->processes, p, record))
+		return;
 	(void)modules_sweep_at(in->modules, record_user(record), record->user_count, record->end);
 	(void)runtimes_meet(p, record_user(record), record->user_count, record->end);	/* folding tells of it */
-	if (description_is_due(&p->description, record->time_ns))
-		processes_describe(in->processes, p, record->tid, record->time_ns);
 	ingest_fold_walked(in, p, record, record, record_user(record), record->end);
 }
 
@@ -468,10 +473,8 @@ static bool ingest_pending(struct ingest *in, const struct pending *pending, str
 		ingest_fold(in, NULL, record, NULL, 0, record->end == END_SLICE ? END_GONE : record->end);
 		return true;
 	}
-	if (record->end == END_KERNEL_THREAD)
-		description_of_kernel(&p->description);
-	else if (!p->is_removed)
-		processes_describe(in->processes, p, record->tid, record->time_ns);
+	if (left_out_unwanted(&in->left_out, in->processes, p, record))
+		return true;
 	if (record->end == END_SLICE)
 		return ingest_slice(in, p, pending);
 	ingest_fold_walked(in, p, record, record, record_user(record), record->end);
@@ -767,7 +770,8 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_STACKS_EARLY] = in->early;
 	ret_values[TRACER_STACKS_SHORTENED] = in->shortened;
 	ret_values[TRACER_STACKS_LIVE] = in->live_stacks;
-	ret_values[TRACER_YOUNG] = in->young;
+	ret_values[TRACER_YOUNG] = in->left_out.young;
+	ret_values[TRACER_UNWANTED] = in->left_out.unwanted;
 	ret_values[TRACER_SIDEBAND_EVENTS] = s.events;
 	ret_values[TRACER_SIDEBAND_LOST] = s.lost;
 	ret_values[TRACER_SIDEBAND_MALFORMED] = s.malformed;

@@ -27,6 +27,7 @@ struct background_reader;
 struct ingest;
 struct loader;
 struct peek;
+struct process_choice;
 struct tables;
 struct unread;
 struct window;
@@ -52,6 +53,9 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 /* The reader is freed before: it may hold jobs. */
 void ingest_free(struct ingest *ingest);
 DEFINE_CLEANUP(struct ingest *, ingest_free)
+
+/* Other rules about processes, borrowed until the next; NULL: none. */
+void ingest_choose(struct ingest *ingest, const struct process_choice *choice);
 
 /* A record of the kernel half. */
 void ingest_record(struct ingest *ingest, const void *record, size_t bytes);

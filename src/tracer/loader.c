@@ -30,6 +30,7 @@
 #define RING_BYTES_MIN (1u << 20)
 #define RING_BYTES_MAX (16u << 20)
 #define RING_BYTES_PER_TICK 4096		/* a second's fit, while the tracer opens a program's files */
+#define UNWANTED_COUNT 8192
 #define TARGETS_COUNT 16384
 #define KIND_HOOKS_MAX 8
 #define WAIT_WALKS_DEFAULT 100
@@ -143,8 +144,10 @@ u64 loader_user_va_mask(const struct loader *l)
 static int loader_set_filter(struct loader *l, const struct tracer_options *options, struct buf *why)
 {
 	struct cgroup_filter filter;
-	int r;
+	int r = bpf_map__set_max_entries(l->skel->maps.unwanted_procs, options->may_choose ? UNWANTED_COUNT : 64);
 
+	if (r < 0)
+		return r;
 	if (options->pid_count) {
 		l->switches.filter_kind = FILTER_PIDS;
 		return bpf_map__set_max_entries(l->skel->maps.targets, TARGETS_COUNT);

@@ -32,7 +32,8 @@ struct tables {
 	struct row_pages *rows;
 	struct map_entry *maptab;
 	struct runtime_slot *slots;
-	u64 *published;
+	u64 *published, *rules_number;
+	int unwanted_fd;
 	struct ranges free_maps, free_slots;
 	u64 *map_serials, last_serial;	/* of the mappings that begin there */
 	u8 *map_owners;			/* ... and whose they are */
@@ -56,7 +57,9 @@ static int tables_map_memory(struct tables *t, struct tracer_bpf *skel)
 	t->maptab = map_memory(skel ? bpf_map__fd(skel->maps.maptab) : -1, MAPTAB_MAX * sizeof(*t->maptab));
 	t->slots = map_memory(skel ? bpf_map__fd(skel->maps.slots) : -1, SLOTS_MAX * sizeof(*t->slots));
 	t->published = map_memory(skel ? bpf_map__fd(skel->maps.published) : -1, sizeof(*t->published));
-	return t->maptab && t->slots && t->published ? 0 : -errno;
+	t->rules_number = map_memory(skel ? bpf_map__fd(skel->maps.rules_number) : -1, sizeof(*t->rules_number));
+	t->unwanted_fd = skel ? bpf_map__fd(skel->maps.unwanted_procs) : -1;
+	return t->maptab && t->slots && t->published && t->rules_number ? 0 : -errno;
 }
 
 static int tables_init(struct tables *t, struct tracer_bpf *skel, u32 rows_max_bytes)
@@ -91,6 +94,8 @@ void tables_free(struct tables *t)
 		munmap(t->slots, SLOTS_MAX * sizeof(*t->slots));
 	if (t->published)
 		munmap(t->published, sizeof(*t->published));
+	if (t->rules_number)
+		munmap(t->rules_number, sizeof(*t->rules_number));
 	ranges_done(&t->free_maps);
 	ranges_done(&t->free_slots);
 	free(t->map_serials);
@@ -225,6 +230,20 @@ void tables_drop_slot(struct tables *t, u32 number, u64 now_ns)
 static void tables_announce(struct tables *t)
 {
 	__atomic_add_fetch(t->published, 1, __ATOMIC_RELEASE);
+}
+
+void tables_set_rules(struct tables *t, u64 number)
+{
+	__atomic_store_n(t->rules_number, number, __ATOMIC_RELEASE);
+}
+
+void tables_leave_out(struct tables *t, u32 pid, const struct proc_id *id)
+{
+	const struct unwanted unwanted = { *id, *t->rules_number };
+
+	/* Without it samples of it are left out here. */
+	if (t->unwanted_fd >= 0)
+		(void)bpf_map_update_elem(t->unwanted_fd, &pid, &unwanted, BPF_ANY);
 }
 
 int tables_publish(struct tables *t, u32 pid, const struct proc_entry *entry)

@@ -72,6 +72,12 @@ int tables_take_slot(struct tables *tables, struct runtime_slot **ret_slot);
 struct runtime_slot *tables_slot(const struct tables *tables, u32 number);
 void tables_drop_slot(struct tables *tables, u32 number, u64 now_ns);
 
+/* From now on rules of that number hold, 0: none; nobody is known to be unwanted by them. */
+void tables_set_rules(struct tables *tables, u64 number);
+
+/* A process that they do not want is no longer sampled, unless it calls exec. */
+void tables_leave_out(struct tables *tables, u32 kernel_pid, const struct proc_id *id);
+
 /* Fills in the serial number of the mappings. */
 int tables_publish(struct tables *tables, u32 pid, const struct proc_entry *entry);
 

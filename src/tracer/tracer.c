@@ -2,6 +2,7 @@
 #include "tracer/tracer.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,8 @@
 
 struct tracer {
 	struct loader *loader;
+	struct process_choice *choice;
+	_Atomic(struct process_choice *) next_choice;
 	struct reader *reader;		/* of names; only its counters are ours */
 	struct background_reader *files;
 	struct peek *peek;
@@ -213,8 +216,11 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 	for (u32 i = 0; i < options->kinds.count; i++)
 		ingest.kinds |= 1u << kind_number(options->kinds.at[i].kind);
 	r = ingest_new(&ingest, monotonic_ns(), &t->ingest);
+	if (r == 0 && process_choice_is_given(&options->choice))
+		r = process_choice_new(&options->choice, &t->choice, why);
 	if (r < 0)
 		return r;
+	ingest_choose(t->ingest, t->choice);
 	t->frequency_hz = options->frequency_hz;
 	t->learning_ms = learning_ms(t->frequency_hz, 1);
 	t->waiting_ms = WAITING_MS;
@@ -256,9 +262,30 @@ void tracer_free(struct tracer *t)
 	peek_free(t->peek);
 	sideband_free(t->sideband);
 	loader_free(t->loader);
+	process_choice_free(t->choice);
+	process_choice_free(atomic_load(&t->next_choice));
 	closep(&t->epoll_fd);
 	closep(&t->wake_fd);
 	free(t);
+}
+
+void tracer_choose(struct tracer *t, struct process_choice *choice)
+{
+	/* None is a choice, too: an empty one. */
+	process_choice_free(atomic_exchange(&t->next_choice, choice));
+	tracer_wake(t);
+}
+
+/* What was chosen since. */
+static void tracer_take_choice(struct tracer *t)
+{
+	struct process_choice *next = atomic_exchange(&t->next_choice, NULL);
+
+	if (!next)
+		return;
+	ingest_choose(t->ingest, next);
+	process_choice_free(t->choice);
+	t->choice = next;
 }
 
 int tracer_start(struct tracer *t, struct buf *why)
@@ -372,6 +399,7 @@ int tracer_poll(struct tracer *t, int timeout_ms)
 {
 	int r;
 
+	tracer_take_choice(t);
 	do
 		r = tracer_turn(t, !t->sampler && ingest_waits_for_files(t->ingest) ? FILES_MS : timeout_ms);
 	while (r == 0 && !t->sampler && (t->has_more || ingest_waits_for_files(t->ingest)));

@@ -18,6 +18,7 @@
 #include "base/types.h"
 #include "kinds/choice.h"
 #include "proc/environment.h"
+#include "proc/process_rules.h"
 #include "tracer/counters.h"
 
 struct buf;
@@ -52,6 +53,8 @@ struct tracer_options {
 	bool command_lines;		/* of processes go into profiles: they may hold secrets */
 	struct environment_names environment;	/* variables of processes that go into profiles */
 	u64 process_age_min_ns;		/* samples of processes younger than that are left out */
+	struct process_choice_spec choice;	/* rules about processes; borrowed while it opens */
+	bool may_choose;		/* there are some, or tracer_choose() may be called */
 	const char *cpus;		/* only these are sampled, as "0-3,8"; NULL: all */
 	u32 langs_off;			/* bit n: frames of language n (lang/list.h) are left native */
 	u32 lang_wishes;		/* what their names say (lang/options.h) */
@@ -66,6 +69,9 @@ int tracer_open(const struct tracer_options *options, struct reader *reader, str
 		struct buf *why);
 void tracer_free(struct tracer *tracer);
 DEFINE_CLEANUP(struct tracer *, tracer_free)
+
+/* Other rules hold from the next moment on; they become the tracer's. NULL: none. Any thread. */
+void tracer_choose(struct tracer *tracer, struct process_choice *choice);
 
 /* Begins to sample. */
 int tracer_start(struct tracer *tracer, struct buf *why);
