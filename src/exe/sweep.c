@@ -669,29 +669,78 @@ static int sweep_parts(struct sweep *s, sweep_row_fn *row, void *arg)
 	return r;
 }
 
-int sweep_range(struct sweep *s, u64 start_ea, u64 end_ea, sweep_row_fn *row, void *arg)
+/* Finds the functions of a stretch of code. range_done() follows, whatever comes of it. */
+static int range_begin(struct sweep *s, u64 start_ea, u64 end_ea)
 {
 	u64 bytes = end_ea - start_ea;
-	int r = -ENOMEM;
 
-	if (bytes > s->left || monotonic_ns() > s->end_ns)
-		return -E2BIG;
 	s->code = exe_bytes_at(s->exe, start_ea, bytes);
 	s->ea = start_ea;
 	s->bytes = bytes;
 	if (!bytes || !s->code || all_padding(s))
 		return -ENODATA;
-	s->left -= bytes;
 	s->starts = calloc(bytes / 8 + 1, 1);
 	s->jumped = calloc(bytes / 8 + 1, 1);
 	s->pointed = calloc(bytes / 8 + 1, 1);
-	if (s->starts && s->jumped && s->pointed) {
-		mark_symbols(s);
-		mark_targets(s);
-		mark_behind_calls(s);
-		mark_pointer_starts(s);
+	if (!s->starts || !s->jumped || !s->pointed)
+		return -ENOMEM;
+	mark_symbols(s);
+	mark_targets(s);
+	mark_behind_calls(s);
+	mark_pointer_starts(s);
+	return 0;
+}
+
+int sweep_range(struct sweep *s, u64 start_ea, u64 end_ea, sweep_row_fn *row, void *arg)
+{
+	u64 bytes = end_ea - start_ea;
+	int r;
+
+	if (bytes > s->left || monotonic_ns() > s->end_ns)
+		return -E2BIG;
+	r = range_begin(s, start_ea, end_ea);
+	if (r == 0) {
+		s->left -= bytes;
 		r = sweep_parts(s, row, arg);
 	}
 	range_done(s);
 	return r;
+}
+
+/* What is aligned behind the end of a function and padding is the next one, unless it is jumped to. */
+static void mark_aligned_starts(struct sweep *s)
+{
+	bool ended = false, padding = false;
+	struct x86_insn insn;
+
+	for (u64 at = 0; at < s->bytes; at += insn.bytes) {
+		insn = insn_at(s, at);
+		if (ended && is_padding(s, at, &insn)) {
+			padding = true;
+			continue;
+		}
+		if (ended && padding && (s->ea + at) % 16 == 0 && !get_bit(s->jumped, at))
+			set_bit(s->starts, at);
+		ended = insn.kind == X86_STOP || insn.kind == X86_JUMP;
+		padding = false;
+	}
+}
+
+int sweep_starts(const struct exe *exe, u64 start_ea, u64 end_ea, sweep_start_fn *start, void *arg)
+{
+	_cleanup_(sweep_freep) struct sweep *s = sweep_new(exe, start_ea, end_ea);
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	/* All symbols and pointers of a file for a few KiB: that would take long. */
+	s->symbols_read = s->pointers_read = true;
+	r = range_begin(s, start_ea, end_ea);
+	if (r < 0)
+		return r;
+	mark_aligned_starts(s);
+	for (u64 at = 0; at < s->bytes; at++)
+		if (get_bit(s->starts, at))
+			start(arg, s->ea + at);
+	return 0;
 }

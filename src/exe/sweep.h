@@ -49,4 +49,12 @@ u64 sweep_function_before(struct sweep *sweep, u64 ea);
  */
 int sweep_range(struct sweep *sweep, u64 start_ea, u64 end_ea, sweep_row_fn *row, void *arg);
 
+/*
+ * Where functions begin in some code without call frame information, by its instructions alone: told in ascending
+ * order. -ENOMEM, or -ENODATA if the file has no such bytes.
+ */
+#define SWEEP_STARTS_BYTES_MAX (64u << 10)
+typedef void sweep_start_fn(void *arg, u64 ea);
+int sweep_starts(const struct exe *exe, u64 start_ea, u64 end_ea, sweep_start_fn *start, void *arg);
+
 #endif

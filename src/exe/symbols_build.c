@@ -7,18 +7,28 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "exe/cfi.h"
 #include "exe/elf.h"
 #include "exe/known.h"
 #include "exe/lang_tables.h"
 #include "exe/minidebug.h"
 #include "exe/plt.h"
+#include "exe/sweep.h"
 #include "exe/symbols.h"
 #include "exe/symtab.h"
 
 #define STRINGS_MAX (64u << 20)
 /* A hostile table may let every symbol cover every address; a true one covers each a few times. */
 #define OFFERS_MAX (16u << 20)
+/*
+ * Code without FDE is looked through for where functions begin, block by block, each with what is around it, so that
+ * the answer for an address does not depend on which others are asked for.
+ */
+#define BLOCK_BYTES (4u << 10)
+#define BLOCK_AROUND (2u << 10)
+#define BLOCKS_KEPT 4
+#define SWEEPS_NS 4000000000ull	/* for all addresses of a request, of the ten seconds that the reader has */
 /* Pages are given back (exe_forget()) after so many symbols or FDEs, and names, which lie anywhere. */
 #define FORGET_ENTRIES 16384
 #define FORGET_NAMES 32
@@ -56,6 +66,11 @@ struct build {
 	u32 entries_read, names_read;	/* since pages were last forgotten */
 	struct exe_data minidebug;	/* names lie in it */
 	struct arena lang_names;	/* those that a language's own tables tell */
+	u64 sweep_end_ns;
+	struct block {
+		u64 end_ea;	/* 0: nothing is known here */
+		u8 starts[BLOCK_BYTES / 8];	/* bit map: a function begins there */
+	} block[BLOCKS_KEPT];
 };
 
 static void forget_pages(struct build *build)
@@ -324,17 +339,22 @@ static void spread_gaps(struct build *build)
 		w[i].next_ea = min_u64(w[i + 1].first_ea, w[i + 1].next_ea);
 }
 
-/* The end of the section or, without sections, of the segment that an address lies in. */
-static u64 code_end(const struct exe *exe, u64 ea)
+/* The end of the section or, without sections, of the segment that an address lies in; and where that starts. */
+static u64 code_end(const struct exe *exe, u64 ea, u64 *ret_start_ea)
 {
 	struct exe_section section;
 
+	*ret_start_ea = ea;
 	for (u32 i = 1; exe_section(exe, i, &section); i++)
-		if (section.flags & SHF_EXECINSTR && ea >= section.ea && ea - section.ea < section.bytes)
+		if (section.flags & SHF_EXECINSTR && ea >= section.ea && ea - section.ea < section.bytes) {
+			*ret_start_ea = section.ea;
 			return section.ea + section.bytes;
+		}
 	for (u32 i = 0; i < exe->load_count; i++)
-		if (ea >= exe->load[i].ea && ea - exe->load[i].ea < exe->load[i].mem_bytes)
+		if (ea >= exe->load[i].ea && ea - exe->load[i].ea < exe->load[i].mem_bytes) {
+			*ret_start_ea = exe->load[i].ea;
 			return exe->load[i].ea + exe->load[i].mem_bytes;
+		}
 	return ea;
 }
 
@@ -343,6 +363,7 @@ static bool settle(const struct build *build, const struct wanted *w, struct fou
 {
 	bool in_fde = w->fde_end_ea > w->ea;
 	struct found f = w->near;
+	u64 start_ea;
 
 	if (w->covering.used) {
 		*ret_found = w->covering;
@@ -361,9 +382,89 @@ static bool settle(const struct build *build, const struct wanted *w, struct fou
 	/* Where there is no FDE it reaches to whatever comes next, unless its own FDE has ended. */
 	if (!f.used || f.end_ea != f.ea || f.fde_only || w->fde_gone_ea > f.ea)
 		return false;
-	f.end_ea = min_u64(code_end(build->exe, f.ea), w->next_ea);
+	f.end_ea = min_u64(code_end(build->exe, f.ea, &start_ea), w->next_ea);
 	*ret_found = f;
 	return f.end_ea > w->ea;
+}
+
+static void note_start(void *arg, u64 ea)
+{
+	struct block *block = arg;
+	u64 at = ea - (block->end_ea - BLOCK_BYTES);
+
+	if (at < BLOCK_BYTES)
+		block->starts[at / 8] |= 1 << at % 8;
+}
+
+/* What is known of the block that an address lies in, or is found out now. NULL if there is no time for that. */
+static const struct block *find_block(struct build *build, u64 ea)
+{
+	u64 block_ea = ea / BLOCK_BYTES * BLOCK_BYTES, code_ea, end_ea = code_end(build->exe, ea, &code_ea), from_ea;
+	struct block *block = &build->block[ea / BLOCK_BYTES % BLOCKS_KEPT];
+
+	if (block->end_ea == block_ea + BLOCK_BYTES)
+		return block;
+	if (monotonic_ns() > build->sweep_end_ns)
+		return NULL;
+	*block = (struct block){ .end_ea = block_ea + BLOCK_BYTES };
+	from_ea = block_ea > code_ea + BLOCK_AROUND ? block_ea - BLOCK_AROUND : code_ea;
+	(void)sweep_starts(build->exe, from_ea, min_u64(block->end_ea + BLOCK_AROUND, end_ea), note_start, block);
+	return block;
+}
+
+/* The last start in a block at or before an address of it; 0 if there is none. */
+static u64 last_start(struct build *build, u64 ea)
+{
+	const struct block *block = find_block(build, ea);
+
+	for (u64 at = ea % BLOCK_BYTES + 1; block && at-- > 0;)
+		if (block->starts[at / 8] >> at % 8 & 1)
+			return block->end_ea - BLOCK_BYTES + at;
+	return 0;
+}
+
+/* The first start in a block behind an address of it, or the end of the block. */
+static u64 next_start(struct build *build, u64 ea)
+{
+	const struct block *block = find_block(build, ea);
+
+	for (u64 at = ea % BLOCK_BYTES + 1; block && at < BLOCK_BYTES; at++)
+		if (block->starts[at / 8] >> at % 8 & 1)
+			return block->end_ea - BLOCK_BYTES + at;
+	return ea / BLOCK_BYTES * BLOCK_BYTES + BLOCK_BYTES;
+}
+
+/* Where the code that an address may be of begins: behind what is known of others. */
+static u64 gap_start(const struct wanted *w, u64 code_ea)
+{
+	u64 ea = w->fde_gone_ea > code_ea ? w->fde_gone_ea : code_ea;
+
+	return w->near.used && w->near.end_ea > ea ? w->near.end_ea : ea;
+}
+
+/*
+ * Code without FDEs or symbols: its function begins where its instructions say, in the block of the address or the one
+ * before. Behind the block others may know better.
+ */
+static bool settle_swept(struct build *build, const struct wanted *w, struct found *ret_found)
+{
+	u64 code_ea, end_ea = code_end(build->exe, w->ea, &code_ea), gap_ea = gap_start(w, code_ea), start_ea;
+	u64 block_ea = w->ea / BLOCK_BYTES * BLOCK_BYTES, far_ea = block_ea ? block_ea - BLOCK_BYTES : 0;
+	bool is_main = w->near.used && w->near.fde_only && w->near.ea >= far_ea;
+
+	if (build->exe->machine != EM_X86_64 || build->exe->elf_class != ELFCLASS64 || gap_ea > w->ea)
+		return false;
+	start_ea = last_start(build, w->ea);
+	if (!start_ea && block_ea > code_ea)
+		start_ea = last_start(build, block_ea - 1);
+	if (is_main && w->near.ea >= start_ea)
+		start_ea = w->near.ea;
+	if (start_ea < gap_ea || !start_ea)
+		return false;
+	*ret_found = is_main && start_ea == w->near.ea ? w->near : (struct found){ .used = 1 };
+	ret_found->ea = start_ea;
+	ret_found->end_ea = min_u64(min_u64(next_start(build, w->ea), w->next_ea), end_ea);
+	return true;
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -461,7 +562,8 @@ static int answer(struct build *build, struct symbols **ret_symbols)
 	if (!found)
 		return -ENOMEM;
 	for (u32 i = 0; i < build->count; i++)
-		if (settle(build, &build->wanted[i], &found[count])) {
+		if (settle(build, &build->wanted[i], &found[count]) ||
+		    settle_swept(build, &build->wanted[i], &found[count])) {
 			found[count].clear_ea = clear_ea(&build->wanted[i], &found[count]);
 			count++;
 		}
@@ -522,6 +624,7 @@ int symbols_build(const struct exe *exe, const struct exe *debug, const u64 *ea,
 	if (r == 0) {
 		read_tables(&build);
 		spread_gaps(&build);
+		build.sweep_end_ns = monotonic_ns() + SWEEPS_NS;
 		r = answer(&build, ret_symbols);
 	}
 	exe_data_done(&build.minidebug);

@@ -246,6 +246,7 @@ static void forge_start(struct forge *f, u8 first_byte)
 	memset(code, 0x90, sizeof(code));
 	memcpy(code, start, sizeof(start));
 	code[4] = first_byte;
+	code[0x100] = 0x53;	/* push %rbx */
 	forge_init(f, EM_X86_64);
 	f->ehdr.e_type = ET_EXEC;
 	f->ehdr.e_entry = TEXT;
@@ -266,15 +267,36 @@ TEST(symbols_of_a_stripped_program_are_its_start_and_main)
 	STREQ(at(&f, TEXT + 0x17f), "main 1100");
 	STREQ(at(&f, TEXT + 0x180), " 1180");
 
-	/* Nobody says where main() ends. */
+	/* No FDE says where main() ends. */
 	forge_start(&bare, 0x31);
 	forge_finish(&bare);
 	STREQ(at(&bare, TEXT + 0x10), "_start 1000");
-	STREQ(at(&bare, TEXT + 0x140), "");
+	STREQ(at(&bare, TEXT + 0x140), "main 1100");
 
 	/* Another library's start may give anything to anybody. */
 	forge_start(&other, 0x33);
 	forge_frames(&other, frames, 2);
 	forge_finish(&other);
 	STREQ(at(&other, TEXT + 0x100), " 1100");
+}
+
+TEST(symbols_of_code_without_anything_are_where_its_functions_begin)
+{
+	static u8 code[TEXT_BYTES];
+	_cleanup_(forge_done) struct forge f;
+
+	memset(code, 0x90, sizeof(code));
+	memcpy(code + 0x100, "\x53\xe8\x3a\x01\0\0\x5b\xc3", 8);	/* push %rbx; call 0x240; pop %rbx; ret */
+	memcpy(code + 0x120, "\x31\xc0\xc3", 3);			/* aligned behind padding */
+	memcpy(code + 0x240, "\x31\xc0\x75\x0c\xc3", 5);		/* jne 0x250 */
+	memcpy(code + 0x250, "\xff\xc0\xc3", 3);			/* jumped to */
+	memcpy(code + 0x300, "\x55\x48\x89\xe5\x5d\xc3", 6);
+	forge_init(&f, EM_X86_64);
+	forge_section(&f, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, code, sizeof(code));
+	forge_finish(&f);
+	STREQ(at(&f, TEXT + 0x121), " 1120");
+	STREQ(at(&f, TEXT + 0x242), " 1240");
+	STREQ(at(&f, TEXT + 0x251), " 1240");
+	STREQ(at(&f, TEXT + 0x304), " 1300");
+	STREQ(at(&f, TEXT + 0x10), "");		/* nobody knows where that began */
 }
