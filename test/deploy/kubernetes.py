@@ -153,7 +153,7 @@ def check_configurations(tap, folder, found):
     for (kind, name), o in found.items():
         if kind == "ConfigMap":
             said = run(common.WICK, "validate", "--config=yaml:" + o["data"]["config.yaml"],
-                       env={**os.environ, "CLICKHOUSE_URL": "http://localhost:8123"})
+                       env={**os.environ, "CLICKHOUSE_URL": "http://localhost:8123", "K8S_NODE_NAME": NODE})
             check(tap, f"{folder}: wick takes the configuration of {name.rsplit('-', 1)[0]}", said.returncode == 0, said.stderr)
 
 
@@ -174,7 +174,8 @@ class Pod:
             json.dump(self.oci(spec, found, config["config"]), file)
 
     def environment(self, image):
-        known = {}
+        """The API server, of which every pod is told, does not answer here: profiles must not wait for it."""
+        known = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "1"}
         for entry in self.container.get("env", []):
             value = NODE if "valueFrom" in entry else entry["value"]
             for key, earlier in known.items():
@@ -197,6 +198,19 @@ class Pod:
             yield {"destination": mount["mountPath"], "type": "bind", "source": path,
                    "options": ["rbind", "ro" if mount.get("readOnly") else "rw"]}
 
+    def account(self, spec):
+        """The token of the service account, and the certificate of the API server."""
+        if not spec.get("automountServiceAccountToken"):
+            return
+        path = os.path.join(self.bundle, "account")
+        os.mkdir(path)
+        for name, text in (("token", "t"), ("namespace", "wick")):
+            with open(os.path.join(path, name), "w") as file:
+                file.write(text)
+        shutil.copy("/etc/ssl/certs/ca-certificates.crt", os.path.join(path, "ca.crt"))
+        yield {"destination": "/var/run/secrets/kubernetes.io/serviceaccount", "type": "bind", "source": path,
+               "options": ["rbind", "ro"]}
+
     def oci(self, spec, found, image):
         rights = self.container["securityContext"]
         names = ["CAP_" + name for name in rights["capabilities"].get("add", []) if name not in NOT_HERE]
@@ -213,7 +227,7 @@ class Pod:
             "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"},
                        {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755"]},
                        {"destination": "/sys", "type": "bind", "source": "/sys", "options": ["rbind", "ro"]},
-                       *self.mounts(spec, found)],
+                       *self.mounts(spec, found), *self.account(spec)],
             "linux": {"namespaces": [{"type": kind} for kind in namespaces],
                       "resources": {"memory": {"limit": memory(self.container["resources"]["limits"]["memory"])}},
                       "maskedPaths": ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"],
