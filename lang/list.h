@@ -14,7 +14,8 @@
 	X(4, HOTSPOT, hotspot)  \
 	X(5, JIT, jit)          \
 	X(6, RUBY, ruby)        \
-	X(7, PERL, perl)
+	X(7, PERL, perl)        \
+	X(8, PHP, php)
 
 enum lang {
 	LANG_NONE,

@@ -7,7 +7,6 @@
 
 /* Files that begin with that, and then neither go on with a letter nor, after a digit, with another. */
 static const struct { const char *begins, *title; } known[] = {
-	{ "php", "PHP" }, { "php-fpm", "PHP" }, { "php-cgi", "PHP" }, { "libphp", "PHP" },
 	{ "libcoreclr", ".NET" }, { "mono", "Mono" }, { "mono-sgen", "Mono" }, { "libmonosgen", "Mono" },
 	{ "beam.smp", "Erlang" },
 	{ "luajit", "LuaJIT" }, { "libluajit", "LuaJIT" }, { "lua", "Lua" }, { "liblua", "Lua" },

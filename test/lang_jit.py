@@ -13,7 +13,7 @@ from runtime_profile import Victim, check_most, record_beside
 VICTIMS = os.path.join(ROOT, "test", "victims", "jit")
 INSTALL = os.path.join(ROOT, "test", "runtimes", "install.sh")
 VERSION = "lli-orc"
-VERSIONS = ["lli-orc", "lli-mcjit", "numba", "wasmtime", "wasmtime-jitdump", "erlang", "php"]
+VERSIONS = ["lli-orc", "lli-mcjit", "numba", "wasmtime", "wasmtime-jitdump", "erlang"]
 EXACT = 0.99
 AT_WORK = 0.5   # of all samples, at least, are in generated code
 # Until wick has taken up Python, a second on a busy machine, its functions are those of the interpreter.
@@ -33,13 +33,9 @@ CHAINS = {
     "wasmtime-jitdump": (PYTHON + r".*;wasm\[0\]::array_to_wasm_trampoline\[2\];.*outer;.*middle;.*leaf", ".*leaf"),
     # A process of Erlang has a stack of its own, whose first function is nobody's callee.
     "erlang": (r".*\$chain:loop/1;\$chain:outer/1;\$chain:middle/1;\$chain:leaf/2", r"\$chain:leaf/2"),
-    # Its code keeps neither frame pointer nor stack: only the function that runs is known.
-    "php": (r"(.*;)?JIT\$leaf", r"JIT\$leaf"),
 }
 COMMANDS = {
     "erlang": ["erl", "+JPperf", "true", "-noshell", "-s", "chain", "main"],
-    "php": ["php", "-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=64M", "-d", "opcache.jit=function",
-            "-d", "opcache.jit_debug=16", os.path.join(VICTIMS, "chain.php")],
 }
 
 

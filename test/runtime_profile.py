@@ -33,7 +33,8 @@ class Stacks:
         self.cache = {}
         mine = [(self.user_frames(s), s) for s in profile.samples if s.pid == pid]
         times = [t for _, s in mine for t in s.times_ns]
-        seen = [t for frames, s in mine for t in s.times_ns if any(f.kind == kind for f in frames)]
+        # "(jit)" and the like is only code that a runtime has generated.
+        seen = [t for frames, s in mine for t in s.times_ns if any(f.kind == kind and f.name[:1] != "(" for f in frames)]
         first_ns = min(seen) if kind and seen else 0
         self.late_ns = first_ns - min(times) if first_ns else 0
         self.all = [(frames, self.counted(s, first_ns + settle_ns), s.attributes) for frames, s in mine]

@@ -47,4 +47,5 @@ static int recognise(const struct exe *exe, struct lang_file *ret_file)
 	return 0;
 }
 
-const struct lang_file_ops jit_file_ops = { .recognise = recognise };
+/* PHP, for one, tells debuggers of its code, too. */
+const struct lang_file_ops jit_file_ops = { .recognise = recognise, .is_general = true };

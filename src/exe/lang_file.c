@@ -6,18 +6,25 @@
 
 #include "exe/elf.h"
 
-int lang_file_find(const struct exe *exe, struct lang_file *ret_file)
+static int find_among(const struct exe *exe, bool is_general, struct lang_file *ret_file)
 {
 	for (u32 lang = 1; exe->langs && lang < LANG_NUMBERS_MAX; lang++) {
 		const struct lang_file_ops *ops = exe->langs[lang];
 
 		memset(ret_file, 0, sizeof(*ret_file));
-		if (ops && ops->recognise && ops->recognise(exe, ret_file) == 0) {
+		if (ops && ops->recognise && ops->is_general == is_general && ops->recognise(exe, ret_file) == 0) {
 			ret_file->lang = lang;
 			return 0;
 		}
 	}
 	return -ENODATA;
+}
+
+int lang_file_find(const struct exe *exe, struct lang_file *ret_file)
+{
+	int r = find_among(exe, false, ret_file);
+
+	return r < 0 ? find_among(exe, true, ret_file) : r;
 }
 
 int lang_file_check(const struct lang_file *file, size_t bytes)

@@ -64,6 +64,7 @@ struct lang_file_ops {
 	 * NULL: it has no part in live processes.
 	 */
 	int (*recognise)(const struct exe *exe, struct lang_file *ret_file);
+	bool is_general;	/* asked only of files that no other knows: what it looks for, others may have, too */
 	const struct lang_tables_ops *tables;	/* NULL: it leaves none */
 };
 

@@ -214,6 +214,26 @@ perl() {
 	echo "$dir"
 }
 
+# Debian's and Ubuntu's; up to 8.4 opcache is a package of its own.
+php_into() {
+	case $1 in
+	7.4) package_root focal php7.4-cli php7.4-fpm php7.4-opcache php7.4-dev ;;
+	8.1) package_root jammy php8.1-cli php8.1-fpm php8.1-opcache php8.1-dev ;;
+	8.2) package_root bookworm php8.2-cli php8.2-fpm php8.2-opcache php8.2-dev libapache2-mod-php8.2 apache2-bin ;;
+	8.3) package_root noble php8.3-cli php8.3-fpm php8.3-opcache php8.3-dev ;;
+	8.4) package_root trixie php8.4-cli php8.4-fpm php8.4-opcache php8.4-dev ;;
+	8.5) package_root resolute php8.5-cli php8.5-fpm php8.5-dev ;;
+	*) die "no package of PHP $1 is known" ;;
+	esac
+	[ -e "$dir/dev/null" ] || mknod -m 666 "$dir/dev/null" c 1 3
+}
+
+# A root to chroot into, with /usr/bin/phpVERSION and /usr/sbin/php-fpmVERSION.
+php() {
+	once "$cache/php/$1" php_into "$1"
+	echo "$dir"
+}
+
 python_jits_into() {
 	python3 -m venv "$dir"
 	timeout 500 "$dir/bin/pip" install -q --disable-pip-version-check --only-binary=:all: \
@@ -289,5 +309,6 @@ python-jits) python_jits "$2" ;;
 node) node "$2" ;;
 ruby) ruby "$2" ;;
 perl) perl "$2" ;;
+php) php "$2" ;;
 *) die "no runtime $1" ;;
 esac
