@@ -15,7 +15,7 @@
 
 static void describe(u32 pid)
 {
-	static const struct environment_names none;
+	static const struct description_options none;
 	struct description d = { 0 };
 	char path[64], exe[PATH_MAX];
 	ssize_t len;
@@ -25,7 +25,8 @@ static void describe(u32 pid)
 	exe[len < 0 ? 0 : len] = '\0';
 	/* Once as at its first sample, once as at a later one. */
 	for (u64 i = 0; i < 2; i++)
-		description_update(&d, &(struct described){ NULL, 0, pid, exe }, &none, 1 + i * LOOK_NS);
+		description_update(&d, &(struct described){ .tid = pid, .pid = pid, .exe_path = exe }, &none,
+				   1 + i * LOOK_NS);
 	printf("%u", pid);
 	for (u32 at = 0; at < d.bytes; at += (u32)strlen(d.text + at) + 1)
 		printf("\t%s", d.text + at);
