@@ -14,7 +14,7 @@ trap 'stop; rm -rf "$WORK"' EXIT
 
 # start OPTION=VALUE...: a server, whose address is in $at, its port in $port. stop: ends it; counters go to $WORK/out.
 start() {
-	rm -f "$WORK/in"
+	rm -f "$WORK/in" "$WORK/out"	# what the one before said is not to be read
 	mkfifo "$WORK/in"
 	"$tool" "$@" <"$WORK/in" >"$WORK/out" 2>"$WORK/err" &
 	pid=$!

@@ -63,20 +63,20 @@ check '... and fills it' test "$(pane | awk 'length > 60 { exit 1 } END { print 
 tmux -L $socket resize-window -x 90 -y 20
 keys q
 until_shown 'q quits' 'status=0'
-check '... and gives the terminal back' grep -q '^icanon' "$WORK/pane"
+until_shown '... and gives the terminal back' '^icanon'
 
 for signal in INT TERM HUP; do
 	top "$profile"
 	until_shown "it runs before SIG$signal" '^q quit'
 	pkill -$signal -P "$(tmux -L $socket display-message -p '#{pane_pid}')" wick
 	until_shown "SIG$signal ends it" 'status=0'
-	check '... and gives the terminal back' grep -q '^icanon' "$WORK/pane"
+	until_shown '... and gives the terminal back' '^icanon'
 done
 top "$profile"
 until_shown 'it runs before SIGSEGV' '^q quit'
 pkill -SEGV -P "$(tmux -L $socket display-message -p '#{pane_pid}')" wick
 until_shown 'even a crash' 'status=139'
-check '... gives the terminal back' grep -q '^icanon' "$WORK/pane"
+until_shown '... gives the terminal back' '^icanon'
 top "$profile"
 until_shown 'it runs before Ctrl-Z' '^q quit'
 keys C-z

@@ -90,7 +90,7 @@ static const struct config_field fields[] = {
 	{ "api", CONFIG_SECTION, 0, .fields = api_fields, .help = "without an Agent" },
 	{ "profiles", CONFIG_SECTION, 0, .fields = profiles_fields, .help = "without an Agent: where to" },
 	{ "service", CONFIG_TEXT, HERE(service),
-	  .help = "of what has no service.name; if not given, DD_SERVICE, or " DATADOG_SERVICE },
+	  .help = "of what does not say its service.name; if not given, DD_SERVICE, or " DATADOG_SERVICE },
 	{ "env", CONFIG_TEXT, HERE(env),
 	  .help = "of what has no deployment.environment.name; if not given, DD_ENV" },
 	{ "version", CONFIG_TEXT, HERE(version), .help = "of that service; if not given, DD_VERSION" },

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "proc/service_name.h"
 #include "profile/any.h"
 
 #define CONTAINER_BYTES_MAX 128
@@ -56,25 +57,40 @@ static void find_host(const struct datadog_names *names, const struct profile_re
 		owner->host = text_of(names->this_host);
 }
 
-void datadog_owner_of(const struct datadog_names *names, const struct profile_resource *resource,
-		      struct datadog_owner *ret_owner)
+/* What somebody said, else what is configured, else what was guessed. */
+static void find_service(const struct datadog_names *names, const struct profile_resource *resource,
+			 struct datadog_owner *owner)
 {
 	static const char *const services[] = { "service.name", VARIABLE "DD_SERVICE", VARIABLE "OTEL_SERVICE_NAME",
 						NULL };
+	static const char *const sources[] = { SERVICE_SOURCE_ATTRIBUTE, NULL };
+	struct str source = find(resource, sources);
+	bool is_guess = service_name_is_guess(source.at, source.len);
+
+	owner->service = find(resource, is_guess ? services + 1 : services);
+	if (owner->service.len)
+		return;
+	if (!owner->version.len)
+		owner->version = text_of(names->version);
+	owner->is_inferred = !*names->service;
+	owner->service = *names->service ? text_of(names->service) : find(resource, services);
+	if (!owner->service.len)
+		owner->service = text_of(DATADOG_SERVICE);
+}
+
+void datadog_owner_of(const struct datadog_names *names, const struct profile_resource *resource,
+		      struct datadog_owner *ret_owner)
+{
 	static const char *const envs[] = { "deployment.environment.name", "deployment.environment", VARIABLE "DD_ENV",
 					    NULL };
 	static const char *const versions[] = { "service.version", VARIABLE "DD_VERSION", NULL };
 	static const char *const containers[] = { "container.id", NULL };
-	struct datadog_owner owner = { find(resource, services), find(resource, envs), find(resource, versions),
+	struct datadog_owner owner = { .env = find(resource, envs), .version = find(resource, versions),
 				       .container = find(resource, containers) };
 
 	if (!owner.env.len)
 		owner.env = text_of(names->env);
-	if (!owner.service.len && !owner.version.len)
-		owner.version = text_of(names->version);
-	owner.is_inferred = !owner.service.len && !*names->service;
-	if (!owner.service.len)
-		owner.service = text_of(*names->service ? names->service : DATADOG_SERVICE);
+	find_service(names, resource, &owner);
 	find_host(names, resource, &owner);
 	if (!is_container_id(owner.container))
 		owner.container = (struct str){ 0 };

@@ -4,7 +4,7 @@
  * What a resource says goes before what is configured:
  *
  *	service		service.name, DD_SERVICE or OTEL_SERVICE_NAME of the process (include_env_vars); else as
- *			configured; else DATADOG_SERVICE
+ *			configured; else a service.name that was guessed; else DATADOG_SERVICE
  *	env		deployment.environment.name, deployment.environment, DD_ENV of the process; else as configured
  *	version		service.version, DD_VERSION of the process; as configured only with the configured service
  *	host		as configured; else host.name, else this machine's, but only where no Agent adds it

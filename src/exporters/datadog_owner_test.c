@@ -40,6 +40,22 @@ TEST(datadog_owner_is_what_the_resource_says)
 	OK(is(o.container, "0123abc"));
 }
 
+TEST(datadog_owner_is_what_is_configured_rather_than_a_guess)
+{
+	static const struct datadog_names names = { "svc", "prod", "2", "", "", "", "" };
+	static const struct keyvalue guess[] = { KV("service.name", "python3.11"), KV("wick.service.source", "program") };
+	static const struct keyvalue said[] = { KV("service.name", "cart"), KV("wick.service.source", "environment") };
+	struct datadog_owner o = owner(&names, guess, 2);
+
+	OK(is(o.service, "svc"));
+	OK(is(o.version, "2"));
+	OK(!o.is_inferred);
+	OK(is(owner(&names, said, 2).service, "cart"));
+	o = owner(&nothing, guess, 2);
+	OK(is(o.service, "python3.11"));
+	OK(o.is_inferred);
+}
+
 TEST(datadog_owner_is_else_what_is_configured)
 {
 	static const struct datadog_names names = { "svc", "prod", "2", "", "here", "", "" };
