@@ -152,7 +152,7 @@ fuzz: fuzz-build
 	$(Q)tools/fuzz.sh $(O)/fuzz $(SECONDS) $(FUZZ)
 
 check: lint
-	$(Q)$(MAKE) $(JOBS) $(O)/unit $(O)/wick
+	$(Q)$(MAKE) $(JOBS) $(O)/unit $(O)/wick $(TOOLS:%.c=$(O)/%.o)
 	$(Q)$(MAKE) link-layers
 	$(Q)$(O)/unit >$(O)/unit.log || { grep -v '^ok' $(O)/unit.log; exit 1; }
 	$(Q)tail -n 1 $(O)/unit.log
