@@ -107,6 +107,25 @@ def main():
     TAP.end()
 
 
+def idle_seconds():
+    """Of all CPUs, since the machine started."""
+    with open("/proc/stat", encoding="ascii") as file:
+        return int(file.readline().split()[4]) / os.sysconf("SC_CLK_TCK")
+
+
+def check_budget(used, detail, events, idle):
+    """The same work costs half as much again where others want every CPU, and events of processes cost what they cost."""
+    name = "in the storms wick stays within its budget and a fifth"
+    if used <= BUDGET * 1.2:
+        TAP.check(name, True, detail)
+    elif events > EVENTS_MAX:
+        TAP.skip(name, f"others start and end so much here that there are {events:.0f} events of processes a second ({detail})")
+    elif idle < 0.02 * SPAN * (os.cpu_count() or 1):
+        TAP.skip(name, f"others here use all CPUs ({detail})")
+    else:
+        TAP.check(name, False, detail)
+
+
 def measure():
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         without_it(folder)
@@ -122,18 +141,14 @@ def measure():
             steps = []
             wait_for(lambda: steps.append(counter(port, "governor_step")) or len(set(steps[-SPAN:])) == 1 and len(steps) > SPAN,
                      5 * SPAN, 0.5)
-            events = counter(port, "process_events")
+            events, idle = counter(port, "process_events"), idle_seconds()
             processes, programs = cost.over(SPAN)
+            idle = idle_seconds() - idle
             events = (counter(port, "process_events") - events) / SPAN
             told = counter(port, "cpu_used_ppm") / 1e4
             status = answer(port, "status")
-            name = "in the storms wick stays within its budget and a fifth"
-            if events > EVENTS_MAX:
-                TAP.skip(name, f"others start and end so much here that there are {events:.0f} events of processes a second")
-            else:
-                TAP.check(name, processes + programs <= BUDGET * 1.2,
-                          f"{processes:.2f} % of a CPU by /proc, {programs:.2f} % in BPF by the kernel; step {steps[-1]:.0f}, "
-                          f"{events:.0f} events of processes a second")
+            check_budget(processes + programs, f"{processes:.2f} % of a CPU by /proc, {programs:.2f} % in BPF by the kernel; "
+                         f"step {steps[-1]:.0f}, {events:.0f} events of processes a second", events, idle)
             TAP.check("what it tells is what it used", abs(told - processes - programs) <= 0.3 * (processes + programs),
                       f"{told:.2f} % told")
             TAP.check("the API says what is left out, and the log, too",

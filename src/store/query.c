@@ -146,7 +146,6 @@ struct chart_query {
 struct chart_weight {
 	double ns;
 	bool is_time;
-	double period_ns;	/* of samples that are counted; 0: not known */
 };
 
 static struct chart_weight weight_of(const struct dict *dict, u32 series)
@@ -158,10 +157,10 @@ static struct chart_weight weight_of(const struct dict *dict, u32 series)
 
 	if (scale.unit != UNIT_COUNT)
 		return (struct chart_weight){ (double)scale.factor * (scale.unit == UNIT_BYTES ? 1e9 : 1),
-					      scale.unit == UNIT_NANOSECONDS, 0 };
+					      scale.unit == UNIT_NANOSECONDS };
 	for (u32 i = 0; i < text.len && text.at[i] >= '0' && text.at[i] <= '9'; i++)
 		period = period * 10 + (text.at[i] - '0');
-	return (struct chart_weight){ period > 0 ? period : 1e9, period > 0, period };
+	return (struct chart_weight){ period > 0 ? period : 1e9, period > 0 };
 }
 
 /* Spreads what was used between two times over the buckets, as far as they lie in the selection. */
@@ -202,15 +201,14 @@ static void add_cells(struct chart_query *q, const struct scan_row *row, double 
 {
 	struct chart_weight weight = weight_of(row->dict, row->row->series);
 	double used_ns = (double)row->row->value * weight.ns, at_ns = (double)row->time_ns;
-	double length_ns = weight.period_ns > 0 ? weight.period_ns : used_ns;
 
 	if (row->period_ns && (double)row->period_ns > q->width_ns)
 		spread(q, used_ns, at_ns, at_ns + (double)row->period_ns, cells);
 	else if (row->is_instant && weight.is_time && (row->rows->count > 1 || row->row->value > 1) &&
 		 whole_block(q, row) > 0)
 		spread(q, used_ns, at_ns, at_ns + whole_block(q, row), cells);
-	else if (row->row->time_ns && weight.is_time && length_ns > 0)
-		spread(q, used_ns, at_ns - length_ns, at_ns, cells);
+	else if (row->row->time_ns && weight.is_time && used_ns > 0)	/* one that counts for several: before it, too */
+		spread(q, used_ns, at_ns - used_ns, at_ns, cells);
 	else
 		cells[scan_bucket(q->selection, q->sums.buckets, row->time_ns)] += used_ns / q->width_ns;
 }
