@@ -107,6 +107,7 @@ TEST(php_step_shows_the_functions_of_a_run_instead_of_the_loop)
 	OK(kept_count >= 4);
 }
 
+#if REG_RA == 16	/* of x86-64's compiler; elsewhere what was stored last counts, and generated code is native */
 TEST(php_step_takes_the_instruction_of_the_loop_from_its_register)
 {
 	setup(LOOP_VA);
@@ -119,6 +120,7 @@ TEST(php_step_takes_the_instruction_of_the_loop_from_its_register)
 	EQ(u.words[1] & PHP_LINE_MASK, 107);
 	EQ(u.words[3] & PHP_LINE_MASK, 101);
 }
+#endif
 
 TEST(php_step_puts_native_code_inside_of_functions_in_c)
 {
@@ -171,6 +173,7 @@ TEST(php_step_ends_at_the_first_function_of_a_fiber)
 	STREQ(walked(), "2 complete");
 }
 
+#if REG_RA == 16
 /* It has jumped out of the loop, and taken two words of the stack. */
 TEST(php_step_walks_through_generated_code)
 {
@@ -186,6 +189,7 @@ TEST(php_step_walks_through_generated_code)
 	push(1, TOP | FILE_CODE);
 	OK(!strstr(walked(), "m1"));
 }
+#endif
 
 TEST(php_step_shows_native_code_where_nothing_runs)
 {
