@@ -130,13 +130,16 @@ int perl_names_code(const struct perl_layout *layout, struct memory *memory, u64
 
 int perl_names_file(struct memory *memory, u64 glob_va, char ret_text[LANG_TEXT_MAX + 1])
 {
+	size_t length;
+
 	if (type_of(memory, glob_va) != PERL_SV_GLOB)
 		return memory_err(memory) ?: -ESTALE;
 	ret_text[0] = 0;
 	append_name(memory, memory_u64(memory, memory_u64(memory, glob_va) + PERL_GLOB_NAME), ret_text);
-	if (strncmp(ret_text, "_<", 2))
+	length = strlen(ret_text);
+	if (length < 2 || memcmp(ret_text, "_<", 2))
 		return memory_err(memory) ?: -ESTALE;
-	memmove(ret_text, ret_text + 2, strlen(ret_text + 2) + 1);
+	memmove(ret_text, ret_text + 2, length - 1);
 	return 0;
 }
 
