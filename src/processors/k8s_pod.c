@@ -273,13 +273,14 @@ struct str k8s_pairs_find(const struct k8s_pairs *pairs, struct str key)
 
 void k8s_image_split(struct str image, struct str *ret_name, struct str *ret_tag, struct str *ret_digest)
 {
-	const char *at = image.len ? memchr(image.at, '@', image.len) : NULL;
-	struct str name = { image.at, at ? (u32)(at - image.at) : image.len }, none = { "", 0 };
-	const char *slash = name.len ? memrchr(name.at, '/', name.len) : NULL;
+	struct str none = { "", 0 }, whole = image.len ? image : none;
+	const char *at = memchr(whole.at, '@', whole.len);
+	struct str name = { whole.at, at ? (u32)(at - whole.at) : whole.len };
+	const char *slash = memrchr(name.at, '/', name.len);
 	const char *from = slash ? slash : name.at;
-	const char *colon = name.len ? memchr(from, ':', name.len - (u32)(from - name.at)) : NULL;
+	const char *colon = memchr(from, ':', name.len - (u32)(from - name.at));
 
-	*ret_digest = at ? (struct str){ at + 1, image.len - (u32)(at + 1 - image.at) } : none;
+	*ret_digest = at ? (struct str){ at + 1, whole.len - (u32)(at + 1 - whole.at) } : none;
 	*ret_tag = colon ? (struct str){ colon + 1, name.len - (u32)(colon + 1 - name.at) } : none;
 	*ret_name = colon ? (struct str){ name.at, (u32)(colon - name.at) } : name;
 }
