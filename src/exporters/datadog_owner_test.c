@@ -43,7 +43,8 @@ TEST(datadog_owner_is_what_the_resource_says)
 TEST(datadog_owner_is_what_is_configured_rather_than_a_guess)
 {
 	static const struct datadog_names names = { "svc", "prod", "2", "", "", "", "" };
-	static const struct keyvalue guess[] = { KV("service.name", "python3.11"), KV("wick.service.source", "program") };
+	static const struct keyvalue guess[] = { KV("service.name", "python3.11"),
+						 KV("wick.service.source", "program") };
 	static const struct keyvalue said[] = { KV("service.name", "cart"), KV("wick.service.source", "environment") };
 	struct datadog_owner o = owner(&names, guess, 2);
 

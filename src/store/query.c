@@ -207,7 +207,7 @@ static void add_cells(struct chart_query *q, const struct scan_row *row, double 
 	else if (row->is_instant && weight.is_time && (row->rows->count > 1 || row->row->value > 1) &&
 		 whole_block(q, row) > 0)
 		spread(q, used_ns, at_ns, at_ns + whole_block(q, row), cells);
-	else if (row->row->time_ns && weight.is_time && used_ns > 0)	/* one that counts for several: before it, too */
+	else if (row->row->time_ns && weight.is_time && used_ns > 0)	/* one may count for several */
 		spread(q, used_ns, at_ns - used_ns, at_ns, cells);
 	else
 		cells[scan_bucket(q->selection, q->sums.buckets, row->time_ns)] += used_ns / q->width_ns;

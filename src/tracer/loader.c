@@ -38,7 +38,7 @@
 #define WAIT_WALKS_DEFAULT 100
 #define WAIT_SWITCHES_MAX 200000
 #define KICK_RING_BYTES (16u << 10)	/* a thousand of them between two looks */
-#define LOAD_WAIT_NS 250000000ull		/* for a language's program: most are there by then, and no stack lacks it */
+#define LOAD_WAIT_NS 250000000ull	/* for a language's program: most are there by then */
 #define ROWS_DEFAULT_BYTES (16u << 20)
 
 struct loaded_kind {
