@@ -69,6 +69,7 @@ struct build {
 	u64 sweep_end_ns;
 	struct block {
 		u64 end_ea;	/* 0: nothing is known here */
+		bool has_code;	/* a debug file has none */
 		u8 starts[BLOCK_BYTES / 8];	/* bit map: a function begins there */
 	} block[BLOCKS_KEPT];
 };
@@ -396,20 +397,21 @@ static void note_start(void *arg, u64 ea)
 		block->starts[at / 8] |= 1 << at % 8;
 }
 
-/* What is known of the block that an address lies in, or is found out now. NULL if there is no time for that. */
+/* What is known of the block that an address lies in, or is found out now. NULL if there is no code, or no time. */
 static const struct block *find_block(struct build *build, u64 ea)
 {
 	u64 block_ea = ea / BLOCK_BYTES * BLOCK_BYTES, code_ea, end_ea = code_end(build->exe, ea, &code_ea), from_ea;
 	struct block *block = &build->block[ea / BLOCK_BYTES % BLOCKS_KEPT];
 
 	if (block->end_ea == block_ea + BLOCK_BYTES)
-		return block;
+		return block->has_code ? block : NULL;
 	if (monotonic_ns() > build->sweep_end_ns)
 		return NULL;
 	*block = (struct block){ .end_ea = block_ea + BLOCK_BYTES };
 	from_ea = block_ea > code_ea + BLOCK_AROUND ? block_ea - BLOCK_AROUND : code_ea;
-	(void)sweep_starts(build->exe, from_ea, min_u64(block->end_ea + BLOCK_AROUND, end_ea), note_start, block);
-	return block;
+	block->has_code = sweep_starts(build->exe, from_ea, min_u64(block->end_ea + BLOCK_AROUND, end_ea), note_start,
+				       block) == 0;
+	return block->has_code ? block : NULL;
 }
 
 /* The last start in a block at or before an address of it; 0 if there is none. */
@@ -452,7 +454,8 @@ static bool settle_swept(struct build *build, const struct wanted *w, struct fou
 	u64 block_ea = w->ea / BLOCK_BYTES * BLOCK_BYTES, far_ea = block_ea ? block_ea - BLOCK_BYTES : 0;
 	bool is_main = w->near.used && w->near.fde_only && w->near.ea >= far_ea;
 
-	if (build->exe->machine != EM_X86_64 || build->exe->elf_class != ELFCLASS64 || gap_ea > w->ea)
+	if (build->exe->machine != EM_X86_64 || build->exe->elf_class != ELFCLASS64 || gap_ea > w->ea ||
+	    !find_block(build, w->ea))
 		return false;
 	start_ea = last_start(build, w->ea);
 	if (!start_ea && block_ea > code_ea)
