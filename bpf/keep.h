@@ -25,12 +25,20 @@ struct {
 	__type(value, struct kept_objects);
 } kept_scratch SEC(".maps");
 
-/* Where to put them, or NULL if they are kept already. */
-static __always_inline struct kept_objects *keep_begin(const struct kept_key *key)
+/* Where to put them, no piece yet, or NULL if they are kept already. The key gets the process that is walked. */
+static __always_inline struct kept_objects *keep_begin(struct kept_key *key)
 {
 	u32 zero = 0;
+	const struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
+	struct kept_objects *copy;
 
-	return bpf_map_lookup_elem(&kept, key) ? 0 : bpf_map_lookup_elem(&kept_scratch, &zero);
+	if (!u)
+		return 0;
+	key->pid = u->trace.pid;
+	copy = bpf_map_lookup_elem(&kept, key) ? 0 : bpf_map_lookup_elem(&kept_scratch, &zero);
+	for (u32 i = 0; copy && i < KEPT_PIECES; i++)
+		copy->piece[i].va = 0;
+	return copy;
 }
 
 static __always_inline void keep_end(const struct kept_key *key, const struct kept_objects *copy)

@@ -9,24 +9,15 @@ __noinline int keep_names(u64 low, u64 second, u64 has_threads)
 {
 	struct kept_key key = { .lang = LANG_PERL, .id = { low, second } };
 	u64 file = (second >> PERL_LINE_BITS & PERL_ADDRESS_MASK) << 3;
-	u32 zero = 0;
-	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
-	struct kept_objects *copy;
+	struct kept_objects *copy = keep_begin(&key);
 
-	if (!u)
-		return 0;
-	key.pid = u->trace.pid;
-	copy = keep_begin(&key);
 	if (!copy)
 		return 0;
 	if (!has_threads)
 		file = keep_word(keep_word(file) + PERL_GLOB_NAME);
 	keep_piece(&copy->piece[0], file);
-	copy->piece[1].va = 0;
 	if ((low & PERL_KIND_MASK) == PERL_REQUIRE)
 		keep_piece(&copy->piece[1], keep_word((low >> PERL_KIND_BITS << 3) + PERL_SV_TEXT));
-	for (u32 i = 2; i < KEPT_PIECES; i++)
-		copy->piece[i].va = 0;
 	keep_end(&key, copy);
 	return 0;
 }

@@ -8,21 +8,13 @@
 __noinline int keep_names(u64 function, u64 cookie, u64 name, u64 class, u64 file)
 {
 	struct kept_key key = { .lang = LANG_PHP, .id = { cookie, function } };
-	u32 zero = 0;
-	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
-	struct kept_objects *copy;
+	struct kept_objects *copy = keep_begin(&key);
 
-	if (!u)
-		return 0;
-	key.pid = u->trace.pid;
-	copy = keep_begin(&key);
 	if (!copy)
 		return 0;
 	keep_piece(&copy->piece[0], name);
 	keep_piece(&copy->piece[1], class ? keep_word(class + PHP_CLASS_NAME) : 0);
 	keep_piece(&copy->piece[2], file);
-	for (u32 i = 3; i < KEPT_PIECES; i++)
-		copy->piece[i].va = 0;
 	keep_end(&key, copy);
 	return 0;
 }

@@ -20,7 +20,6 @@ __noinline int keep_code(u64 code, u64 cookie, u64 file_va)
 	if (!u)
 		return 0;
 	slot = (const void *)u->slot;
-	key.pid = u->trace.pid;
 	copy = keep_begin(&key);
 	if (!copy)
 		return 0;
