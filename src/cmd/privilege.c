@@ -104,3 +104,10 @@ const char *privilege_costs(u64 caps, char *text, size_t bytes)
 			 "`wick doctor` says what each costs");
 	return text;
 }
+
+const char *privilege_costs_here(char text[PRIVILEGE_COSTS_BYTES])
+{
+	u64 caps = 0;
+
+	return privilege_read(&caps) < 0 ? "" : privilege_costs(caps, text, PRIVILEGE_COSTS_BYTES);
+}

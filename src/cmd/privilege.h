@@ -47,6 +47,10 @@ bool privilege_is_lacking(const struct privilege *privilege, u64 caps);
 bool privilege_memlock_counts(void);
 
 /* What those cost that are lacking but not required, in a sentence; "" if none is. Returns text. */
+#define PRIVILEGE_COSTS_BYTES 512
 const char *privilege_costs(u64 caps, char *text, size_t bytes);
+
+/* The same of this process. */
+const char *privilege_costs_here(char text[PRIVILEGE_COSTS_BYTES]);
 
 #endif

@@ -678,10 +678,10 @@ static void end_samplers(struct supervisor *s)
 
 static void warn_of_privileges(void)
 {
-	char costs[512];
-	u64 caps = 0;
+	char text[PRIVILEGE_COSTS_BYTES];
+	const char *costs = privilege_costs_here(text);
 
-	if (privilege_read(&caps) == 0 && *privilege_costs(caps, costs, sizeof(costs)))
+	if (*costs)
 		log_warn(self, "%s", costs);
 }
 
