@@ -40,6 +40,11 @@ class Tap:
         print(f"{'' if good else 'not '}ok - {name}{': ' if detail else ''}{detail}", flush=True)
         return good
 
+    def check_or_note(self, name, good, why=""):
+        """Why only if it is not."""
+        if not self.check(name, bool(good)):
+            self.note(str(why)[-1500:])
+
     def skip(self, name, reason):
         self.count += 1
         print(f"ok - {name} # SKIP {reason}", flush=True)

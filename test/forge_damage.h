@@ -22,4 +22,13 @@ static inline void forge_damage(const uint8_t *data, size_t size, u64 start_va, 
 	}
 }
 
+/* The bytes of such data, each time others. */
+static inline void forge_random(u64 *random, u8 *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		*random = *random * 6364136223846793005ull + 1442695040888963407ull;
+		data[i] = (u8)(*random >> 56);
+	}
+}
+
 #endif

@@ -5,7 +5,6 @@ is asked by a signal (Judge.pm).
 A Perl runs in a root of its own (test/runtimes/install.sh), as in a container; one without threads is built, and runs here.
 """
 import glob
-import json
 import os
 import re
 import shutil
@@ -13,7 +12,7 @@ import subprocess
 
 from common import BUILD, ROOT
 from victim_source import Source, check_judged, check_spoilt, installed, numbers
-from runtime_profile import Victim, check_real, record_beside
+from runtime_profile import Victim, check_real
 
 KIND = "perl"
 VICTIMS = os.path.join(ROOT, "test", "victims", "perl")
@@ -124,16 +123,8 @@ def check_itself(tap, perl, label, scenario, samples):
         if victim.pid is None:
             tap.check(name, False, "the victim does not run")
             return
-        _, stacks = record_beside(victim, samples, KIND)
-        victim.process.terminate()
-        victim.process.wait(30)
-    if not stacks or not os.path.exists(out):
-        tap.check(name, False, "nothing was recorded")
-        return
-    with open(out, encoding="utf-8") as file:
-        theirs = json.load(file)
-    theirs["shares"].pop("(eval)", None)        # of blocks and texts alike
-    check_judged(tap, name, stacks, KIND, theirs)
+        # Of blocks and texts alike.
+        check_judged(tap, name, victim, samples, KIND, out, lambda function: function != "(eval)")
 
 
 def check_hostile(tap, perl, label, rounds):

@@ -4,7 +4,6 @@ both of its JITs; against PHP itself, which is asked by a signal; php-fpm at wor
 
 A PHP runs in a root of its own (test/runtimes/install.sh), as in a container.
 """
-import json
 import os
 import random
 import re
@@ -16,7 +15,7 @@ import subprocess
 import time
 
 from common import ROOT, Recording
-from runtime_profile import Stacks, Victim, record_beside
+from runtime_profile import Stacks, Victim
 from victim_source import Source, check_judged, installed, numbers
 
 KIND = "php"
@@ -109,16 +108,9 @@ def check_itself(tap, php, label, samples):
         if victim.pid is None:
             tap.check(name, False, "the victim does not run")
             return
-        _, stacks = record_beside(victim, samples, KIND, during=lambda: ask(victim.pid, 6))
-        victim.process.terminate()
-        victim.process.wait(30)
-    if not stacks or not os.path.exists(out):
-        tap.check(name, False, "nothing was recorded")
-        return
-    with open(out, encoding="utf-8") as file:
-        theirs = json.load(file)
-    theirs["shares"] = {n: share for n, share in theirs["shares"].items() if "closure" not in n}     # its own handler
-    check_judged(tap, name, stacks, KIND, theirs)
+        # Closures: its own handler.
+        check_judged(tap, name, victim, samples, KIND, out, lambda function: "closure" not in function,
+                     during=lambda: ask(victim.pid, 6))
 
 
 def fcgi(path, script):

@@ -5,7 +5,6 @@ asks Ruby itself, by a signal.
 A Ruby runs in a root of its own (test/runtimes/install.sh), as in a container.
 """
 import glob
-import json
 import os
 import re
 import shutil
@@ -13,7 +12,7 @@ import subprocess
 
 from common import ROOT
 from victim_source import Source, check_judged, check_spoilt, installed, numbers
-from runtime_profile import Victim, record_beside
+from runtime_profile import Victim
 
 KIND = "ruby"
 VICTIMS = os.path.join(ROOT, "test", "victims", "ruby")
@@ -127,14 +126,7 @@ def check_stackprof(tap, ruby, label, samples):
         if victim.pid is None:
             tap.skip(name, "there is no stackprof for it")
             return
-        _, stacks = record_beside(victim, 3 * samples, KIND)
-        victim.process.terminate()
-        victim.process.wait(30)
-    if not stacks or not os.path.exists(out):
-        tap.check(name, False, "nothing was recorded")
-        return
-    with open(out, encoding="utf-8") as file:
-        check_judged(tap, name, stacks, KIND, json.load(file))
+        check_judged(tap, name, victim, 3 * samples, KIND, out)
 
 
 def run(tap, version, full):

@@ -17,11 +17,6 @@ FILE = os.path.join(common.BUILD, "dist", "wick")
 VICTIM = os.path.join(common.BUILD, "victims", "v-fp")
 
 
-def check(tap, name, good, detail=""):
-    if not tap.check(name, bool(good)):
-        tap.note(detail)
-
-
 class Root:
     """Nothing but the file, /proc, /sys and /tmp."""
 
@@ -46,8 +41,8 @@ class Root:
 
 def check_file(tap):
     headers = subprocess.run(["readelf", "-dlW", FILE], capture_output=True, text=True, check=True).stdout
-    check(tap, "no library and no loader is asked for", "NEEDED" not in headers and "INTERP" not in headers, headers[-300:])
-    check(tap, "it is position independent", re.search(r"Elf file type is DYN", headers) is not None)
+    tap.check_or_note("no library and no loader is asked for", "NEEDED" not in headers and "INTERP" not in headers, headers[-300:])
+    tap.check_or_note("it is position independent", re.search(r"Elf file type is DYN", headers) is not None)
 
 
 def check_record(tap, root):
@@ -55,12 +50,12 @@ def check_record(tap, root):
     said = root.run("record", "-F", "199", "-d", "3", "-p", str(victim.pid), "-o", "/tmp/out.otlp")
     victim.kill()
     victim.wait()
-    check(tap, "it records in an empty root", said.returncode == 0, said.stderr[-500:])
+    tap.check_or_note("it records in an empty root", said.returncode == 0, said.stderr[-500:])
     report = root.run("report", "--json", "/tmp/out.otlp")
     names = {row["name"] for row in json.loads(report.stdout)["rows"]} if report.returncode == 0 else set()
-    check(tap, "... and names what ran outside", {"leaf_a", "outer", "main"} <= names, sorted(names)[:20])
+    tap.check_or_note("... and names what ran outside", {"leaf_a", "outer", "main"} <= names, sorted(names)[:20])
     whole = re.search(r"([\d.]+) % .*whole", said.stderr)
-    check(tap, "... with whole stacks", whole and float(whole[1]) >= 99, said.stderr[-500:])
+    tap.check_or_note("... with whole stacks", whole and float(whole[1]) >= 99, said.stderr[-500:])
 
 
 def samples(port):
@@ -95,7 +90,7 @@ def check_page_and_grpc(tap, root):
     port = common.free_port()
     keeper = root.start(f"--config=yaml:{json.dumps(keeper_config(port))}")
     sender = root.start(f"-collection-agent=127.0.0.1:{port}", "-disable-tls", "-reporter-interval=1s")
-    check(tap, "it sends by gRPC, and another keeps and shows it", comes(port, sender), log_of(root))
+    tap.check_or_note("it sends by gRPC, and another keeps and shows it", comes(port, sender), log_of(root))
     stop(sender, keeper)
 
 
@@ -120,12 +115,12 @@ def check_https(tap, root):
                "service": {"telemetry": {"metrics": {"level": "none"}},
                            "pipelines": {"profiles": {"receivers": ["profiling"], "exporters": ["otlp_http"]}}}}
     sender = root.start(f"--config=yaml:{json.dumps(sending)}", SSL_CERT_FILE="/tmp/cert.pem")
-    check(tap, "it sends by HTTPS to whom SSL_CERT_FILE vouches for", comes(port, sender), log_of(root))
+    tap.check_or_note("it sends by HTTPS to whom SSL_CERT_FILE vouches for", comes(port, sender), log_of(root))
     stop(sender)
     before = samples(port)
     stranger = root.start(f"--config=yaml:{json.dumps(sending)}")
     time.sleep(4)
-    check(tap, "... and to nobody else", samples(port) == before and "certificate" in log_of(root), log_of(root))
+    tap.check_or_note("... and to nobody else", samples(port) == before and "certificate" in log_of(root), log_of(root))
     stop(stranger, keeper)
 
 

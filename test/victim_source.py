@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of interpreted languages share: a victim whose stacks its source tells, judged by chains of functions, shares
 of them, and the lines that callers are marked with ("# -> CALLEE ...")."""
+import json
 import os
 import re
 import subprocess
@@ -69,11 +70,20 @@ class Source:
                 tap.note(f"{count:6} {text[:400]}")
 
 
-def check_judged(tap, name, stacks, kind, theirs):
-    """Beside a judge in the same process: shares of functions, by their name, and how many samples it took."""
+def check_judged(tap, name, victim, samples, kind, out, is_compared=lambda function: True, during=None):
+    """Beside a judge in the same process, which writes to `out` when that ends: shares of functions, by their name, and how
+    many samples it took."""
+    _, stacks = record_beside(victim, samples, kind, during)
+    victim.process.terminate()
+    victim.process.wait(30)
+    if not stacks or not os.path.exists(out):
+        tap.check(name, False, "nothing was recorded")
+        return
+    with open(out, encoding="utf-8") as file:
+        theirs = json.load(file)
     ours = stacks.inclusive(kind)
     apart = {n: (round(ours.get(n, 0), 3), round(share, 3)) for n, share in theirs["shares"].items()
-             if share >= JUDGED and abs(ours.get(n, 0) - share) > APART}
+             if is_compared(n) and share >= JUDGED and abs(ours.get(n, 0) - share) > APART}
     tap.check(name, not apart and theirs["samples"] > 200,
               f"{stacks.count} samples of ours, {theirs['samples']} of its, apart: {apart or 'none'}")
 

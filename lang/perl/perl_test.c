@@ -6,6 +6,7 @@
 #include "forge_damage.h"
 #include "forge_perl.h"
 #include "lang/named.h"
+#include "runtime_names.h"
 #include "test.h"
 
 extern const struct lang_ops perl_ops;
@@ -18,32 +19,15 @@ static const u32 versions[] = {
 
 static int attach(const struct perl_facts *facts, struct runtime_slot *ret_slot, void **ret_state)
 {
-	struct lang_process process = { .pid = (u32)getpid() };
-	struct lang_place place = { .path = "" };
-	static struct lang_file file;
-
-	memcpy(file.facts, facts, sizeof(*facts));
-	return perl_ops.attach(&process, &file, &place, ret_slot, ret_state);
+	return runtime_attach(&perl_ops, facts, sizeof(*facts), ret_slot, ret_state);
 }
 
-/* What a frame is called: "function file:line"; "?" if it has no name. */
 static const char *name_in(const struct lang_process *process, void *state, u32 kind, u64 object, u64 file, u64 line)
 {
-	static char text[512];
-	const struct window_frame *found;
-	struct named names;
 	u64 frame[2];
 
-	named_init(&names);
 	perl_frame_of(kind, object, file, line, frame);
-	found = named_find(&names, &perl_ops, state, process, frame, 0);
-	OK(found);
-	(void)snprintf(text, sizeof(text), "%s %s:%u", found->lines[0].function, found->lines[0].file,
-		       found->lines[0].line);
-	if (names.unnamed)
-		memcpy(text, "?", 2);
-	named_done(&names);
-	return text;
+	return runtime_name(&perl_ops, process, state, frame);
 }
 
 static const char *name(void *state, u32 kind, u64 object, u64 file, u64 line)
@@ -210,10 +194,7 @@ TEST(perl_survives_whatever_is_in_memory)
 		u8 damage[12 * 40];
 
 		EQ(attach(&facts, &slot, &state), 0);
-		for (u32 i = 0; i < sizeof(damage); i++) {
-			random = random * 6364136223846793005ull + 1442695040888963407ull;
-			damage[i] = (u8)(random >> 56);
-		}
+		forge_random(&random, damage, sizeof(damage));
 		/* Half of the words point into it. */
 		for (u32 i = 0; i + 12 <= sizeof(damage) && round & 1; i += 12)
 			memcpy(damage + i + 4, (u64[]){ PERL_VA + 8 * damage[i] * (damage[i + 1] & 15) }, 8);

@@ -6,6 +6,7 @@
 #include "forge_damage.h"
 #include "forge_php.h"
 #include "lang/named.h"
+#include "runtime_names.h"
 #include "test.h"
 
 extern const struct lang_ops php_ops;
@@ -18,30 +19,12 @@ static const u32 versions[] = {
 
 static int attach(const struct php_facts *facts, struct runtime_slot *ret_slot, void **ret_state)
 {
-	struct lang_process process = { .pid = (u32)getpid() };
-	struct lang_place place = { .path = "" };
-	static struct lang_file file;
-
-	memcpy(file.facts, facts, sizeof(*facts));
-	return php_ops.attach(&process, &file, &place, ret_slot, ret_state);
+	return runtime_attach(&php_ops, facts, sizeof(*facts), ret_slot, ret_state);
 }
 
-/* What a frame is called: "function file:line"; "?" if it has no name. */
 static const char *name(const struct lang_process *process, void *state, const u64 frame[2])
 {
-	static char text[512];
-	const struct window_frame *found;
-	struct named names;
-
-	named_init(&names);
-	found = named_find(&names, &php_ops, state, process, frame, 0);
-	OK(found);
-	(void)snprintf(text, sizeof(text), "%s %s:%u", found->lines[0].function, found->lines[0].file,
-		       found->lines[0].line);
-	if (names.unnamed)
-		memcpy(text, "?", 2);
-	named_done(&names);
-	return text;
+	return runtime_name(&php_ops, process, state, frame);
 }
 
 TEST(php_names_functions_with_their_class_in_every_version)
@@ -168,10 +151,7 @@ TEST(php_survives_whatever_is_in_memory)
 		php_frame_of(&p, PHP_FUNCTION, p.method, 7, frames[0]);
 		php_frame_of(&p, PHP_INTERNAL, p.internal, 0, frames[1]);
 		php_frame_of(&p, PHP_MAIN, p.script, 1, frames[2]);
-		for (u32 i = 0; i < sizeof(damage); i++) {
-			random = random * 6364136223846793005ull + 1442695040888963407ull;
-			damage[i] = (u8)(random >> 56);
-		}
+		forge_random(&random, damage, sizeof(damage));
 		forge_damage(damage, sizeof(damage), PHP_VA, p.free_va - PHP_VA, php_put);
 		for (u32 i = 0; i < 3; i++)
 			(void)name(&process, state, frames[i]);

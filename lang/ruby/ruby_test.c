@@ -6,6 +6,7 @@
 #include "forge_damage.h"
 #include "forge_ruby.h"
 #include "lang/named.h"
+#include "runtime_names.h"
 #include "test.h"
 
 extern const struct lang_ops ruby_ops;
@@ -24,31 +25,16 @@ static struct lang_process self(void)
 
 static int attach(const struct ruby_facts *facts, struct runtime_slot *ret_slot, void **ret_state)
 {
-	struct lang_process process = self();
-	struct lang_place place = { .path = "" };
-	static struct lang_file file;
-
-	memcpy(file.facts, facts, sizeof(*facts));
-	return ruby_ops.attach(&process, &file, &place, ret_slot, ret_state);
+	return runtime_attach(&ruby_ops, facts, sizeof(*facts), ret_slot, ret_state);
 }
 
-/* What a frame is called: "function file:line". */
 static const char *name(void *state, u64 method, u64 iseq, u64 instruction)
 {
 	struct lang_process process = self();
-	static char text[512];
-	const struct window_frame *found;
-	struct named names;
 	u64 frame[2];
 
-	named_init(&names);
 	ruby_frame_of(method, iseq, instruction, frame);
-	found = named_find(&names, &ruby_ops, state, &process, frame, 0);
-	OK(found);
-	(void)snprintf(text, sizeof(text), "%s %s:%u", found->lines[0].function, found->lines[0].file,
-		       found->lines[0].line);
-	named_done(&names);
-	return text;
+	return runtime_name(&ruby_ops, &process, state, frame);
 }
 
 /* Asks for frames by words that were made before the memory was damaged. */
@@ -207,10 +193,7 @@ TEST(ruby_survives_whatever_is_in_memory)
 		u8 damage[12 * 40];
 
 		EQ(attach(&facts, &slot, &state), 0);
-		for (u32 i = 0; i < sizeof(damage); i++) {
-			random = random * 6364136223846793005ull + 1442695040888963407ull;
-			damage[i] = (u8)(random >> 56);
-		}
+		forge_random(&random, damage, sizeof(damage));
 		/* Half of the words point into it. */
 		for (u32 i = 0; i + 12 <= sizeof(damage) && round & 1; i += 12)
 			memcpy(damage + i + 4, (u64[]){ RUBY_VA + 8 * damage[i] * damage[i + 1] }, 8);

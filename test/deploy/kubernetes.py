@@ -33,11 +33,6 @@ def run(*command, text=None, **options):
     return subprocess.run(command, input=text, capture_output=True, text=True, timeout=300, check=False, **options)
 
 
-def check(tap, name, good, detail=""):
-    if not tap.check(name, bool(good)):
-        tap.note(str(detail)[-1500:])
-
-
 def image_path():
     found = glob.glob(os.path.join(common.BUILD, "wick-*-oci.tar"))
     return found[0] if found else None
@@ -76,7 +71,7 @@ def check_image(tap, path, work):
     for file in (path, again):
         with open(file, "rb") as data:
             digests.append(hashlib.sha256(data.read()).hexdigest())
-    check(tap, "the image is the same bytes when it is made again", digests[0] == digests[1])
+    tap.check_or_note("the image is the same bytes when it is made again", digests[0] == digests[1])
     if not shutil.which("containerd"):
         tap.skip("containerd takes the image", "there is no containerd")
         return
@@ -90,10 +85,10 @@ def check_image(tap, path, work):
                 break
             time.sleep(0.1)
         said = run("ctr", "-a", address, "image", "import", path)
-        check(tap, "containerd takes the image", said.returncode == 0, said.stderr)
+        tap.check_or_note("containerd takes the image", said.returncode == 0, said.stderr)
         name = run("ctr", "-a", address, "image", "ls", "-q").stdout.strip()
         said = run("ctr", "-a", address, "run", "--rm", name, "wick-version", "/wick", "--version")
-        check(tap, "... and runs what is in it", said.stdout.startswith("wick "), said.stderr)
+        tap.check_or_note("... and runs what is in it", said.stdout.startswith("wick "), said.stderr)
     finally:
         daemon.terminate()
         daemon.wait(30)
@@ -119,13 +114,13 @@ def objects(tap, folder, python, work):
     said = run("kubectl", "kustomize", os.path.join(FOLDERS, folder))
     if "must be a file" in said.stderr:
         said = run("kubectl", "kustomize", os.path.join(for_old_kubectl(FOLDERS, tempfile.mkdtemp(dir=work)), folder))
-    check(tap, f"{folder}: kustomize puts it together", said.returncode == 0, said.stderr)
+    tap.check_or_note(f"{folder}: kustomize puts it together", said.returncode == 0, said.stderr)
     split = run(python, "-c", SPLIT, text=said.stdout)
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(said.stdout)
         file.flush()
         valid = run(os.path.join(os.path.dirname(python), "kubernetes-validate"), "--strict", "--quiet", file.name)
-    check(tap, f"{folder}: each object is as Kubernetes has it", valid.returncode == 0 and split.returncode == 0,
+    tap.check_or_note(f"{folder}: each object is as Kubernetes has it", valid.returncode == 0 and split.returncode == 0,
           valid.stdout + valid.stderr)
     return {(o["kind"], o["metadata"]["name"]): o for o in json.loads(split.stdout or "[]")}
 
@@ -146,7 +141,7 @@ def check_references(tap, folder, found):
     for (kind, name), o in found.items():
         if kind == "Service" and not any(o["spec"]["selector"].items() <= of.items() for of in labels):
             wrong.append(f"Service {name}: selects no pod")
-    check(tap, f"{folder}: what objects name is there", not wrong, wrong)
+    tap.check_or_note(f"{folder}: what objects name is there", not wrong, wrong)
 
 
 def check_configurations(tap, folder, found):
@@ -154,7 +149,7 @@ def check_configurations(tap, folder, found):
         if kind == "ConfigMap":
             said = run(common.WICK, "validate", "--config=yaml:" + o["data"]["config.yaml"],
                        env={**os.environ, "CLICKHOUSE_URL": "http://localhost:8123", "K8S_NODE_NAME": NODE})
-            check(tap, f"{folder}: wick takes the configuration of {name.rsplit('-', 1)[0]}", said.returncode == 0, said.stderr)
+            tap.check_or_note(f"{folder}: wick takes the configuration of {name.rsplit('-', 1)[0]}", said.returncode == 0, said.stderr)
 
 
 # ---- A pod, as the kubelet would have it started -------------------------------------------------
@@ -296,22 +291,22 @@ def check_agent(tap, found, image, work):
     with victim(), Pod(work, found[("DaemonSet", "wick")], found, image, "agent") as pod:
         port = pod.container["ports"][0]["containerPort"]
         good = pod.waits(lambda: pod.get(pod.container["livenessProbe"]["httpGet"]["path"], port))
-        check(tap, "simple: the agent's probe is answered", good, pod.said())
-        check(tap, "simple: its page names functions of a program outside",
+        tap.check_or_note("simple: the agent's probe is answered", good, pod.said())
+        tap.check_or_note("simple: its page names functions of a program outside",
               pod.waits(lambda: functions(pod, {"leaf_a", "middle", "outer"})), pod.said())
         hosts = pod.get("/api/v1/values?label=host&from=now-5m&to=now", 11000)
-        check(tap, "simple: the machine is the node", hosts and NODE in hosts and "wick-x7k2p" not in hosts, hosts)
-    check(tap, "simple: it ends when it is told to", pod.status == 0, f"{pod.status}: {pod.said()}")
+        tap.check_or_note("simple: the machine is the node", hosts and NODE in hosts and "wick-x7k2p" not in hosts, hosts)
+    tap.check_or_note("simple: it ends when it is told to", pod.status == 0, f"{pod.status}: {pod.said()}")
 
 
 def check_gateway(tap, found, image, work):
     """Without ClickHouse, which test/peers has: it starts as nobody, with nothing, and its probes answer."""
     with Pod(work, found[("Deployment", "wick-gateway")], found, image, "gateway") as pod:
         good = pod.waits(lambda: pod.get("/", 13133))
-        check(tap, "gateway: it runs as another user than root, without a right, and its probe is answered", good, pod.said())
+        tap.check_or_note("gateway: it runs as another user than root, without a right, and its probe is answered", good, pod.said())
         status = run("grep", "-E", "^(Uid|CapEff):", f"/proc/{pod.pid()}/status").stdout.split()
-        check(tap, "... and is what it says", status[1:2] == ["65532"] and status[-1:] == ["0" * 16], status)
-    check(tap, "gateway: it ends when it is told to", pod.status == 0, f"{pod.status}: {pod.said()}")
+        tap.check_or_note("... and is what it says", status[1:2] == ["65532"] and status[-1:] == ["0" * 16], status)
+    tap.check_or_note("gateway: it ends when it is told to", pod.status == 0, f"{pod.status}: {pod.said()}")
 
 
 def main():
