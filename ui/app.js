@@ -20,6 +20,7 @@ import { values } from "./tree.js";
 
 const $ = id => document.getElementById(id);
 const CONTROLS = "input[name], select[name]";
+const LINES_MAX = 12;    // as many as there are colours, and what is left
 const PROGRESS_AFTER_MS = 250;
 const REFRESH_MIN_MS = 900, REST = 4;    // a page that is slow to answer rests four times as long as that takes
 
@@ -122,7 +123,7 @@ function showControls() {
 const chart = new Chart($("chart"), $("chart-note"), $("chart-legend"), { choose: chooseRange, filter: name => addFilter(`${grouping.by}=${name}`) });
 
 async function loadChart() {
-  const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3))), query = chosen({ by: state.group || "process", buckets, lines: 12 });
+  const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3))), query = chosen({ by: state.group || "process", buckets, lines: LINES_MAX });
   Object.entries(chartRange()).forEach(([key, value]) => query.set(key, value));
   const [data] = await Promise.all([ask("chart", query), loadTypes()]);
   grouping.by = data.by ?? state.group;

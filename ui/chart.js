@@ -4,24 +4,31 @@ import { hideTip, showTip } from "./menu.js";
 import { moment } from "./time.js";
 import { rate, seconds, values } from "./tree.js";
 
-export const colours = ["#e8590c", "#f2b84b", "#22b8cf", "#69c36d", "#6d9eeb", "#b487c9", "#e5738a", "#7bbfb5", "#b4d455", "#c6a5e0",
-                 "#8d99ae", "#b0b5bd"];
+export const colours = ["#e8590c", "#f2b84b", "#22b8cf", "#69c36d", "#6d9eeb", "#b487c9", "#e5738a", "#7bbfb5", "#b4d455", "#c6a5e0", "#c98f5b"];
 
-const OTHER = "(other)", OTHER_COLOUR = "#9aa0a8", LEFT = 56, FLOOR = 18, TOLD_MAX = 8, STEPS = [1, 2, 5, 10, 15, 30];
-const given = new Map();
+export const OTHER = "(other)", OTHER_COLOUR = "#9aa0a8", LEFT = 56, FLOOR = 18, TOLD_MAX = 8, STEPS = [1, 2, 5, 10, 15, 30];
 
-// What has a colour keeps it, whatever comes and goes; what is new takes one that nothing else here has.
-export function lineColours(names) {
-  const taken = new Set(names.map(name => given.get(name)));
-  for (const name of names) {
-    if (given.has(name))
-      continue;
-    const first = [...name].reduce((hash, letter) => (hash * 31 + letter.codePointAt(0)) % 9973, 7);
-    const free = colours.slice(0, -2).map((_, i) => colours[(first + i) % (colours.length - 2)]).find(colour => !taken.has(colour));
-    given.set(name, name === OTHER ? OTHER_COLOUR : free ?? colours[first % (colours.length - 2)]);
-    taken.add(given.get(name));
+// What has a colour keeps it, whatever comes and goes; what is new, or comes back to find its own taken, gets one that nothing else here has.
+export class LineColours {
+  given = new Map();
+  shown = new Set();
+
+  of(names) {
+    const taken = new Set();
+    for (const name of [...names.filter(one => this.shown.has(one)), ...names.filter(one => !this.shown.has(one))]) {
+      this.given.set(name, this.free(name, taken));
+      taken.add(this.given.get(name));
+    }
+    this.shown = new Set(names);
+    return names.map(name => this.given.get(name));
   }
-  return names.map(name => given.get(name));
+
+  free(name, taken) {
+    const own = this.given.get(name), first = [...name].reduce((hash, letter) => (hash * 31 + letter.codePointAt(0)) % 9973, 7);
+    if (name === OTHER || (own && !taken.has(own)))
+      return own ?? OTHER_COLOUR;
+    return colours.map((_, i) => colours[(first + i) % colours.length]).find(colour => !taken.has(colour)) ?? colours[first % colours.length];
+  }
 }
 
 // Round times, not more of them than there is room for.
@@ -77,7 +84,7 @@ export function brush(canvas, redraw, done, click, left = 0) {
 export class Chart {
   // events: choose(from, to), filter(name)
   constructor(canvas, note, legend, events) {
-    Object.assign(this, { canvas, note, legend, events, data: null, at: -1, pointer: null });
+    Object.assign(this, { canvas, note, legend, events, data: null, at: -1, pointer: null, colours: new LineColours() });
     brush(canvas, dragged => this.draw(dragged), (from, to) => events.choose(this.time(from), this.time(to), this.data),
           at => this.choose(this.bucket(at)), LEFT);
     canvas.addEventListener("pointermove", event => {
@@ -109,7 +116,7 @@ export class Chart {
   show(data, chosen) {
     const isHere = this.at >= 0 && this.data;
     Object.assign(this, { data, chosen, lines: [...data.lines].sort((a, b) => (a.name === OTHER) - (b.name === OTHER) || (a.name < b.name ? -1 : 1)) });
-    this.fills = lineColours(this.lines.map(line => line.name));
+    this.fills = this.colours.of(this.lines.map(line => line.name));
     this.sums = new Float64Array(this.count);
     for (const line of data.lines)
       line.values.forEach((value, i) => this.sums[i] += value);
@@ -135,8 +142,8 @@ export class Chart {
   showLegend() {
     const total = this.sums.reduce((a, b) => a + b, 0) || 1, share = line => line.values.reduce((a, b) => a + b, 0) / total;
     update(this.legend, ...this.data.lines.map(line => {
-      const swatch = element("i", { class: "swatch" }), name = line.name || "(none)", [colour] = lineColours([line.name]);
-      swatch.style.background = colour;
+      const swatch = element("i", { class: "swatch" }), name = line.name || "(none)";
+      swatch.style.background = this.colours.given.get(line.name);
       return element("button", { type: "button", "data-key": name, title: `${name}: ${(100 * share(line)).toFixed(1)} %`, disabled: line.name === OTHER || !line.name,
                                  onclick: () => this.events.filter(line.name), onpointerenter: () => this.light(line.name), onpointerleave: () => this.light(null) },
                      swatch, element("span", {}, name));

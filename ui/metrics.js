@@ -1,6 +1,6 @@
 // What the machine did: charts of CPU, memory, load and the largest processes. A spike leads to its flame graph: a click
 // to that moment, a drag to a range, in the charts of processes to that process.
-import { brush, colours, prepare } from "./chart.js";
+import { LineColours, brush, colours, prepare } from "./chart.js";
 import { element, update } from "./element.js";
 
 const number = value => value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
@@ -10,7 +10,7 @@ const gigabytes = value => value >= 1 << 30 ? number(value / (1 << 30)) + " GiB"
 // One chart: layers of values, stacked or as lines, over rows of time.
 class Metric {
   constructor(title, format, choose) {
-    Object.assign(this, { title, format, choose, layers: [], rows: null, at: -1 });
+    Object.assign(this, { title, format, choose, layers: [], rows: null, at: -1, colours: new LineColours() });
     this.canvas = element("canvas", { tabindex: "0", role: "img", "aria-label": title });
     this.note = element("p", { class: "note", "aria-live": "polite" });
     this.legend = element("p", { class: "legend" });
@@ -29,6 +29,8 @@ class Metric {
   show(rows, from, to, layers, { ceiling, peaks, stacked = true } = {}) {
     Object.assign(this, { rows, from, to, layers, ceiling, peaks, stacked });
     this.at = Math.min(this.at, rows.start.length - 1);
+    // Processes come and go; what else there is has its place.
+    this.fills = layers.some(layer => layer.filter) ? this.colours.of(layers.map(layer => layer.name)) : colours;
     const sums = this.sums(), peak = sums.indexOf(Math.max(...sums));
     this.peak = peak;
     this.canvas.setAttribute("aria-label", `${this.title}: at most ${this.format(sums[peak] ?? 0)}` +
@@ -41,8 +43,8 @@ class Metric {
 
   entry(layer, n) {
     const swatch = element("i", { class: "swatch" });
-    swatch.style.background = colours[n % colours.length];
-    return layer.filter ? element("button", { type: "button", title: "its flame graph in this range",
+    swatch.style.background = this.fills[n];
+    return layer.filter ? element("button", { type: "button", "data-key": layer.name, title: "its flame graph in this range",
       onclick: () => this.choose(this.from, this.to, layer.filter) }, swatch, " " + layer.name) :
       element("span", {}, swatch, " " + layer.name);
   }
@@ -112,7 +114,7 @@ class Metric {
     context.fillRect(0, 0, width, floor);
     const base = new Float64Array(sums.length);
     this.layers.forEach((layer, n) => {
-      context.fillStyle = context.strokeStyle = colours[n % colours.length];
+      context.fillStyle = context.strokeStyle = this.fills[n];
       layer.values.forEach((value, i) => {
         const left = x(this.rows.start[i]), wide = Math.max(1, x(this.rows.end[i]) - left + 0.3);
         if (this.stacked)

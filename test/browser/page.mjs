@@ -184,7 +184,7 @@ await page.waitForSelector("#executable-rows tbody tr");
 check("lists executables", true);
 await page.click("[data-view=status]");
 await page.waitForSelector("#status-view .card");
-check("tells how the store is", /Reaches back/.test(await text("#status-view")));
+check("tells how the store is", /Every sample, from/.test(await text("#status-view")));
 await page.keyboard.press("/");
 check("searches from any tab", !query().has("view") && (await page.evaluate(() => document.activeElement.id)) === "search", page.url());
 const fresh = await looking.open();

@@ -4,18 +4,22 @@ import { test } from "node:test";
 import "./page.mjs";
 import { exactly, matcher } from "../../ui/match.js";
 globalThis.document.getElementById = () => ({ addEventListener() {} });
-const { lineColours, niceStep, ticks } = await import("../../ui/chart.js");
+const { LineColours, OTHER, niceStep, ticks } = await import("../../ui/chart.js");
 const { tableText } = await import("../../ui/copy.js");
 
 test("a line keeps its colour, whatever comes and goes", () => {
-  const [a, b] = lineColours(["a", "b"]);
-  const [z, b2, a2] = lineColours(["z", "b", "a"]);
+  const lines = new LineColours(), [a, b] = lines.of(["a", "b"]), [z, b2, a2] = lines.of(["z", "b", "a"]);
   assert.deepEqual([a2, b2], [a, b]);
   assert.equal(new Set([a, b, z]).size, 3);
 });
 
-test("ten lines have ten colours", () => {
-  assert.equal(new Set(lineColours(Array.from({ length: 10 }, (_, i) => "line " + i * 7))).size, 10);
+test("no two lines that are shown have one colour", () => {
+  const lines = new LineColours(), names = (from, count) => Array.from({ length: count }, (_, i) => "line " + (from + i) * 7);
+  for (const [from, count] of [[0, 11], [5, 11], [40, 11], [0, 11], [38, 11]]) {
+    const before = new Map(lines.given), was = lines.shown, shown = [...names(from, count), OTHER], colours = lines.of(shown);
+    assert.equal(new Set(colours).size, count + 1);
+    shown.forEach((name, i) => was.has(name) && assert.equal(colours[i], before.get(name)));
+  }
 });
 
 for (const [top, count, step] of [[2, 3, 1], [2, 2, 1], [0.9, 3, 0.5], [64, 3, 50], [7, 3, 5]])

@@ -5,23 +5,23 @@ import { bytes, percent } from "../tree.js";
 
 const moment = seconds => seconds ? new Date(seconds * 1000).toLocaleString() : "nothing yet";
 
+const reaches = { windows: "Every sample, from", "1 m": "Sums by the minute, from", "10 m": "Sums of ten minutes, from", "1 h": "Sums by the hour, from" };
+
 const card = (title, value, ...more) => element("div", { class: "card" }, title, element("b", {}, value), ...more);
 
 const localCards = status => [
   card("Store", bytes(status.bytes), `of at most ${bytes(status.bytes_max)}`),
-  card("Distinct stacks (trie nodes)", status.nodes.toLocaleString(), `${status.frames.toLocaleString()} functions, ` +
-    `${status.series.toLocaleString()} series, ${status.epochs} dictionaries`),
-  card("Blocks that could not be read", String(status.blocks_broken)),
-  card("Samples with an impossible time", String(status.times_wrong), "kept under that of their arrival"),
-  ...status.levels.map(level => card(`Reaches back: ${level.name}`, moment(level.first),
-    `${level.blocks.toLocaleString()} blocks, ${bytes(level.bytes)}`))];
+  card("Stacks kept", status.nodes.toLocaleString(), `different ways to ${status.frames.toLocaleString()} functions, of ${status.series.toLocaleString()} processes and hosts`),
+  ...(status.blocks_broken ? [card("Parts that cannot be read", String(status.blocks_broken), "what they held is missing here: the log says which files, and whether the disk fails")] : []),
+  ...(status.times_wrong ? [card("Samples with an impossible time", status.times_wrong.toLocaleString(), "they stand where they arrived: look at the clock of who sends them")] : []),
+  ...status.levels.filter((level, i) => !i || level.blocks).map(level => card(reaches[level.name], moment(level.first), `on, in ${bytes(level.bytes)}`))];
 
 // A server has no roll-ups, no late names, and keeps what it keeps for as long as its tables say.
 const clickhouseCards = ({ bytes: size, nodes, levels: [samples] }) => [
   card("ClickHouse", size ? bytes(size) : "of unknown size", size ? `in ${samples.blocks.toLocaleString()} parts of samples` :
     "this user may not look at system.parts"),
   card("Samples", samples.rows.toLocaleString(), nodes ? `${nodes.toLocaleString()} rows of stacks, each stack once a day` : ""),
-  card("Reaches back", moment(samples.first), "every sample, without roll-ups"),
+  card("Every sample, from", moment(samples.first), "on, as long as the server keeps it"),
   card("Names that come late", "none", "profiles bring theirs along; uploads are for a store of this machine")];
 
 // How this machine is sampled: what came out whole, and every reason why something did not.

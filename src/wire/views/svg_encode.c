@@ -19,6 +19,8 @@
 #define LETTER 7.1		/* how wide a letter is */
 #define LEAST_WIDTH 0.1		/* narrower frames are left out */
 #define NAME_BYTES_MAX 512
+#define ROWS_SURE 100		/* what is deeper is drawn as long as a row has LEAST_ROW of the whole width */
+#define LEAST_ROW 6.0
 
 __asm__(".section .rodata\nsvg_script:\n.incbin \"src/wire/views/svg.js\"\nsvg_script_end:\n.byte 0\n.text\n");
 /* Hidden: see html_encode.c. */
@@ -31,6 +33,7 @@ struct drawing {
 	s64 *left;		/* of each node, in units of value */
 	u32 *depth;		/* of each node */
 	u32 deepest;		/* of those that are drawn */
+	u32 rows_left_out;
 };
 
 static double width_of(const struct drawing *d, s64 value)
@@ -40,9 +43,37 @@ static double width_of(const struct drawing *d, s64 value)
 	return whole > 0 ? (double)value * WIDTH / (double)whole : 0;
 }
 
-static bool is_drawn(const struct drawing *d, u32 node)
+static bool is_wide(const struct drawing *d, u32 node)
 {
 	return width_of(d, calltree_nodes(d->tree->calls)[node].total) >= LEAST_WIDTH;
+}
+
+static bool is_drawn(const struct drawing *d, u32 node)
+{
+	return d->depth[node] <= d->deepest && is_wide(d, node);
+}
+
+/* One endless recursion must not make a picture of a hundred screens, with nothing else in most of them. */
+static int choose_rows(struct drawing *d)
+{
+	const struct calltree *calls = d->tree->calls;
+	_cleanup_(freep) double *widths = NULL;
+	u32 deepest = 0;
+
+	for (u32 i = 0; i < calls->nodes.count; i++)
+		if (is_wide(d, i) && d->depth[i] > deepest)
+			deepest = d->depth[i];
+	widths = calloc((size_t)deepest + 1, sizeof(*widths));
+	if (!widths)
+		return -ENOMEM;
+	for (u32 i = 0; i < calls->nodes.count; i++)
+		if (is_wide(d, i))
+			widths[d->depth[i]] += width_of(d, calltree_nodes(calls)[i].total);
+	d->deepest = deepest;
+	while (d->deepest > ROWS_SURE && widths[d->deepest] < LEAST_ROW)
+		d->deepest--;
+	d->rows_left_out = deepest - d->deepest;
+	return 0;
 }
 
 /* Children stand side by side over their parent. */
@@ -63,10 +94,8 @@ static int place_nodes(struct drawing *d)
 			d->depth[child] = d->depth[i] + 1;
 			at = saturating_add(at, nodes[child].total);
 		}
-		if (d->depth[i] > d->deepest && is_drawn(d, i))
-			d->deepest = d->depth[i];
 	}
-	return 0;
+	return choose_rows(d);
 }
 
 /* ---- Colours ------------------------------------------------------------------------- */
@@ -161,6 +190,9 @@ static void put_head(struct drawing *d)
 	xmltext_put(d->out, d->tree->summary->type.at, d->tree->summary->type.len);
 	buf_addf(d->out, ", ");
 	flametree_amount(d->tree, calltree_nodes(d->tree->calls)[0].total, d->out);
+	if (d->rows_left_out)
+		buf_addf(d->out, "; %u deeper rows, each of less than %.1f%%, are left out", d->rows_left_out,
+			 100 * LEAST_ROW / WIDTH);
 	buf_addf(d->out, "</text>\n"
 		 "<text id=\"reset\" class=\"button\" x=\"3\" y=\"33\" style=\"display: none\">reset zoom</text>\n"
 		 "<text id=\"matched\" x=\"%d\" y=\"33\" text-anchor=\"end\"></text>\n"

@@ -50,6 +50,27 @@ TEST(svg_leaves_out_what_nobody_could_see)
 	OK(strstr(b.data, "100001 samples"));
 }
 
+TEST(svg_of_one_deep_stack_is_not_as_tall_as_that)
+{
+	struct buf stacks, b;
+
+	/* 900 deep: 1 of 1000, which nobody would look for there, and 900 of 1000, which is what there is. */
+	for (int most = 0; most <= 1; most++) {
+		buf_init(&stacks, BYTES_MAX);
+		for (int i = 0; i < 900; i++)
+			buf_addf(&stacks, "%sf%d", i ? ";" : "", i);
+		buf_addf(&stacks, " %d\ng %d\n", most ? 900 : 1, most ? 1 : 999);
+		buf_add(&stacks, "", 1);
+		b = draw(stacks.data);
+		EQ(strstr(b.data, "<title>f99\n") != NULL, true);
+		EQ(strstr(b.data, "<title>f899\n") != NULL, (bool)most);
+		EQ(strstr(b.data, "height=\"1765\"") != NULL, !most);
+		EQ(strstr(b.data, "; 800 deeper rows, each of less than 0.5%, are left out<") != NULL, !most);
+		buf_done(&stacks);
+		buf_done(&b);
+	}
+}
+
 TEST(svg_escapes_names_and_asks_nobody)
 {
 	_cleanup_(buf_done) struct buf b = draw("a<b>&\"c\";\xff 1\n");
