@@ -254,6 +254,63 @@ def compare_heat(base, samples, first_ns):
     return check("draws heat maps and charts", good, heat["max"], lines, dict(want), few)
 
 
+def compare_inverted(base, rng, samples, first_ns, last_ns):
+    """Bottom up: from the functions that samples are of to their callers; below whose they are."""
+    query, wanted = selection(rng, first_ns, last_ns)
+    chosen = [s for s in samples if wanted(s)]
+    good = True
+    for group in ("", "process"):
+        stacks = [((s["process"],) if group else ()) + tuple(reversed(s["names"])) for s in chosen]
+        want = collections.Counter(stack[:depth] for stack in stacks for depth in range(len(stack) + 1))
+        good &= +tree_totals(ask(base, "flame", inverted=1, group=group, **query)) == +want
+    return check(f"turns {query} around ({len(chosen)} samples)", good)
+
+
+def compare_tables(base, rng, samples, first_ns, last_ns):
+    """The functions below a place, and those of two ranges with what changed most first."""
+    query, wanted = selection(rng, first_ns, last_ns)
+    other, _ = selection(rng, first_ns, last_ns)
+    chosen, path = [s for s in samples if wanted(s)], ["db", "main", f"f{rng.randrange(6)}"]
+    below = [s["names"][1:] for s in chosen if s["process"] == "db" and s["names"][1:2] == path[2:]]
+    good = True
+    if below:
+        top = ask(base, "top", rows=1000, group="process", path="\x1f".join(path), **query)
+        good = {row[0]: row[5] for row in top["rows"]} == dict(totals([{"names": names} for names in below])) and top["total"] == len(chosen)
+    # Filters are those of the first range.
+    first = {"from": first_ns // 10**9 - 1, "to": last_ns // 10**9 + 10, "where": query["where"]}
+    inside = [s for s in samples if selection_filters(query["where"], s)]
+    begin_ns, end_ns = (int(other[key].replace(".", "")) for key in ("from", "to"))
+    then = [s for s in inside if begin_ns <= s["time"] < end_ns]
+    rows = ask(base, "top", rows=1000, order="change", base_from=other["from"], base_to=other["to"], **first)
+    got = {row[0]: tuple(row[5:8:2]) for row in rows["rows"]}
+    now, before = totals(inside), totals(then)
+    good &= got == {name: (now[name], before[name]) for name in now | before} and rows["base_total"] == len(then)
+    changes = [abs(row[4] / (rows["total"] or 1) - row[6] / (rows["base_total"] or 1)) for row in rows["rows"]]
+    return check(f"has tables of {path} and of {other['from']} to {other['to']}", good and changes == sorted(changes, reverse=True),
+                 got, now, before, rows)
+
+
+def selection_filters(where, sample):
+    return all((sample[label.rstrip("!")] == value) != label.endswith("!") for label, value in (text.split("=") for text in where))
+
+
+def compare_some_stacks(base, rng, samples, first_ns, last_ns):
+    """Values of a label, and a chart, of stacks with and without certain functions."""
+    query, wanted = selection(rng, first_ns, last_ns)
+    focus, ignore = (rng.sample([f"f{i}" for i in range(6)], rng.randrange(2)) for _ in range(2))
+    left = [s for s in samples if wanted(s) and narrowed(s["names"], focus, ignore, ()) is not None]
+    query |= {"focus": [f"/^{f}$/" for f in focus], "ignore": ignore}
+    good = True
+    for label in ("process", "thread", "cpu"):
+        good &= dict(map(tuple, ask(base, "values", label=label, **query))) == dict(collections.Counter(s[label] for s in left))
+    # A minute and more at each end, where roll-ups are spread.
+    chart = ask(base, "chart", by="process", buckets=1, **query)
+    seconds = chart["to"] - chart["from"]
+    lines = {line["name"]: round(line["values"][0] * seconds) for line in chart["lines"]}
+    good &= chart["narrowed"] == bool(focus or ignore) and lines == dict(collections.Counter(s["process"] for s in left))
+    return check(f"has values and charts of some stacks {query} ({len(left)} samples)", good, lines, collections.Counter(s["process"] for s in left))
+
+
 def same(got, want):
     return all(abs(a - b) < 1e-6 for a, b in zip(got, want))
 
@@ -332,6 +389,8 @@ def compare_all(base, rng, samples, first_ns, last_ns):
         ok &= compare_narrowed(base, rng, samples, first_ns, last_ns)
     for _ in range(5):
         ok &= compare_traces(base, rng, samples, first_ns, last_ns)
+        ok &= compare_inverted(base, rng, samples, first_ns, last_ns)
+        ok &= compare_tables(base, rng, samples, first_ns, last_ns)
     ok &= compare_heat(base, samples, first_ns)
     return ok & check_series(base, samples, first_ns, last_ns)
 
@@ -379,6 +438,10 @@ def check_local(work, rng, windows, first_ns, last_ns):
         for window in windows:
             send(wick.base, window)
         ok = compare_all(wick.base, rng, [s for w in windows for s in w.samples], first_ns, last_ns)
+        for _ in range(SELECTIONS):
+            ok &= compare_some_stacks(wick.base, rng, [s for w in windows for s in w.samples], first_ns, last_ns)
+        status, sentence = failure(wick.base, "chart?focus=/(/&part=")
+        ok &= check("says what is wrong with an expression", status == 400 and "parenthesis" in sentence, sentence)
         ok &= check_arrivals(wick.base, windows)
         levels = {level["name"]: level["blocks"] for level in ask(wick.base, "status")["levels"]}
         ok &= check("minutes and hours were rolled up", levels["1 m"] > 0 and levels["1 h"] > 0, levels)

@@ -121,7 +121,7 @@ TEST(sums_count_a_function_once_for_each_stack)
 		state = round;
 		make_stacks(stacks);
 		tree = tree_of(stacks);
-		EQ(sums_init(&sums, tree, by_name), 0);
+		EQ(sums_init(&sums, tree, 0, by_name), 0);
 		for (u32 i = 1; i < sums.count; i++) {
 			char name = calltree_frames(tree)[sums.at[i].frame].name.at[0];
 			s64 self = 0, total = 0;
@@ -180,6 +180,50 @@ TEST(narrowing_is_leaving_stacks_and_frames_out)
 		expect_stacks(tree, stacks);
 	}
 	buf_done(&why);
+}
+
+TEST(a_tree_bottom_up_has_each_stack_reversed)
+{
+	struct stack stacks[STACKS];
+
+	for (u64 round = 0; round < ROUNDS; round++) {
+		_cleanup_(calltree_freep) struct calltree *tree = NULL, *inverted = NULL, *back = NULL;
+
+		state = round;
+		make_stacks(stacks);
+		tree = tree_of(stacks);
+		EQ(reshape_inverted(tree, &inverted), 0);
+		EQ(reshape_inverted(inverted, &back), 0);
+		expect_stacks(back, stacks);
+		for (u32 i = 0; i < STACKS; i++)
+			for (size_t a = 0, b = strlen(stacks[i].names); a + 1 < b; a++) {
+				char first = stacks[i].names[a];
+
+				stacks[i].names[a] = stacks[i].names[--b];
+				stacks[i].names[b] = first;
+			}
+		expect_stacks(inverted, stacks);
+	}
+}
+
+TEST(a_tree_bottom_up_keeps_whose_it_is_outermost)
+{
+	_cleanup_(calltree_freep) struct calltree *tree = calltree_new(), *inverted = NULL;
+	static const struct frame frames[] = { { .name = STR("web"), .type = STR("label") }, { .name = STR("main") },
+					       { .name = STR("work") } };
+	const char *want[] = { "", "web", "work", "main" };
+	u32 at = 0;
+
+	for (u32 i = 0; i < 3; i++)
+		at = (u32)calltree_node(tree, at, (u32)calltree_frame(tree, &frames[i]));
+	calltree_count(tree, at, 7);
+	calltree_sum(tree);
+	EQ(reshape_inverted(tree, &inverted), 0);
+	EQ(inverted->nodes.count, 4);
+	for (u32 i = 0; i < 4; i++) {
+		OK(str_is(calltree_frame_of(inverted, i)->name, want[i]));
+		EQ(calltree_nodes(inverted)[i].total, 7);
+	}
 }
 
 TEST(two_trees_compare_the_same_from_both_sides)

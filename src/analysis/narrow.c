@@ -43,7 +43,7 @@ bool narrow_any(const struct narrow *n)
 	return n->count || n->collapse;
 }
 
-static int mark_frames(const struct narrow *n, const struct calltree *tree, u16 *marks, struct buf *why)
+int narrow_mark(const struct narrow *n, const struct calltree *tree, u16 *marks, struct buf *why)
 {
 	u32 focus = 0;
 	int r = 0;
@@ -57,15 +57,22 @@ static int mark_frames(const struct narrow *n, const struct calltree *tree, u16 
 	return r;
 }
 
+bool narrow_leaves(const struct narrow *n, u16 marks)
+{
+	u32 wanted = FOCUS(n->focus_count) - 1;
+
+	return (marks & wanted) == wanted && !(marks & IGNORED);
+}
+
 /* A stack is what stands from the root to a node: it has a function if any of these frames is marked with it. */
 static void mark_nodes(const struct narrow *n, const struct calltree *tree, const u16 *marks, u16 *path)
 {
 	const struct calltree_node *nodes = calltree_nodes(tree);
-	u32 count = tree->nodes.count, wanted = FOCUS(n->focus_count) - 1;
+	u32 count = tree->nodes.count;
 
 	for (u32 i = 0; i < count; i++) {
 		path[i] = (u16)(marks[nodes[i].frame] | (i ? path[nodes[i].parent] : 0)) & (u16)~COUNTED;
-		if (nodes[i].self && (path[i] & wanted) == wanted && !(path[i] & IGNORED))
+		if (nodes[i].self && narrow_leaves(n, path[i]))
 			path[i] |= COUNTED;
 	}
 	for (u32 i = count; i-- > 1;)
@@ -185,7 +192,7 @@ int narrow_calltree_map(const struct narrow *n, struct calltree **tree, u32 **re
 		return 0;
 	r = copy_init(&c, n, *tree);
 	if (r == 0)
-		r = mark_frames(n, *tree, c.marks, why);
+		r = narrow_mark(n, *tree, c.marks, why);
 	if (r < 0)
 		return r;
 	mark_nodes(n, *tree, c.marks, c.path);

@@ -52,6 +52,13 @@ int narrow_calltree(const struct narrow *narrow, struct calltree **tree, struct 
  */
 int narrow_calltree_map(const struct narrow *narrow, struct calltree **tree, u32 **ret_map, struct buf *why);
 
+/*
+ * What the rules say of each frame of a tree, in bits; marks has zeros for each of them. A stack has those of
+ * all of its frames: is it left? -EINVAL and a sentence.
+ */
+int narrow_mark(const struct narrow *narrow, const struct calltree *tree, u16 *marks, struct buf *why);
+bool narrow_leaves(const struct narrow *narrow, u16 marks);
+
 /* Does the last frame of every stack that is left stay what it was? */
 bool narrow_keeps_leaves(const struct narrow *narrow);
 

@@ -8,6 +8,7 @@
 
 #include "analysis/calltree.h"
 #include "base/array.h"
+#include "base/budget.h"
 #include "base/str.h"
 #include "kinds/kind.h"
 #include "profile/any.h"
@@ -122,6 +123,35 @@ int reshape_callers(const struct calltree *tree, const struct reshape_function *
 		return r;
 	calltree_visit(tree, 0, &(struct calltree_visitor){ enter_caller, leave_callee, &s });
 	return finish(&s, ret_tree);
+}
+
+/* ---- Bottom up ------------------------------------------------------------------------------- */
+
+static u32 label_of(const struct calltree *tree, u32 node)
+{
+	while (node && calltree_nodes(tree)[node].parent)
+		node = calltree_nodes(tree)[node].parent;
+	return node && frame_is_label(calltree_frame_of(tree, node)) ? node : 0;
+}
+
+int reshape_inverted(const struct calltree *tree, struct calltree **ret_tree)
+{
+	_cleanup_(reshape_done) struct reshape s;
+	int r = reshape_init(&s, tree, (struct reshape_function){ "", NULL });
+
+	for (u32 i = 0; i < tree->nodes.count && r == 0 && !s.err; i++) {
+		u32 label = calltree_nodes(tree)[i].self ? label_of(tree, i) : 0, at, depth = 0;
+
+		if (!calltree_nodes(tree)[i].self)
+			continue;
+		at = label ? copy_below(&s, 0, label) : 0;
+		for (u32 n = i; n != label && depth < DEPTH_MAX; n = calltree_nodes(tree)[n].parent, depth++)
+			at = copy_below(&s, at, n);
+		calltree_count(s.into, at, calltree_nodes(tree)[i].self);
+		if (i % 4096 == 0)
+			r = budget_check();
+	}
+	return r < 0 ? r : finish(&s, ret_tree);
 }
 
 /* ---- Two in one --------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other trees made from one or two: who calls a function and whom it calls, two ranges compared, a profile. */
+/* Other trees made from one or two: who calls a function, whom it calls, bottom up, two ranges compared; a profile. */
 #ifndef ANALYSIS_RESHAPE_H
 #define ANALYSIS_RESHAPE_H
 
@@ -18,6 +18,9 @@ int reshape_callees(const struct calltree *tree, const struct reshape_function *
 
 /* Who calls it: the function is outermost, below it its callers, and theirs. */
 int reshape_callers(const struct calltree *tree, const struct reshape_function *function, struct calltree **ret_tree);
+
+/* From the functions that values are of to who calls them: bottom up. What stands for a label stays outermost. */
+int reshape_inverted(const struct calltree *tree, struct calltree **ret_tree);
 
 /* Both in one tree: the values are those of a, the base of each node is its total in b. */
 int reshape_join(const struct calltree *a, const struct calltree *b, struct calltree **ret_tree);

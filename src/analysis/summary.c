@@ -387,7 +387,7 @@ static int rows_of_tree(struct summary *s, const struct calltree *tree)
 	const struct calltree_node *root = calltree_nodes(tree);
 	bool by_owner = tree->child[0] && frame_is_label(calltree_frame_of(tree, tree->child[0]));
 	_cleanup_(sums_done) struct sums sums;
-	int r = sums_init(&sums, tree, row_key);
+	int r = sums_init(&sums, tree, 0, row_key);
 
 	if (r < 0)
 		return r;

@@ -32,7 +32,7 @@ static void leave(void *arg, u32 node)
 }
 
 /* A tree of keys alone finds equal ones. */
-int sums_init(struct sums *sums, const struct calltree *tree, sums_key *key)
+int sums_init(struct sums *sums, const struct calltree *tree, u32 root, sums_key *key)
 {
 	_cleanup_(calltree_freep) struct calltree *keys = calltree_new();
 
@@ -51,7 +51,7 @@ int sums_init(struct sums *sums, const struct calltree *tree, sums_key *key)
 		sums->at[number].frame = i;
 	}
 	sums->count = keys->frames.count;
-	calltree_visit(tree, 0, &(struct calltree_visitor){ enter, leave, sums });
+	calltree_visit(tree, root, &(struct calltree_visitor){ enter, leave, sums });
 	return 0;
 }
 

@@ -21,9 +21,9 @@ struct sums {
 	u32 count;
 };
 
-/* Frames whose keys are equal are one group. -ENOMEM, -E2BIG; done in any case. */
+/* Of a node and all below it. Frames whose keys are equal are one group. -ENOMEM, -E2BIG; done in any case. */
 typedef struct frame sums_key(const struct frame *frame);
-int sums_init(struct sums *sums, const struct calltree *tree, sums_key *key);
+int sums_init(struct sums *sums, const struct calltree *tree, u32 root, sums_key *key);
 void sums_done(struct sums *sums);
 
 /* For qsort(): most of its own first, then most in all. */

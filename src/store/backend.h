@@ -16,6 +16,7 @@
 
 struct store_ops {
 	const char *name;
+	bool narrows;		/* charts and values may be of some stacks only */
 
 	/* nodes_max: 0 for all of them; else there are no groups. */
 	int (*flame)(struct store *store, const struct store_selection *selection, enum store_label group_by,

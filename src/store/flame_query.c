@@ -147,9 +147,9 @@ static void use_late_name(struct calltree *flame, const struct names *names, str
 	frame->name = calltree_place_name(flame, frame->exe, frame->address);
 }
 
-static s64 add_frame(struct calltree *flame, const struct names *names, const struct dict *dict,
-		     const struct dict_frame *f)
+s64 flame_query_frame(struct calltree *flame, const struct names *names, const struct dict *dict, u32 number)
 {
+	const struct dict_frame *f = dict_frame(dict, number);
 	const struct dict_exe *exe = dict_exe(dict, f->exe);
 	struct frame frame = {
 		.name = dict_string(dict, f->name),
@@ -178,7 +178,7 @@ static s64 frame_of(struct flame_query *q, struct flame_epoch *g, const struct d
 
 	if (g->frames[number])
 		return g->frames[number] - 1;
-	frame = add_frame(q->flame, q->store->names, dict, dict_frame(dict, number));
+	frame = flame_query_frame(q->flame, q->store->names, dict, number);
 	if (frame < 0)
 		return frame;
 	q->is_joined |= q->flame->frames.count == before;

@@ -44,6 +44,9 @@ void flame_query_done(struct flame_query *q);
 /* A scan_fn: counts a row; the query has as many epochs as the store. */
 int flame_query_count(void *arg, const struct scan_row *row);
 
+/* The number in a tree of a frame of a dictionary, by the name that it has now. -ENOMEM, -E2BIG. */
+s64 flame_query_frame(struct calltree *tree, const struct names *names, const struct dict *dict, u32 number);
+
 /* All that was counted becomes q->flame, not yet summed up: node i of an epoch's dictionary is its nodes[i] - 1. */
 int flame_query_merge(struct flame_query *q);
 

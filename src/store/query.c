@@ -13,6 +13,7 @@
 #include "profile/any.h"
 #include "store/chart_sums.h"
 #include "store/scan.h"
+#include "store/some_stacks.h"
 
 #define VALUES_MAX (1u << 20)
 
@@ -32,25 +33,28 @@ static int scan_locked(struct store *base, const struct store_selection *selecti
 
 struct values_query {
 	enum store_label label;
+	struct some_stacks stacks;
 	struct arena arena;
 	struct interner texts;
 	s64 *totals;
 	u32 cap;
 };
 
-/* Sums of series are enough for their labels. */
-static u32 label_columns(enum store_label label)
+/* Sums of series are enough for their labels, if all stacks count. */
+static u32 label_columns(const struct store_selection *selection, enum store_label label)
 {
-	u32 column = scan_label_column(label);
+	u32 column = scan_label_column(label) | (selection->narrow ? BLOCK_NODE : 0);
 
 	return column ? column | BLOCK_VALUE : BLOCK_SUMS;
 }
 
-static void values_query_init(struct values_query *q, enum store_label label)
+static int values_query_init(struct values_query *q, struct store *store, const struct store_selection *selection,
+			     enum store_label label)
 {
 	*q = (struct values_query){ .label = label };
 	arena_init(&q->arena, (size_t)64 << 20);
 	interner_init(&q->texts, &q->arena, VALUES_MAX);
+	return some_stacks_init(&q->stacks, sqlite_store(store), selection->narrow);
 }
 
 static void values_query_done(struct values_query *q)
@@ -58,6 +62,7 @@ static void values_query_done(struct values_query *q)
 	interner_done(&q->texts);
 	arena_done(&q->arena);
 	free(q->totals);
+	some_stacks_done(&q->stacks);
 }
 
 static struct str label_text(const struct scan_row *row, enum store_label label, char scratch[SCAN_LABEL_BYTES])
@@ -80,8 +85,11 @@ static int count_value(void *arg, const struct scan_row *row)
 {
 	struct values_query *q = arg;
 	u32 number;
-	int r = value_number(q, row, &number);
+	int r = some_stacks_has(&q->stacks, row);
 
+	if (r <= 0)
+		return r;
+	r = value_number(q, row, &number);
 	if (r == 0)
 		q->totals[number] = saturating_add(q->totals[number], row->row->value);
 	return r;
@@ -98,12 +106,12 @@ int sqlite_values(struct store *store, const struct store_selection *selection, 
 		  struct store_values *ret_values)
 {
 	_cleanup_(values_query_done) struct values_query q;
-	struct scan_options options = { .columns = label_columns(label), .period_max_ns = UINT64_MAX };
+	struct scan_options options = { .columns = label_columns(selection, label), .period_max_ns = UINT64_MAX };
 	struct store_values values = { 0 };
-	int r;
+	int r = values_query_init(&q, store, selection, label);
 
-	values_query_init(&q, label);
-	r = scan_locked(store, selection, &options, count_value, &q);
+	if (r == 0)
+		r = scan_locked(store, selection, &options, count_value, &q);
 	if (r < 0)
 		return r;
 	values.at = calloc((size_t)q.texts.count + 1, sizeof(*values.at));
@@ -137,6 +145,7 @@ struct chart_query {
 	double width_ns;	/* of a bucket */
 	u64 period_ns;		/* the longest there is */
 	struct chart_sums sums;
+	struct some_stacks stacks;
 	bool *watched;
 	u64 block;		/* whose rows are added; and what they all stand for, if they have one time */
 	double block_ns;
@@ -218,8 +227,11 @@ static int count_bucket(void *arg, const struct scan_row *row)
 	struct chart_query *q = arg;
 	char scratch[SCAN_LABEL_BYTES];
 	double *cells;
-	int r = chart_sums_of(&q->sums, label_text(row, q->by, scratch), &cells);
+	int r = some_stacks_has(&q->stacks, row);
 
+	if (r <= 0)
+		return r;
+	r = chart_sums_of(&q->sums, label_text(row, q->by, scratch), &cells);
 	if (r == 0)
 		add_cells(q, row, cells);
 	return r;
@@ -236,11 +248,15 @@ static void note_watched(void *arg, u64 from_ns, u64 to_ns)
 		q->watched[i] = true;
 }
 
-/* The longest period of what is selected. */
+/* The longest period of what is selected, whatever is left of its stacks. */
 static int longest_period(struct store *store, const struct store_selection *selection, u64 *ret_ns)
 {
+	struct store_selection all = *selection;
 	struct store_values periods;
-	int r = sqlite_values(store, selection, STORE_PERIOD, UINT32_MAX, &periods);
+	int r;
+
+	all.narrow = NULL;
+	r = sqlite_values(store, &all, STORE_PERIOD, UINT32_MAX, &periods);
 
 	if (r < 0)
 		return r;
@@ -264,7 +280,7 @@ static u32 fitting_buckets(const struct store_selection *selection, u32 wanted, 
 int sqlite_chart(struct store *store, const struct store_selection *selection, enum store_label by, u32 bucket_count,
 		 u32 lines_max, struct store_chart *ret_chart)
 {
-	struct scan_options options = { .columns = label_columns(by), .block = note_watched };
+	struct scan_options options = { .columns = label_columns(selection, by), .block = note_watched };
 	struct chart_query q = { .selection = selection, .by = by };
 	int r = longest_period(store, selection, &q.period_ns);
 
@@ -276,12 +292,15 @@ int sqlite_chart(struct store *store, const struct store_selection *selection, e
 	q.width_ns = (double)(selection->to_ns - selection->from_ns) / options.buckets;
 	q.watched = calloc(options.buckets, sizeof(*q.watched));
 	chart_sums_init(&q.sums, options.buckets);
-	r = q.watched ? scan_locked(store, selection, &options, count_bucket, &q) : -ENOMEM;
+	r = some_stacks_init(&q.stacks, sqlite_store(store), selection->narrow);
+	if (r == 0)
+		r = q.watched ? scan_locked(store, selection, &options, count_bucket, &q) : -ENOMEM;
 	if (r == 0)
 		r = chart_sums_chart(&q.sums, lines_max, ret_chart);
 	if (r == 0)
 		ret_chart->watched = TAKE(q.watched);
 	chart_sums_done(&q.sums);
+	some_stacks_done(&q.stacks);
 	free(q.watched);
 	return r;
 }

@@ -484,6 +484,7 @@ static void sqlite_close(struct store *base)
 
 static const struct store_ops sqlite_ops = {
 	.name = "sqlite",
+	.narrows = true,
 	.flame = sqlite_flame,
 	.profile = sqlite_profile,
 	.chart = sqlite_chart,

@@ -60,6 +60,8 @@ int store_chart(struct store *store, const struct store_selection *selection, en
 {
 	if (!bucket_count || selection->to_ns <= selection->from_ns)
 		return -EINVAL;
+	if (selection->narrow && !store->ops->narrows)
+		return -EOPNOTSUPP;
 	return store->ops->chart(store, selection, by, bucket_count, lines_max, ret_chart);
 }
 
@@ -87,6 +89,8 @@ int store_heat(struct store *store, const struct store_selection *selection, u32
 int store_values(struct store *store, const struct store_selection *selection, enum store_label label, u32 max,
 		 struct store_values *ret_values)
 {
+	if (selection->narrow && !store->ops->narrows)
+		return -EOPNOTSUPP;
 	return store->ops->values(store, selection, label, max, ret_values);
 }
 

@@ -114,6 +114,7 @@ struct store_selection {
 	u64 from_ns, to_ns;		/* CLOCK_REALTIME; to is not in it */
 	struct store_filter filters[STORE_FILTERS_MAX];
 	u32 filter_count;
+	const struct narrow *narrow;	/* of charts and values: only of stacks that it leaves; NULL: of all */
 };
 
 /* group_by: STORE_LABEL_COUNT for none; else the outermost frames are that label's values. */
@@ -149,6 +150,7 @@ struct store_chart {
 		double total;
 	} *lines;			/* largest first, the rest summed up in the last one */
 };
+/* -EOPNOTSUPP: this store cannot tell of some stacks only. */
 int store_chart(struct store *store, const struct store_selection *selection, enum store_label by, u32 bucket_count,
 		u32 lines_max, struct store_chart *ret_chart);
 void store_chart_done(struct store_chart *chart);
@@ -163,7 +165,7 @@ struct store_heat {
 int store_heat(struct store *store, const struct store_selection *selection, u32 rows, struct store_heat *ret_heat);
 void store_heat_done(struct store_heat *heat);
 
-/* The values of a label in a selection with what they sum up to, largest first. */
+/* The values of a label in a selection with what they sum up to, largest first. -EOPNOTSUPP: as above. */
 struct store_values {
 	u32 count;
 	struct store_value {

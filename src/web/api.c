@@ -18,9 +18,11 @@
 #include "pipeline/taps.h"
 #include "tracer/counters.h"
 #include "analysis/calltree.h"
+#include "web/call.h"
 #include "web/executables.h"
 #include "web/flame_json.h"
 #include "web/lists_json.h"
+#include "web/numbers.h"
 #include "analysis/narrow.h"
 #include "web/question.h"
 #include "analysis/reshape.h"
@@ -35,18 +37,6 @@
 
 #define TAG_STEPS 256	/* of a range that moves with time */
 
-/* A request while it is answered. */
-struct call {
-	struct store *store;
-	struct arrivals *arrivals;
-	struct taps *taps;
-	struct question *question;
-	u64 now_ns;
-	struct api_answer *answer;
-	struct buf *why;
-	char type[TYPE_BYTES];	/* the one that is taken where none is asked for */
-};
-
 static void put_number(struct json_write *j, const char *key, double value)
 {
 	json_write_key(j, key);
@@ -56,7 +46,7 @@ static void put_number(struct json_write *j, const char *key, double value)
 /* ---- Flames ---------------------------------------------------------------------------- */
 
 /* What is chosen, narrowed down. */
-static int get_selected(struct call *c, const struct store_selection *selection, enum store_label group,
+static int get_selected(struct api_call *c, const struct store_selection *selection, enum store_label group,
 			struct calltree **ret_flame)
 {
 	_cleanup_(calltree_freep) struct calltree *flame = NULL;
@@ -74,45 +64,61 @@ static int get_selected(struct call *c, const struct store_selection *selection,
 	return r;
 }
 
-/* Whose it is, as people say it: services where most has one, else processes. */
-static int own_label(struct call *c, enum store_label *ret_label)
+static bool is_inverted(const struct api_call *c)
 {
-	struct store_values services;
-	s64 named = 0, nameless = 0;
-	int r = store_values(c->store, &c->question->selection, STORE_SERVICE, 1000, &services);
-
-	if (r < 0)
-		return r;
-	for (u32 i = 0; i < services.count; i++)
-		*(*services.at[i].text ? &named : &nameless) += services.at[i].total;
-	store_values_done(&services);
-	*ret_label = named > nameless ? STORE_SERVICE : STORE_PROCESS;
-	return 0;
+	return *question_text(c->question, "inverted", "");
 }
 
-/* A label by its name, or "auto". */
-static int get_label(struct call *c, const char *key, enum store_label *ret_label)
+/* The same as it is to be seen: bottom up, if that is asked for. */
+static int get_seen(struct api_call *c, const struct store_selection *selection, enum store_label group,
+		    struct calltree **ret_flame)
 {
-	if (!strcmp(question_text(c->question, key, ""), "auto"))
-		return own_label(c, ret_label);
-	return question_label(c->question, key, ret_label, c->why);
+	_cleanup_(calltree_freep) struct calltree *flame = NULL, *inverted = NULL;
+	int r = get_selected(c, selection, group, &flame);
+
+	if (r == 0 && is_inverted(c))
+		r = reshape_inverted(flame, &inverted);
+	if (r == 0 && inverted)
+		r = calltree_link(inverted, CALLTREE_AS_ADDED);
+	if (r == 0)
+		*ret_flame = inverted ? TAKE(inverted) : TAKE(flame);
+	return r;
 }
 
-static int get_flame(struct call *c, struct calltree **ret_flame)
+static int get_flame(struct api_call *c, struct calltree **ret_flame)
 {
 	enum store_label group;
-	int r = get_label(c, "group", &group);
+	int r = call_label(c, "group", &group);
+
+	return r < 0 ? r : get_seen(c, &c->question->selection, group, ret_flame);
+}
+
+/* From the root on, whatever way it is to be seen. */
+static int get_upright(struct api_call *c, struct calltree **ret_flame)
+{
+	enum store_label group;
+	int r = call_label(c, "group", &group);
 
 	return r < 0 ? r : get_selected(c, &c->question->selection, group, ret_flame);
 }
 
-static int get_nodes_max(struct call *c, u32 *ret_nodes)
+/* The node that the question's path leads to. */
+static int get_root(struct api_call *c, const struct calltree *flame, u32 *ret_root)
+{
+	int r = calltree_find(flame, question_text(c->question, "path", ""), ret_root);
+
+	if (r == -ENOENT)
+		buf_addf(c->why, "path leads nowhere in this range");
+	return r;
+}
+
+static int get_nodes_max(struct api_call *c, u32 *ret_nodes)
 {
 	*ret_nodes = NODES_DEFAULT;
 	return question_number(c->question, "nodes", 1, NODES_MAX, ret_nodes, c->why);
 }
 
-static int put_flame(struct call *c, struct calltree *flame)
+static int put_flame(struct api_call *c, struct calltree *flame)
 {
 	u32 root = 0, nodes;
 	int r = get_nodes_max(c, &nodes);
@@ -121,19 +127,18 @@ static int put_flame(struct call *c, struct calltree *flame)
 	if (r == 0)
 		r = flame->child ? 0 : calltree_link(flame, CALLTREE_AS_ADDED);
 	if (r == 0)
-		r = calltree_find(flame, question_text(c->question, "path", ""), &root);
-	if (r == -ENOENT)
-		buf_addf(c->why, "path leads nowhere in this range");
+		r = get_root(c, flame, &root);
 	return r < 0 ? r : flame_json(flame, root, nodes, c->answer->body);
 }
 
 /* What a page asks for after each window: the whole, of which only the largest nodes are shown. */
-static bool is_whole(const struct call *c, const struct narrow *narrow, enum store_label group)
+static bool is_whole(const struct api_call *c, const struct narrow *narrow, enum store_label group)
 {
-	return !narrow_any(narrow) && group == STORE_LABEL_COUNT && !*question_text(c->question, "path", "");
+	return !narrow_any(narrow) && !is_inverted(c) && group == STORE_LABEL_COUNT &&
+	       !*question_text(c->question, "path", "");
 }
 
-static int answer_flame(struct call *c)
+static int answer_flame(struct api_call *c)
 {
 	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 	enum store_label group;
@@ -142,17 +147,17 @@ static int answer_flame(struct call *c)
 	int r = get_nodes_max(c, &nodes);
 
 	if (r == 0)
-		r = get_label(c, "group", &group);
+		r = call_label(c, "group", &group);
 	if (r == 0)
 		r = question_narrow(c->question, &narrow, c->why);
 	if (r < 0)
 		return r;
 	r = is_whole(c, &narrow, group) ? store_flame_largest(c->store, &c->question->selection, nodes, &flame) :
-					  get_selected(c, &c->question->selection, group, &flame);
+					  get_seen(c, &c->question->selection, group, &flame);
 	return r < 0 ? r : put_flame(c, flame);
 }
 
-static int answer_diff(struct call *c)
+static int answer_diff(struct api_call *c)
 {
 	_cleanup_(calltree_freep) struct calltree *now = NULL, *before = NULL, *joined = NULL;
 	struct store_selection base;
@@ -160,17 +165,17 @@ static int answer_diff(struct call *c)
 	int r = question_base(c->question, c->now_ns, &base, c->why);
 
 	if (r == 0)
-		r = get_label(c, "group", &group);
+		r = call_label(c, "group", &group);
 	if (r == 0)
-		r = get_selected(c, &c->question->selection, group, &now);
+		r = get_seen(c, &c->question->selection, group, &now);
 	if (r == 0)
-		r = get_selected(c, &base, group, &before);
+		r = get_seen(c, &base, group, &before);
 	if (r == 0)
 		r = reshape_join(now, before, &joined);
 	return r < 0 ? r : put_flame(c, joined);
 }
 
-static int answer_sandwich(struct call *c, int (*reshape)(const struct calltree *, const struct reshape_function *,
+static int answer_sandwich(struct api_call *c, int (*reshape)(const struct calltree *, const struct reshape_function *,
 							   struct calltree **))
 {
 	_cleanup_(calltree_freep) struct calltree *flame = NULL, *part = NULL;
@@ -182,25 +187,37 @@ static int answer_sandwich(struct call *c, int (*reshape)(const struct calltree 
 		buf_addf(c->why, "function is missing: the name of the function");
 		return -EINVAL;
 	}
-	r = get_flame(c, &flame);
+	r = get_upright(c, &flame);
 	if (r == 0)
 		r = reshape(flame, &function, &part);
 	return r < 0 ? r : put_flame(c, part);
 }
 
-static int answer_callers(struct call *c)
+static int answer_callers(struct api_call *c)
 {
 	return answer_sandwich(c, reshape_callers);
 }
 
-static int answer_callees(struct call *c)
+static int answer_callees(struct api_call *c)
 {
 	return answer_sandwich(c, reshape_callees);
 }
 
-static int answer_top(struct call *c)
+/* The range that base_from and base_to tell, if they are there. */
+static int get_base(struct api_call *c, struct calltree **ret_base)
 {
-	_cleanup_(calltree_freep) struct calltree *flame = NULL;
+	struct store_selection base;
+	int r;
+
+	if (!*question_text(c->question, "base_from", ""))
+		return 0;
+	r = question_base(c->question, c->now_ns, &base, c->why);
+	return r < 0 ? r : get_selected(c, &base, STORE_LABEL_COUNT, ret_base);
+}
+
+static int answer_top(struct api_call *c)
+{
+	_cleanup_(calltree_freep) struct calltree *flame = NULL, *base = NULL;
 	struct top_options options = { .part = question_text(c->question, "part", ""), .rows_max = 1000 };
 	int r = question_number(c->question, "first", 0, UINT32_MAX, &options.first, c->why);
 
@@ -209,11 +226,16 @@ static int answer_top(struct call *c)
 	if (r == 0)
 		r = top_order_read(question_text(c->question, "order", ""), &options.order, c->why);
 	if (r == 0)
-		r = get_selected(c, &c->question->selection, STORE_LABEL_COUNT, &flame);
+		r = get_upright(c, &flame);
+	if (r == 0)
+		r = get_root(c, flame, &options.root);
+	if (r == 0)
+		r = get_base(c, &base);
+	options.base = base;
 	return r < 0 ? r : top_json(flame, &options, c->answer->body, c->why);
 }
 
-static int answer_search(struct call *c)
+static int answer_search(struct api_call *c)
 {
 	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 	struct json_write j = { .b = c->answer->body };
@@ -238,7 +260,7 @@ static int answer_search(struct call *c)
 	return 0;
 }
 
-static int answer_executables(struct call *c)
+static int answer_executables(struct api_call *c)
 {
 	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 	u32 rows = 1000;
@@ -251,87 +273,7 @@ static int answer_executables(struct call *c)
 
 /* ---- Numbers ----------------------------------------------------------------------------- */
 
-static int answer_values(struct call *c)
-{
-	struct json_write j = { .b = c->answer->body };
-	struct store_values values;
-	enum store_label label;
-	u32 max = 1000;
-	int r = question_label(c->question, "label", &label, c->why);
-
-	if (r == 0 && label == STORE_LABEL_COUNT) {
-		buf_addf(c->why, "label is missing: host, process, thread, ...");
-		r = -EINVAL;
-	}
-	if (r == 0)
-		r = question_number(c->question, "max", 1, 100000, &max, c->why);
-	if (r == 0)
-		r = store_values(c->store, &c->question->selection, label, max, &values);
-	if (r < 0)
-		return r;
-	json_write_open(&j, '[');
-	for (u32 i = 0; i < values.count; i++) {
-		json_write_open(&j, '[');
-		json_write_string(&j, values.at[i].text, strlen(values.at[i].text));
-		json_write_double(&j, (double)values.at[i].total);
-		json_write_close(&j, ']');
-	}
-	json_write_close(&j, ']');
-	store_values_done(&values);
-	return 0;
-}
-
-static int answer_chart(struct call *c)
-{
-	const struct store_selection *selection = &c->question->selection;
-	struct json_write j = { .b = c->answer->body };
-	struct store_chart chart;
-	enum store_label by;
-	u32 buckets = 300, lines = 12;
-	int r = get_label(c, "by", &by);
-
-	if (r == 0)
-		r = question_number(c->question, "buckets", 1, 10000, &buckets, c->why);
-	if (r == 0)
-		r = question_number(c->question, "lines", 1, 1000, &lines, c->why);
-	if (r == 0)
-		r = store_chart(c->store, selection, by, buckets, lines, &chart);
-	if (r < 0)
-		return r;
-	json_write_open(&j, '{');
-	put_number(&j, "from", (double)selection->from_ns / 1e9);
-	put_number(&j, "to", (double)selection->to_ns / 1e9);
-	if (by != STORE_LABEL_COUNT) {
-		json_write_key(&j, "by");
-		json_write_text(&j, store_label_name(by));
-	}
-	if (chart.watched) {
-		json_write_key(&j, "watched");
-		json_write_open(&j, '[');
-		for (u32 b = 0; b < chart.bucket_count; b++)
-			json_write_u32(&j, chart.watched[b]);
-		json_write_close(&j, ']');
-	}
-	json_write_key(&j, "lines");
-	json_write_open(&j, '[');
-	for (u32 i = 0; i < chart.line_count; i++) {
-		json_write_open(&j, '{');
-		json_write_key(&j, "name");
-		json_write_string(&j, chart.lines[i].name, strlen(chart.lines[i].name));
-		json_write_key(&j, "values");
-		json_write_open(&j, '[');
-		for (u32 b = 0; b < chart.bucket_count; b++)
-			json_write_double(&j, chart.lines[i].buckets[b]);
-		json_write_close(&j, ']');
-		json_write_close(&j, '}');
-	}
-	json_write_close(&j, ']');
-	json_write_close(&j, '}');
-	store_chart_done(&chart);
-	return 0;
-}
-
-static int answer_types(struct call *c)
+static int answer_types(struct api_call *c)
 {
 	_cleanup_(types_done) struct types types = { 0 };
 	int r = types_find(c->store, &c->question->selection, &types);
@@ -339,36 +281,8 @@ static int answer_types(struct call *c)
 	return r < 0 ? r : types_json(&types, c->answer->body);
 }
 
-static int answer_heat(struct call *c)
-{
-	struct json_write j = { .b = c->answer->body };
-	struct store_heat heat;
-	u32 rows = 50;
-	int r = question_number(c->question, "rows", 1, 1000, &rows, c->why);
-
-	if (r == 0)
-		r = store_heat(c->store, &c->question->selection, rows, &heat);
-	if (r == -EINVAL && !c->why->len)
-		buf_addf(c->why, "a heat map covers at most a day");
-	if (r < 0)
-		return r;
-	json_write_open(&j, '{');
-	put_number(&j, "from", (double)heat.from_ns / 1e9);
-	put_number(&j, "seconds", heat.seconds);
-	put_number(&j, "rows", heat.rows);
-	put_number(&j, "max", heat.max);
-	json_write_key(&j, "cells");
-	json_write_open(&j, '[');
-	for (size_t i = 0; i < (size_t)heat.seconds * heat.rows; i++)
-		json_write_u32(&j, heat.cells[i]);
-	json_write_close(&j, ']');
-	json_write_close(&j, '}');
-	store_heat_done(&heat);
-	return 0;
-}
-
 /* Asked once a second by every page that is open: it must not look at blocks. */
-static int answer_generation(struct call *c)
+static int answer_generation(struct api_call *c)
 {
 	struct json_write j = { .b = c->answer->body };
 
@@ -419,7 +333,7 @@ static void put_sampling(struct json_write *j, struct taps *taps)
 	put_left_out(j, values, count);
 }
 
-static int answer_status(struct call *c)
+static int answer_status(struct api_call *c)
 {
 	static const char *const levels[DB_LEVELS] = { "windows", "1 m", "10 m", "1 h" };
 	struct json_write j = { .b = c->answer->body };
@@ -480,7 +394,7 @@ static const char *host_of(const struct question *question)
 }
 
 /* Of a host that never sent more: the CPUs that its samples stand for. */
-static int answer_chart_as_series(struct call *c, const char *host, u32 rows)
+static int answer_chart_as_series(struct api_call *c, const char *host, u32 rows)
 {
 	struct store_selection *selection = &c->question->selection;
 	struct store_chart chart;
@@ -495,7 +409,7 @@ static int answer_chart_as_series(struct call *c, const char *host, u32 rows)
 	return r;
 }
 
-static int answer_series(struct call *c)
+static int answer_series(struct api_call *c)
 {
 	const struct store_selection *selection = &c->question->selection;
 	const char *host = host_of(c->question);
@@ -513,7 +427,7 @@ static int answer_series(struct call *c)
 	return r;
 }
 
-static int answer_traces(struct call *c)
+static int answer_traces(struct api_call *c)
 {
 	bool by_span = !strcmp(question_text(c->question, "by", "trace"), "span");
 	struct store_traces traces;
@@ -529,7 +443,7 @@ static int answer_traces(struct call *c)
 	return r;
 }
 
-static int answer_arrivals(struct call *c)
+static int answer_arrivals(struct api_call *c)
 {
 	_cleanup_(freep) struct arrival *at = reallocarray(NULL, ARRIVALS_MAX, sizeof(*at));
 	u32 after = 0, max = ARRIVALS_MAX;
@@ -547,7 +461,7 @@ static int answer_arrivals(struct call *c)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static const struct format_ops *export_format(struct call *c)
+static const struct format_ops *export_format(struct api_call *c)
 {
 	const char *name = question_text(c->question, "format", "pprof");
 	const struct format_ops *format = format_by_name(name);
@@ -561,7 +475,7 @@ static const struct format_ops *export_format(struct call *c)
 }
 
 /* Of a store that has sums only: those of processes. */
-static int get_summed(struct call *c, const char *type, struct profile **ret_profile)
+static int get_summed(struct api_call *c, const char *type, struct profile **ret_profile)
 {
 	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 	int r = get_selected(c, &c->question->selection, STORE_PROCESS, &flame);
@@ -569,7 +483,7 @@ static int get_summed(struct call *c, const char *type, struct profile **ret_pro
 	return r < 0 ? r : reshape_profile(flame, type, store_label_attribute(STORE_PROCESS), ret_profile);
 }
 
-static int get_profile(struct call *c, struct profile **ret_profile)
+static int get_profile(struct api_call *c, struct profile **ret_profile)
 {
 	const struct store_selection *selection = &c->question->selection;
 	struct narrow narrow;
@@ -580,7 +494,7 @@ static int get_profile(struct call *c, struct profile **ret_profile)
 	return r == -EOPNOTSUPP ? get_summed(c, types_chosen(selection), ret_profile) : r;
 }
 
-static int answer_export(struct call *c)
+static int answer_export(struct api_call *c)
 {
 	const struct format_ops *format = export_format(c);
 	_cleanup_(profile_freep) struct profile *profile = NULL;
@@ -607,27 +521,27 @@ static int answer_export(struct call *c)
 
 static const struct question_kind {
 	const char *name;
-	int (*answer)(struct call *c);
+	int (*answer)(struct api_call *c);
 	bool is_stored;		/* of the store alone: the same until the store changes */
 	bool is_summed;		/* values are added up: of one type */
 } calls[] = {
 	{ "arrivals", answer_arrivals, false, false },
 	{ "callees", answer_callees, true, true },
 	{ "callers", answer_callers, true, true },
-	{ "chart", answer_chart, true, true },
+	{ "chart", numbers_chart, true, true },
 	{ "diff", answer_diff, true, true },
 	{ "executables", answer_executables, true, true },
 	{ "export", answer_export, true, true },
 	{ "flame", answer_flame, true, true },
 	{ "generation", answer_generation, false, false },
-	{ "heat", answer_heat, true, false },
+	{ "heat", numbers_heat, true, false },
 	{ "search", answer_search, true, true },
 	{ "series", answer_series, true, false },
 	{ "status", answer_status, false, false },
 	{ "top", answer_top, true, true },
 	{ "traces", answer_traces, true, false },
 	{ "types", answer_types, true, false },
-	{ "values", answer_values, true, false },
+	{ "values", numbers_values, true, false },
 };
 
 static const struct question_kind *find_kind(const char *name)
@@ -657,7 +571,7 @@ void api_error(struct api_answer *answer, int status, const char *sentence)
 }
 
 /* What keeps the profiles may be away, and come back: the page asks again. */
-static void answer_failure(struct call *c, int r)
+static void answer_failure(struct api_call *c, int r)
 {
 	c->why->len = 0;
 	if (r == -EIO)
@@ -665,7 +579,7 @@ static void answer_failure(struct call *c, int r)
 	api_error(c->answer, c->why->len ? 503 : 500, c->why->len ? c->why->data : strerror(-r));
 }
 
-static void answer_call(struct call *c, const struct question_kind *kind, const char *query)
+static void answer_call(struct api_call *c, const struct question_kind *kind, const char *query)
 {
 	int r = question_parse(query, c->now_ns, c->question, c->why);
 
@@ -693,8 +607,8 @@ void api_answer(const struct api_sources *sources, const char *name, const char 
 {
 	_cleanup_(freep) struct question *question = malloc(sizeof(*question));
 	struct buf why;
-	struct call c = { sources->store, sources->arrivals, sources->taps, question, clock_ns(CLOCK_REALTIME), answer,
-			  &why, "" };
+	struct api_call c = { sources->store, sources->arrivals, sources->taps, question, clock_ns(CLOCK_REALTIME),
+			      answer, &why, "" };
 	const struct question_kind *kind = find_kind(name);
 
 	answer->status = 200;

@@ -88,7 +88,7 @@ int executables_json(const struct calltree *flame, u32 rows_max, struct buf *out
 	_cleanup_(sums_done) struct sums sums;
 	_cleanup_(freep) struct naming *names = NULL;
 	struct json_write j = { .b = out };
-	int r = sums_init(&sums, flame, file_key);
+	int r = sums_init(&sums, flame, 0, file_key);
 	u32 rows = 0;
 
 	if (r == 0)

@@ -288,13 +288,58 @@ TEST(top_counts_recursion_once)
 	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
 	EQ(top_json(flame, &options, &out, &out), 0);
 	buf_addf(&out, "%s", "");
-	STREQ(out.data, "{\"total\":31,\"count\":3,\"rows\":[[\"b\",\"/bin/x\",\"\",\"\",18,22],"
+	STREQ(out.data, "{\"unit\":\"\",\"period\":\"\",\"total\":31,\"count\":3,\"rows\":["
+			"[\"b\",\"/bin/x\",\"\",\"\",18,22],"
 			"[\"c\",\"/bin/x\",\"\",\"\",8,24],[\"a\",\"/bin/x\",\"\",\"\",5,7]]}");
 	out.len = 0;
 	options.part = "A";
 	EQ(top_json(flame, &options, &out, &out), 0);
 	buf_addf(&out, "%s", "");
 	OK(strstr(out.data, "\"count\":1"));
+	buf_done(&out);
+}
+
+TEST(top_of_a_part_counts_what_is_below_it)
+{
+	_cleanup_(calltree_freep) struct calltree *flame = small_flame();
+	struct top_options options = { .part = "", .rows_max = 10 };
+	struct buf out;
+
+	buf_init(&out, 1 << 20);
+	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
+	EQ(calltree_find(flame, "c", &options.root), 0);
+	EQ(top_json(flame, &options, &out, &out), 0);
+	buf_addf(&out, "%s", "");
+	OK(strstr(out.data, "\"total\":31,\"count\":2,\"rows\":[[\"b\",\"/bin/x\",\"\",\"\",16,16],"
+			    "[\"c\",\"/bin/x\",\"\",\"\",8,24]]"));
+	buf_done(&out);
+}
+
+TEST(top_of_two_flames_tells_what_changed_most_first)
+{
+	_cleanup_(calltree_freep) struct calltree *flame = small_flame(), *base = calltree_new();
+	struct top_options options = { .part = "", .rows_max = 10, .order = TOP_BY_CHANGE, .base = base };
+	static const struct {
+		const char *name;
+		s64 value;
+	} rows[] = { { "b", 18 }, { "gone", 10 }, { "c", 3 } };
+	struct buf out;
+
+	for (u32 i = 0; i < 3; i++) {
+		struct frame frame = { .name = str_of(rows[i].name), .exe = STR("/bin/x") };
+
+		calltree_count(base, (u32)calltree_node(base, 0, (u32)calltree_frame(base, &frame)), rows[i].value);
+	}
+	calltree_sum(base);
+	buf_init(&out, 1 << 20);
+	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
+	EQ(calltree_link(base, CALLTREE_AS_ADDED), 0);
+	EQ(top_json(flame, &options, &out, &out), 0);
+	buf_addf(&out, "%s", "");
+	OK(strstr(out.data, "\"total\":31,\"base_total\":31,\"count\":4,\"rows\":["
+			    "[\"gone\",\"/bin/x\",\"\",\"\",0,0,10,10],"
+			    "[\"c\",\"/bin/x\",\"\",\"\",8,24,3,3],[\"a\",\"/bin/x\",\"\",\"\",5,7,0,0],"
+			    "[\"b\",\"/bin/x\",\"\",\"\",18,22,18,18]]"));
 	buf_done(&out);
 }
 
