@@ -9,10 +9,11 @@
 //   picture() a canvas that can be saved
 //   take(file)  a file that was dropped
 //   keys, help  by key: what it does; [keys, text] for the help
-import { absolute, ask, change, chartRange, chosen, chooseRange, addFilter, declare, grouping, lists, onChange, problems, readURL, replaceFilters, selection, state, tabs, views } from "./state.js";
+import { absolute, ask, change, chartRange, chosen, chooseRange, addFilter, declare, grouping, labels, lists, onChange, problems, readURL, replaceFilters, selection, state, tabs, views } from "./state.js";
 import { Chart } from "./chart.js";
 import { copy, toast } from "./copy.js";
 import { element, update } from "./element.js";
+import { openKept, startKept } from "./kept.js";
 import { follow } from "./live.js";
 import { closeMenu, hideTip, isMenuOpen } from "./menu.js";
 import { openPicker, pan, showTime, startTime, zoomOut } from "./time.js";
@@ -20,7 +21,7 @@ import { values } from "./tree.js";
 
 const $ = id => document.getElementById(id);
 const CONTROLS = "input[name], select[name]";
-const LINES_MAX = 12;    // as many as there are colours, and what is left
+const SUGGESTED_MAX = 100, LINES_MAX = 12;    // as many as there are colours, and what is left
 const PROGRESS_AFTER_MS = 250;
 const REFRESH_MIN_MS = 900, REST = 4;    // a page that is slow to answer rests four times as long as that takes
 
@@ -77,7 +78,9 @@ $("tabs").addEventListener("keydown", event => {
 // A control with the name of a key of the address sets it; what is typed is no step to go back to.
 function bind(control) {
   const isTyped = control.type === "search", value = () => control.type === "checkbox" ? (control.checked ? "1" : "") : control.value;
-  control.addEventListener(isTyped ? "input" : "change", () => change({ [control.name]: value() }, isTyped));
+  // What was zoomed into may be nowhere then.
+  const zoom = control.dataset.clears ? { [control.dataset.clears]: "" } : {};
+  control.addEventListener(isTyped ? "input" : "change", () => change({ [control.name]: value(), ...zoom }, isTyped));
 }
 
 const typeChosen = () => state.where.find(filter => filter.startsWith("type="))?.slice(5);
@@ -123,7 +126,7 @@ function showControls() {
 const chart = new Chart($("chart"), $("chart-note"), $("chart-legend"), { choose: chooseRange, filter: name => addFilter(`${grouping.by}=${name}`) });
 
 async function loadChart() {
-  const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3))), query = chosen({ by: state.group || "process", buckets, lines: LINES_MAX });
+  const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3))), query = selection({ by: state.group || "process", buckets, lines: LINES_MAX });
   Object.entries(chartRange()).forEach(([key, value]) => query.set(key, value));
   const [data] = await Promise.all([ask("chart", query), loadTypes()]);
   grouping.by = data.by ?? state.group;
@@ -189,6 +192,7 @@ const adjustLive = follow(() => Boolean(state.live) && state.to === "now", refre
 bind($("live"));
 $("group").addEventListener("change", () => change({ group: $("group").value, path: "" }));
 startTime();
+startKept();
 $("type").addEventListener("change", () => change({ where: replaceFilters("type=" + $("type").value), path: "" }));
 $("filter").addEventListener("keydown", event => {
   if (event.key === "Enter") {
@@ -196,11 +200,15 @@ $("filter").addEventListener("keydown", event => {
     $("filter").value = "";
   }
 });
-$("filter").addEventListener("focus", async () => {
-  const all = await Promise.all(["process", "host", "service"].map(async label =>
-    (await ask("values", chosen({ label, max: 50 }), "suggest-" + label)).map(([text]) => label + "=" + text))).catch(() => []);
-  $("suggestions").replaceChildren(...all.flat().map(value => element("option", { value })));
-});
+// Labels, and the values of the one that is typed; of an empty line what people filter by first.
+async function suggest(text) {
+  const [, label, relation] = /^(\w+)(!=|=|~)/.exec(text) ?? [], wanted = label ? labels.filter(name => name === label) : ["service", "process", "host"];
+  const all = await Promise.all(wanted.map(async name => (await ask("values", chosen({ label: name, max: SUGGESTED_MAX }), "suggest-" + name))
+    .map(([value]) => name + (relation ?? "=") + value)));
+  update($("suggestions"), ...[...(label ? [] : labels.map(name => name + "=")), ...all.flat()].map(value => element("option", { value })));
+}
+for (const name of ["focusin", "input"])
+  addEventListener(name, ({ target }) => target.getAttribute?.("list") === "suggestions" && suggest(target.value).catch(() => {}));
 $("export").addEventListener("change", () => {
   const format = $("export").value;
   $("export").value = "";
@@ -273,7 +281,7 @@ function help() {
 $("help").addEventListener("click", help);
 
 const keys = {
-  "?": help, w: openPicker, "[": () => pan(-0.5), "]": () => pan(0.5), o: zoomOut, t: toggleTheme, l: () => change({ live: state.live ? "" : "1" }), r: () => change({ collapse: state.collapse ? "" : "1" }),
+  "?": help, w: openPicker, k: openKept, "[": () => pan(-0.5), "]": () => pan(0.5), o: zoomOut, t: toggleTheme, l: () => change({ live: state.live ? "" : "1" }), r: () => change({ collapse: state.collapse ? "" : "1" }),
   Escape: () => closeMenu() || shown[state.view]?.keys?.Escape?.(),
 };
 

@@ -135,7 +135,7 @@ export class Chart {
       return "nothing was sampled in this range";
     const mean = this.sums.reduce((a, b) => a + b, 0) / count, most = this.sums.reduce((a, b) => Math.max(a, b), 0), length = this.data.to - this.data.from;
     const known = count / this.count * length;
-    return `${rate(mean)} on average, ${rate(most)} at most` + (known < 0.9 * length ? `; ${seconds(known)} of ${seconds(length)} were watched` : "");
+    return `${rate(mean)} on average, ${rate(most)} at most` + (this.data.narrowed ? ", only stacks that are shown" : "") + (known < 0.9 * length ? `; ${seconds(known)} of ${seconds(length)} were watched` : "");
   }
 
   // Largest first, as they come.

@@ -53,7 +53,7 @@ export class Flame {
   // question: what the tree answers. Asked again, and answered with new numbers, it leaves everything where the hand is.
   show(tree, path = "", question = null) {
     const isFirst = !this.tree, held = this.tree && question !== null && question === this.question ? this.hold() : null;
-    Object.assign(this, { tree, question, fills: null, found: null, hovered: -1 });
+    Object.assign(this, { tree, question, fills: null, found: null, lighting: this.lit ? tree.match(this.lit) : null, hovered: -1 });
     this.moveTo(Math.max(0, tree.find(path)));
     this.resume(held);
     this.draw();
@@ -142,6 +142,17 @@ export class Flame {
   search(found) {
     this.found = found;
     this.draw();
+  }
+
+  // Frames that a text means stand out in place of what was found, for as long as a hand elsewhere is at them. null: no more.
+  light(text) {
+    this.lit = text;
+    this.lighting = text && this.tree ? this.tree.match(text) : null;
+    this.draw();
+  }
+
+  get marked() {
+    return this.lighting ?? this.found;
   }
 
   // A step inwards or back: the address of the page follows.
@@ -353,13 +364,13 @@ export class Flame {
   endRun(run, y) {
     if (run.node < 0)
       return;
-    this.paint(run.isFound ? this.colours.found : this.fill(run.node), Boolean(this.found) && !run.isFound);
+    this.paint(run.isFound ? this.colours.found : this.fill(run.node), Boolean(this.marked) && !run.isFound);
     this.context.fillRect(run.from, y, Math.max(0.7, run.to - run.from), ROW - 1);
     run.node = -1;
   }
 
   isFound(node) {
-    return this.found !== null && node > 0 && this.found.matched[this.tree.frame[node]] === 1;
+    return this.marked !== null && node > 0 && this.marked.matched[this.tree.frame[node]] === 1;
   }
 
   fill(node) {
@@ -372,7 +383,7 @@ export class Flame {
 
   drawNode(node, x, y, width) {
     const tree = this.tree, context = this.context, isFound = this.isFound(node);
-    const isFaded = (this.found && !isFound && node > 0) || tree.level[node] < tree.level[this.root];
+    const isFaded = (this.marked && !isFound && node > 0) || tree.level[node] < tree.level[this.root];
     const left = Math.max(0, x), shown = Math.min(this.width, x + width) - left;
     this.paint(isFound ? this.colours.found : this.fill(node), isFaded);
     context.fillRect(left, y, Math.max(0.7, shown - (shown > 3 ? 1 : 0)), ROW - 1);

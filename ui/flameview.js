@@ -36,7 +36,7 @@ export function functionItems(name, file) {
   const only = exactly(name, file), base = baseName(file);
   return [["Only stacks with it", () => narrowTo(only)], ["Without stacks that have it", () => narrowWithout(only)],
           ["Hide it", () => hide(only)], ...tabs.filter(tab => tab.dataset.of).map(tab =>
-            [tab.textContent, () => change({ view: tab.dataset.view, [tab.dataset.of]: name, in: file || "", up: "", down: "" })]), ["Search for it", () => change({ view: "flame", search: only })],
+            [tab.dataset.menu, () => change({ view: tab.dataset.view, [tab.dataset.of]: name, in: file || "", up: "", down: "" })]), ["Search for it", () => change({ view: "flame", search: only })],
           ...(base ? [null, [`Only stacks with ${base}`, () => narrowTo("file=" + base)], [`Hide ${base}`, () => hide("file=" + base)]] : []),
           null, ["Copy name", () => copy(name)]];
 }
@@ -57,10 +57,12 @@ function frameMenu(flame, node, x, y) {
 }
 
 // A flame with all that belongs to it.
-export function makeFlame(box, details, zoom, view) {
+// view(from, to): another part of it is seen; point(node): the hand is at that one, or -1.
+export function makeFlame(box, details, zoom, view, point) {
   const flame = new Flame(box, {
     zoom, view,
     hover: (node, x, y) => {
+      point?.(node);
       details.textContent = describe(flame.tree, node);
       if (node < 0 || x === undefined || isMenuOpen())
         hideTip();

@@ -24,7 +24,7 @@ export function onChange(listener) {
 }
 
 // Labels as keys of their own (?pid=12, ?trace_id=ab) are filters too, so that links can be made by hand.
-const labels = ["host", "service", "namespace", "pod", "container", "process", "executable", "pid", "type", "thread", "tid",
+export const labels = ["host", "service", "namespace", "pod", "container", "process", "executable", "pid", "type", "thread", "tid",
                 "cpu", "trace", "span"];
 
 // What is wrong with an address is said, and shown as if it were not there.
@@ -147,6 +147,11 @@ export function selection(extra = {}) {
   return query;
 }
 
+// The same as a flame graph.
+export function flameSelection(extra = {}) {
+  return selection({ group: state.group, ...(state.inverted ? { inverted: "1" } : {}), ...extra });
+}
+
 // Seconds since 1970 of a time as the URL has it.
 export function absolute(text) {
   const units = { s: 1, m: 60, h: 3600, d: 86400 }, match = /^now(?:-(\d+)([smhd]))?$/.exec(text);
@@ -158,7 +163,7 @@ let early = null;
 readURL();
 const { first } = tabs[views.indexOf(state.view)].dataset;
 if (first) {
-  const address = `/api/v1/${first}?` + selection({ group: state.group });
+  const address = `/api/v1/${first}?` + flameSelection();
   early = { address, answer: fetch(address) };
   early.answer.catch(() => {});
 }

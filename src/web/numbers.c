@@ -47,13 +47,17 @@ int call_label(struct api_call *c, const char *key, enum store_label *ret_label)
 static int get_stacks(struct api_call *c, struct narrow *narrow)
 {
 	_cleanup_(calltree_freep) struct calltree *nothing = calltree_new();
+	bool drops = false;
 	u16 mark = 0;
 	int r = nothing ? question_narrow(c->question, narrow, c->why) : -ENOMEM;
 
 	/* Mistakes are told before anything is read. */
 	if (r == 0)
 		r = narrow_mark(narrow, nothing, &mark, c->why);
-	if (r == 0 && narrow->count)
+	/* Frames that are hidden leave their stacks. */
+	for (u32 i = 0; r == 0 && i < narrow->count; i++)
+		drops |= narrow->texts[i].rule != NARROW_HIDE;
+	if (drops)
 		c->question->selection.narrow = narrow;
 	return r;
 }

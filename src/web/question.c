@@ -206,7 +206,7 @@ static int add_filter(struct store_selection *selection, enum store_label label,
 }
 
 /* LABEL=VALUE, LABEL!=VALUE, LABEL~PART: cut in place. */
-static int parse_where(struct question *q, char *text, struct buf *why)
+static int parse_where(struct store_selection *selection, char *text, struct buf *why)
 {
 	size_t len = strcspn(text, "=!~");
 	enum store_match match = text[len] == '~' ? STORE_CONTAINS : text[len] == '!' ? STORE_NOT_EQUAL : STORE_EQUAL;
@@ -223,7 +223,7 @@ static int parse_where(struct question *q, char *text, struct buf *why)
 		buf_addf(why, "where: there is no such label");
 		return -EINVAL;
 	}
-	return add_filter(&q->selection, label, match, value, why);
+	return add_filter(selection, label, match, value, why);
 }
 
 /* Links in other tools call them so. */
@@ -241,8 +241,13 @@ static int parse_filters(struct question *q, struct buf *why)
 	for (u32 i = 0; i < q->count && r == 0; i++) {
 		enum store_label label = label_of_key(q->pairs[i].key);
 
-		if (!strcmp(q->pairs[i].key, "where"))
-			r = parse_where(q, (char *)q->pairs[i].value, why);
+		bool is_base = !strcmp(q->pairs[i].key, "base_where");
+
+		q->has_base_filters |= is_base;
+		if (is_base && *q->pairs[i].value)
+			r = parse_where(&q->base, (char *)q->pairs[i].value, why);
+		else if (!strcmp(q->pairs[i].key, "where"))
+			r = parse_where(&q->selection, (char *)q->pairs[i].value, why);
 		else if (label != STORE_LABEL_COUNT)
 			r = add_filter(&q->selection, label, STORE_EQUAL, (char *)q->pairs[i].value, why);
 	}
@@ -255,6 +260,8 @@ int question_parse(const char *query, u64 now_ns, struct question *ret_question,
 	int r;
 
 	memset(&q->selection, 0, sizeof(q->selection));
+	memset(&q->base, 0, sizeof(q->base));
+	q->has_base_filters = false;
 	q->count = 0;
 	if (strlen(query) >= sizeof(q->text)) {
 		buf_addf(why, "the query is longer than %d bytes", QUESTION_BYTES_MAX);
@@ -267,9 +274,30 @@ int question_parse(const char *query, u64 now_ns, struct question *ret_question,
 	return r < 0 ? r : parse_filters(q, why);
 }
 
+/* Other filters; but what is compared is of one type. */
+static int use_base_filters(const struct question *q, struct store_selection *selection, struct buf *why)
+{
+	int r = 0;
+
+	*selection = q->base;
+	for (u32 i = 0; i < q->selection.filter_count && r == 0; i++) {
+		const struct store_filter *filter = &q->selection.filters[i];
+
+		if (filter->label == STORE_TYPE)
+			r = add_filter(selection, filter->label, filter->match, (char *)filter->value, why);
+	}
+	return r;
+}
+
 int question_base(const struct question *q, u64 now_ns, struct store_selection *ret_selection, struct buf *why)
 {
 	*ret_selection = q->selection;
+	if (q->has_base_filters) {
+		int r = use_base_filters(q, ret_selection, why);
+
+		if (r < 0)
+			return r;
+	}
 	return parse_range(q, "base_from", "base_to", now_ns, ret_selection, why);
 }
 

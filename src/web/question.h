@@ -28,6 +28,8 @@ struct question {
 	} pairs[QUESTION_PAIRS_MAX];
 	u32 count;
 	struct store_selection selection;
+	struct store_selection base;	/* the filters of base_where, which may be none, if there are such */
+	bool has_base_filters;
 };
 
 /* -EINVAL and a sentence in `why`. now_ns: CLOCK_REALTIME. */
@@ -42,7 +44,7 @@ int question_number(const struct question *question, const char *key, u32 min, u
 /* A label's name; STORE_LABEL_COUNT if the key is missing or empty. -EINVAL and a sentence. */
 int question_label(const struct question *question, const char *key, enum store_label *ret_label, struct buf *why);
 
-/* A second range for a comparison: base_from and base_to; the filters stay. -EINVAL and a sentence. */
+/* What to compare with: base_from and base_to; the filters of base_where, else the same. -EINVAL and a sentence. */
 int question_base(const struct question *question, u64 now_ns, struct store_selection *ret_selection, struct buf *why);
 
 /* focus, ignore and hide, which may be repeated, and collapse; texts are the question's. -EINVAL and a sentence. */

@@ -179,6 +179,17 @@ TEST(question_compares_with_another_range_and_the_same_filters)
 	EQ(base.to_ns, 20 * SECOND);
 	EQ(base.filter_count, 1);
 	EQ(question.selection.from_ns, 100 * SECOND);
+	EQ(parse("from=100&base_from=10&base_to=20&pid=7&type=cpu&base_where=service%3Ddb&base_where=host%7Ea"), 0);
+	EQ(TOLD(question_base(&question, NOW_NS, &base, &sentence)), 0);
+	EQ(base.filter_count, 3);
+	STREQ(base.filters[0].value, "db");
+	EQ(base.filters[1].match, STORE_CONTAINS);
+	EQ(base.filters[2].label, STORE_TYPE);
+	EQ(question.selection.filter_count, 2);
+	EQ(parse("pid=7&base_where="), 0);
+	EQ(TOLD(question_base(&question, NOW_NS, &base, &sentence)), 0);
+	EQ(base.filter_count, 0);
+	EQ(parse("base_where=nothing"), -EINVAL);
 	EQ(parse("base_from=20&base_to=10"), 0);
 	EQ(TOLD(question_base(&question, NOW_NS, &base, &sentence)), -EINVAL);
 	STREQ(why, "base_from is to be before base_to");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hand.mjs URL FUNCTION SCREENSHOTS: the page while new data comes each second, and somebody points, chooses, zooms and types. What
 // the hand is at stays. FUNCTION is hot. Prints TAP.
-import { check, end, look } from "./look.mjs";
+import { check, end, foundPixels, look } from "./look.mjs";
 
 const [url, hot, screenshots] = process.argv.slice(2);
 const looking = await look(url), { page, query, text, drawn } = looking;
@@ -63,6 +63,18 @@ await page.mouse.move(5, 5);
 await refreshes("flame", 3);
 check("keeps a zoom by the wheel", !(await page.evaluate(() => document.getElementById("map").hidden)));
 await page.screenshot({ path: screenshots + "/hand-wheel.png" });
+
+// ---- A row of the table beside it
+
+await page.goto(url + "/?from=now-1m&beside=1");
+await page.waitForSelector("#beside-rows td.name button");
+await page.locator("#beside-rows tr[data-key]").nth(1).hover();
+const row = () => page.evaluate(() => document.querySelector("#beside-rows tr:hover")?.dataset.key);
+const pointed = await row(), share = await page.evaluate(foundPixels, "flame");
+await refreshes("flame", 3);
+check("keeps the frames of a row lit", share > 0 && await page.evaluate(foundPixels, "flame") > 0 && await row(), [pointed, share, await row()]);
+await page.mouse.move(5, 5);
+check("and no longer than that", await page.evaluate(foundPixels, "flame") === 0);
 
 // ---- Focus in tables
 

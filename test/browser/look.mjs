@@ -27,6 +27,15 @@ export async function look(url, options = {}) {
            drawn: () => page.waitForFunction(() => document.getElementById("legend")?.textContent?.includes("native")) };
 }
 
+// How many pixels of a flame graph are of the colour of what was found; in the page.
+export function foundPixels(id) {
+  const canvas = document.getElementById(id), { width, height } = canvas, { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4)
+    count += data[i] === 0xd3 && data[i + 1] === 0xa4 && data[i + 2] === 0xee;
+  return count;
+}
+
 // After the last check.
 export async function end({ browser, errors, elsewhere }) {
   check("has no errors", errors.length === 0, errors);

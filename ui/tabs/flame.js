@@ -1,5 +1,5 @@
 // The flame graph of all: search, colours, where one is in it.
-import { absolute, ask, change, chooseRange, hide, lists, lookAt, narrowTo, narrowWithout, selection, state } from "../state.js";
+import { absolute, ask, change, chooseRange, flameSelection, hide, lists, lookAt, narrowTo, narrowWithout, selection, state } from "../state.js";
 import { kindColour, textColour } from "../colours.js";
 import { element, update } from "../element.js";
 import { SmallMap } from "../flame.js";
@@ -46,7 +46,7 @@ function search() {
   // What was left out of the picture counts as well: the server knows.
   if (tree.pruned)
     exact = setTimeout(async () => {
-      const answer = await ask("search", selection({ group: state.group, text })).catch(() => null);
+      const answer = await ask("search", flameSelection({ text })).catch(() => null);
       if (answer && state.search === text)
         say(report(answer.matched / (answer.total || 1), answer.nodes));
     }, EXACT_AFTER_MS);
@@ -86,13 +86,37 @@ function crumbs() {
     element("button", { type: "button", title: tree.name(node), onclick: () => flame.zoom(node) }, tree.name(node)))));
 }
 
+// ---- The table beside it
+
+let table = null;
+
+// Of what is zoomed into; bottom up there is no such part of the stacks.
+const besideQuery = (first, rows) => selection({ order: state.by, first, rows, ...(state.path && !state.inverted ? { group: state.group, path: state.path } : {}) });
+
+async function loadBeside() {
+  $("beside").hidden = !state.beside;
+  if (!state.beside)
+    return;
+  const { FunctionTable, columns } = await import("../functions.js");
+  table ??= new FunctionTable($("beside-rows"), "beside", [columns.self, columns.total, columns.named], {
+    query: besideQuery, order: by => change({ by }), sorted: () => state.by,
+    choose: ([name, file]) => change({ search: exactly(name, file) }),
+    point: row => flame.light(row && exactly(row[0], row[1])),
+  });
+  await table.load();
+}
+
+function markRow(node) {
+  table?.mark(node > 0 ? flame.tree.name(node) + "\n" + flame.tree.executable(node) : null);
+}
+
 // ---- Loading
 
 let asked = "";
 
 // The whole first; where it was pruned, the part that is zoomed into is asked for in full.
 async function loadFlame() {
-  const query = selection({ group: state.group });
+  const query = flameSelection();
   const tree = new Tree(await ask("flame", query));
   asked = String(query);
   flame.icicle = Boolean(state.icicle);
@@ -108,7 +132,7 @@ async function refine() {
   const node = flame.tree.find(state.path);
   if (!state.path || (node >= 0 && !flame.tree.isPruned(node)))
     return;
-  const path = state.path, part = await ask("flame", selection({ group: state.group, path }), "part").catch(() => null);
+  const path = state.path, part = await ask("flame", flameSelection({ path }), "part").catch(() => null);
   if (!part || path !== state.path)
     return;
   const whole = flame.tree, at = whole.find(path);
@@ -138,11 +162,11 @@ async function showPath() {
 }
 
 function isLoaded() {
-  return flame.tree && asked === String(selection({ group: state.group }));
+  return flame.tree && asked === String(flameSelection());
 }
 
 async function load() {
-  const tree = await loadFlame();
+  const [tree] = await Promise.all([loadFlame(), loadBeside()]);
   const isEmpty = !tree.total;
   $("empty").hidden = !isEmpty;
   $("flame-box").hidden = isEmpty;
@@ -189,7 +213,7 @@ function emptyHelp(text, actions) {
 // ---- The tab
 
 function start() {
-  flame = makeFlame($("flame-box"), $("details"), node => change({ path: flame.tree.path(node) }), () => map.draw());
+  flame = makeFlame($("flame-box"), $("details"), node => change({ path: flame.tree.path(node) }), () => map.draw(), markRow);
   map = new SmallMap($("map"), flame);
   $("search").addEventListener("keydown", event => {
     if (event.key === "Enter")
@@ -205,6 +229,8 @@ function start() {
 // What was asked for again needs no new data.
 function changed(changes) {
   const isDrawing = Object.keys(changes).every(key => ["search", "colour", "icicle", "live"].includes(key));
+  if (flame.tree && isLoaded() && Object.keys(changes).every(key => key === "beside" || key === "by"))
+    return loadBeside();
   if (!flame.tree || !(isDrawing || ("path" in changes && isLoaded())))
     return false;
   if (flame.icicle !== Boolean(state.icicle) || flame.colour !== state.colour) {
@@ -214,7 +240,7 @@ function changed(changes) {
   }
   if (isDrawing)
     search();
-  return isDrawing || showPath().then(search);
+  return isDrawing || Promise.all([showPath().then(search), loadBeside()]);
 }
 
 // Of the frame under the mouse, or the one that was chosen.
@@ -225,7 +251,7 @@ const framed = action => () => {
 };
 
 export default {
-  address: { colour: "kind", icicle: "1" },
+  address: { colour: "kind", icicle: "1", inverted: "", beside: "", by: "self" },
   start, load, changed,
   restyle: () => flame.restyle(),
   picture: () => $("flame"),
@@ -233,10 +259,11 @@ export default {
     "/": () => $("search").focus(), g: () => $("flame").focus(), m: () => flame.tree && flame.menuHere(), n: () => nextMatch(1), N: () => nextMatch(-1),
     c: framed(name => copy(name)), s: framed(lookAt), f: framed((name, file) => narrowTo(exactly(name, file))), h: framed((name, file) => hide(exactly(name, file))),
     i: framed((name, file) => narrowWithout(exactly(name, file))), Escape: () => flame.root && flame.zoom(flame.tree.parent[flame.root]),
+    b: () => change({ inverted: state.inverted ? "" : "1", path: "" }), v: () => change({ beside: state.beside ? "" : "1" }),
   },
   help: [["/", "search"], ["n N", "next, previous match"], ["g", "go to the flame graph; then:"], ["← → ↑ ↓", "move to another frame"], ["Enter", "zoom into it"],
          ["Esc", "zoom out"], ["+ −", "wider, narrower (Ctrl + wheel, pinch)"], ["m", "menu of the frame"],
-         ["f h i", "only stacks with it; hide it; without stacks that have it"], ["c", "copy its name"], ["s", "its callers and callees"]],
+         ["f h i", "only stacks with it; hide it; without stacks that have it"], ["c", "copy its name"], ["s", "all of its function"], ["b", "bottom up"], ["v", "the table beside it"]],
   html: `
     <div class="tools">
       <label><span>Search</span> <input id="search" name="search" type="search" placeholder="name or /expression/  (press /)" spellcheck="false" autocapitalize="off"></label>
@@ -247,9 +274,12 @@ export default {
       <label><span>Colour</span> <select id="colour" name="colour"><option value="kind">by kind</option><option value="file">by file</option><option value="name">by name</option></select></label>
       <label class="switch"><input type="checkbox" id="icicle" name="icicle"> icicle</label>
       <label class="switch"><input type="checkbox" id="collapse" name="collapse"> collapse recursion</label>
+      <label class="switch" title="from the functions that the time is spent in to their callers (b)"><input type="checkbox" id="inverted" name="inverted" data-clears="path"> bottom up</label>
+      <label class="switch" title="functions beside the flame graph (v)"><input type="checkbox" id="beside-on" name="beside"> table</label>
     </div>
     <div class="tools where"><ol id="crumbs" aria-label="zoomed into"></ol><span class="grow"></span><span id="legend" class="legend" role="group" aria-label="colours; click to show only these"></span><canvas id="map" width="220" height="26" aria-hidden="true" hidden></canvas></div>
-    <div class="scroll flame" id="flame-box"><canvas id="flame" tabindex="0" role="application" aria-roledescription="flame graph" aria-label="flame graph: arrow keys move, Enter zooms in, Escape zooms out; the tab Top functions is its text form" aria-describedby="details"></canvas></div>
+    <div class="split"><div class="scroll flame" id="flame-box"><canvas id="flame" tabindex="0" role="application" aria-roledescription="flame graph" aria-label="flame graph: arrow keys move, Enter zooms in, Escape zooms out; the tab Top functions is its text form" aria-describedby="details"></canvas></div>
+      <div class="aside" id="beside" hidden><div class="scroll" id="beside-rows" tabindex="0" role="region" aria-label="functions of what is shown"></div></div></div>
     <div id="empty" hidden></div>
     <p id="details" class="note" aria-live="polite">&nbsp;</p>`,
   css: `

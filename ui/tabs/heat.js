@@ -111,6 +111,5 @@ export default {
 .metric { margin: 0; min-width: 0; } .metric figcaption { font-weight: 600; }
 .metric canvas { width: 100%; height: 110px; display: block; cursor: crosshair; touch-action: pan-y; }
 .metric .legend { margin: 0; gap: .1rem .7rem; } .metric .legend button { border: 0; background: none; padding: 0; color: var(--fg); }
-@media (max-width: 700px) { #heat { flex: none; height: 60dvh; } }
-.note.wrap { white-space: normal; }`,
+@media (max-width: 700px) { #heat { flex: none; height: 60dvh; } }`,
 };
