@@ -61,9 +61,9 @@ timeout 200 node test/browser/page.mjs "http://127.0.0.1:$port" leaf_a "$logs" "
 timeout 150 node test/browser/hand.mjs "http://127.0.0.1:$port" leaf_a "$logs" || status=1
 timeout 120 node test/browser/links.mjs "http://127.0.0.1:$port" leaf_a $victim "$logs" || status=1
 timeout 150 node test/browser/hurts.mjs "http://127.0.0.1:$port" "$logs" || status=1
-timeout 150 node test/browser/offers.mjs "http://127.0.0.1:$port" "$logs" || status=1
 timeout 150 node test/browser/numbers.mjs "http://127.0.0.1:$port" || status=1
 timeout 60 test/browser/exports.py "http://127.0.0.1:$port" "$WICK" "$work" || status=1
+timeout 150 node test/browser/offers.mjs "http://127.0.0.1:$port" "$logs" || status=1
 "$WICK" doctor --duration=0 --store.path="$work/store" | grep -q 'reaches back: blocks [0-9.]* \(seconds\|minutes\)' &&
 	echo 'ok - doctor reads a store that is in use' || { echo 'not ok - doctor reads a store that is in use'; status=1; }
 "$WICK" report -n 20 "$logs/page-export.pb.gz" | grep -q leaf_a &&

@@ -310,7 +310,7 @@ export class Flame {
     const context = this.context;
     this.resize();
     this.colours ??= this.themeColours();
-    this.fills ??= tree.compared ? null : frameColours(tree, this.colour, i => baseName(tree.executables[tree.frames.executable[i]][0]));
+    this.fills ??= tree.compared ? null : frameColours(tree, this.colour, i => baseName(tree.executables[tree.frames.executable[i]][0] || tree.files[tree.frames.file[i]]));
     context.fillStyle = this.colours.bg;
     context.fillRect(0, 0, this.width, this.height);
     context.font = FONT;

@@ -52,7 +52,7 @@ function frameMenu(flame, node, x, y) {
   };
   const label = state.group === "auto" ? grouping.by : state.group;
   const items = !node ? [] : tree.kind(node) === "label" ? [[`Only ${label} ${name}`, () => addFilter(`${label}=${name}`)],
-    [`Without ${label} ${name}`, () => addFilter(`${label}!=${name}`)], null, ["Copy name", () => copy(name)]] : functionItems(name, tree.executable(node));
+    [`Without ${label} ${name}`, () => addFilter(`${label}!=${name}`)], null, ["Copy name", () => copy(name)]] : functionItems(name, tree.home(node));
   openMenu(name, [["Zoom into it", () => flame.zoom(node)], ...items, ["Copy stack", () => copy(stack())], ["Copy link to this view", () => copy(location.href)]], x, y);
 }
 

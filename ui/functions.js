@@ -9,8 +9,9 @@ import { element, update } from "./element.js";
 
 const ROW = 27, PAGE = 500, FIRST = 100, SPARE = 10, BAR = 64;
 
-// Of a row of /api/v1/top.
-export const functionKey = (name, file) => name + "\n" + file;
+// Of a row of /api/v1/top: the file that the function is of, which tells it from others of its name.
+export const home = row => row[1] || row[2];
+const keyOf = row => row[0] + "\n" + home(row);
 const FIRST_NUMBER = 4;
 
 // A column: its order for the server ("" if there is none), its title, its class, and the cell of a row.
@@ -20,8 +21,8 @@ export const columns = {
   name: { order: "name", title: "function", look: "name", cell: (row, table) => element("td", { class: "name", title: row[0] },
     element("button", { type: "button", onclick: () => table.events.choose(row) }, row[0])) },
   // Where there is no room for more: with its file, since others may have the same name.
-  named: { order: "name", title: "function", look: "name", cell: (row, table) => element("td", { class: "name", title: `${row[0]}\n${row[1]}` },
-    element("button", { type: "button", onclick: () => table.events.choose(row) }, row[0]), element("span", { class: "dim" }, " " + baseName(row[1]))) },
+  named: { order: "name", title: "function", look: "name", cell: (row, table) => element("td", { class: "name", title: keyOf(row) },
+    element("button", { type: "button", onclick: () => table.events.choose(row) }, row[0]), element("span", { class: "dim" }, " " + baseName(home(row)))) },
   file: { order: "file", title: "file", look: "file", cell: row => element("td", { class: "file", title: row[1] }, baseName(row[1])) },
   kind: { order: "kind", title: "kind", look: "kind", cell: row => element("td", { class: "kind" }, row[3]) },
   source: { order: "", title: "source", look: "source", cell: row => element("td", { class: "source", title: row[2] }, baseName(row[2])) },
@@ -47,7 +48,7 @@ export class FunctionTable {
       const row = rowOf(event);
       if (row) {
         event.preventDefault();
-        openMenu(row[0], functionItems(row[0], row[1]), event.clientX, event.clientY);
+        openMenu(row[0], functionItems(row[0], home(row)), event.clientX, event.clientY);
       }
     });
     box.addEventListener("pointerover", event => events.point?.(rowOf(event)));
@@ -115,7 +116,7 @@ export class FunctionTable {
   // Shows which row is that of a function; null: none.
   mark(key) {
     this.at = key;
-    const place = key === null ? -1 : this.rows.findIndex(row => row && functionKey(row[0], row[1]) === key), top = place * ROW, { scrollTop, clientHeight } = this.box;
+    const place = key === null ? -1 : this.rows.findIndex(row => row && keyOf(row) === key), top = place * ROW, { scrollTop, clientHeight } = this.box;
     if (place >= 0 && (top < scrollTop || top + 2 * ROW > scrollTop + clientHeight))
       this.box.scrollTop = Math.max(0, top - clientHeight / 2);
     for (const row of this.body.rows)
@@ -137,7 +138,7 @@ export class FunctionTable {
   }
 
   row(place) {
-    const row = this.rows[place], key = row && functionKey(row[0], row[1]);
+    const row = this.rows[place], key = row && keyOf(row);
     return element("tr", { "data-place": place, "data-key": key, class: key && key === this.at ? "at" : undefined, "aria-rowindex": place + 2 },
                    ...(row ? this.shown.map(column => column.cell(row, this)) : [element("td", { colspan: this.shown.length, class: "dim" }, "…")]));
   }

@@ -14,7 +14,7 @@ function fileMatcher(text) {
   return (name, kind, base, small, path) => isIt(base, path) && inner(name);
 }
 
-// Gives a function from (name, kind, file name, name in small letters, path of the file) to whether it is meant, or throws what is wrong with the text.
+// Gives a function from (name, kind, name of its file, name in small letters, path of its file) to whether it is meant, or throws what is wrong with the text.
 export function matcher(text) {
   if (text.startsWith("kind="))
     return (name, kind) => kind === text.slice(5);

@@ -114,6 +114,8 @@ export class Tree {
   name(node) { return node > 0 ? this.frames.name[this.frame[node]] : "all"; }
   kind(node) { return this.kinds[this.frames.kind[this.frame[node]]]; }
   executable(node) { return this.executables[this.frames.executable[this.frame[node]]][0]; }
+  // The file that it is of: that of its code, or of a script.
+  home(node) { return this.executable(node) || this.file(node); }
   buildId(node) { return this.executables[this.frames.executable[this.frame[node]]][1]; }
   file(node) { return this.files[this.frames.file[this.frame[node]]]; }
   line(node) { return this.frames.line[this.frame[node]]; }
@@ -126,7 +128,7 @@ export class Tree {
     const steps = [];
     for (; node > 0; node = this.parent[node]) {
       const name = this.name(node), twins = this.children(this.parent[node]).some(other => other !== node && this.name(other) === name);
-      steps.unshift(twins ? name + FILE + this.executable(node) : name);
+      steps.unshift(twins ? name + FILE + this.home(node) : name);
     }
     return steps.join(STEP);
   }
@@ -138,7 +140,7 @@ export class Tree {
       const [name, file] = step.split(FILE);
       let best = -1;
       for (const child of this.children(node))
-        if (this.name(child) === name && (file === undefined || this.executable(child) === file) &&
+        if (this.name(child) === name && (file === undefined || this.home(child) === file) &&
             (best < 0 || this.value[child] > this.value[best]))
           best = child;
       if (best < 0)
@@ -205,11 +207,11 @@ export class Tree {
 
   // Which frames are meant, the nodes that have them, and the share of the outermost of these.
   match(text) {
-    const means = matcher(text), { name, kind, executable } = this.frames, matched = new Uint8Array(name.length), found = [];
+    const means = matcher(text), { name, kind, executable, file } = this.frames, matched = new Uint8Array(name.length), found = [];
     this.prepareSearch();
-    const files = this.executables.map(([path]) => baseName(path));
+    const home = i => this.executables[executable[i]][0] || this.files[file[i]], bases = this.frames.bases ??= name.map((_, i) => baseName(home(i)));
     for (let i = 0; i < name.length; i++)
-      matched[i] = name[i] && this.kinds[kind[i]] !== "label" && means(name[i], this.kinds[kind[i]], files[executable[i]], this.small[i], this.executables[executable[i]][0]) ? 1 : 0;
+      matched[i] = name[i] && this.kinds[kind[i]] !== "label" && means(name[i], this.kinds[kind[i]], bases[i], this.small[i], home(i)) ? 1 : 0;
     const below = new Uint8Array(this.count);
     let sum = 0;
     for (let i = 1; i < this.count; i++) {

@@ -224,22 +224,22 @@ void calltree_visit(const struct calltree *tree, u32 root, const struct calltree
 }
 
 /* Names that were cut for being long are given as they were cut. */
-static bool is_step(const struct frame *frame, struct str name, const struct str *exe)
+static bool is_step(const struct frame *frame, struct str name, const struct str *home)
 {
 	struct str mine = frame->name;
 
 	if (name.len >= NAME_CUT && mine.len > name.len)
 		mine.len = name.len;
-	return str_equal(mine, name) && (!exe || str_equal(frame->exe, *exe));
+	return str_equal(mine, name) && (!home || str_equal(frame_home(frame), *home));
 }
 
-static u32 find_child(const struct calltree *tree, u32 node, struct str name, const struct str *exe)
+static u32 find_child(const struct calltree *tree, u32 node, struct str name, const struct str *home)
 {
 	const struct calltree_node *nodes = calltree_nodes(tree);
 	u32 best = 0;
 
 	for (u32 child = tree->child[node]; child; child = tree->next[child])
-		if (is_step(calltree_frame_of(tree, child), name, exe) &&
+		if (is_step(calltree_frame_of(tree, child), name, home) &&
 		    (!best || nodes[child].total > nodes[best].total))
 			best = child;
 	return best;
@@ -251,9 +251,9 @@ int calltree_find(const struct calltree *tree, const char *path, u32 *ret_node)
 
 	while (*path) {
 		u32 len = (u32)strcspn(path, "\x1f"), name_len = (u32)strcspn(path, "\x1e\x1f");
-		struct str name = { path, name_len }, exe = { path + name_len + 1, len - name_len - 1 };
+		struct str name = { path, name_len }, home = { path + name_len + 1, len - name_len - 1 };
 
-		node = find_child(tree, node, name, name_len < len ? &exe : NULL);
+		node = find_child(tree, node, name, name_len < len ? &home : NULL);
 		if (!node)
 			return -ENOENT;
 		path += len + (path[len] != '\0');

@@ -94,8 +94,8 @@ struct calltree_visitor {
 void calltree_visit(const struct calltree *tree, u32 root, const struct calltree_visitor *visitor);
 
 /*
- * The node that a path of names leads to: "\x1f" between them, and behind a name "\x1e" and its executable where the
- * name alone would not do. Of several the largest. -ENOENT.
+ * The node that a path of names leads to: "\x1f" between them, and behind a name "\x1e" and its file (frame_home())
+ * where the name alone would not do. Of several the largest. -ENOENT.
  */
 int calltree_find(const struct calltree *tree, const char *path, u32 *ret_node);
 

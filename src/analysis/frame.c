@@ -66,9 +66,14 @@ bool frame_is_function(const struct frame *frame)
 	return frame->name.len && !frame_is_label(frame);
 }
 
+struct str frame_home(const struct frame *frame)
+{
+	return frame->exe.len ? frame->exe : frame->file;
+}
+
 bool frame_same_function(const struct frame *a, const struct frame *b)
 {
-	return str_equal(a->name, b->name) && str_equal(a->exe, b->exe);
+	return str_equal(a->name, b->name) && str_equal(a->exe, b->exe) && str_equal(frame_home(a), frame_home(b));
 }
 
 int frame_compare(const struct frame *a, const struct frame *b)

@@ -46,7 +46,10 @@ bool frame_is_kernel(const struct frame *frame);
 /* Neither the root nor a label. */
 bool frame_is_function(const struct frame *frame);
 
-/* Frames of one name in one file are one function, whatever line they were at. */
+/* The file that a function is of: that of its code, or of what has none there, a script's, that of its source. */
+struct str frame_home(const struct frame *frame);
+
+/* Frames of one name in one such file are one function, whatever line they were at. */
 bool frame_same_function(const struct frame *a, const struct frame *b);
 
 /* By name, and all else that tells rows apart. */

@@ -93,7 +93,9 @@ static bool has_part(struct str name, struct str part)
 
 static bool is_file(const struct frame *frame, struct str file)
 {
-	return str_equal(file.len && *file.at == '/' ? frame->exe : str_base_name(frame->exe), file);
+	struct str home = frame_home(frame);
+
+	return str_equal(file.len && *file.at == '/' ? home : str_base_name(home), file);
 }
 
 /* 1 or 0, -E2BIG */

@@ -5,7 +5,8 @@
  *	part		a part of the name, in capitals or not
  *	/expression/	a regular expression that matches somewhere in the name, in capitals or not
  *	kind=kernel	frames of that kind
- *	file=libc.so.6	frames of the executable or library of that name; of a path, of that file and no other
+ *	file=libc.so.6	frames of the executable, library or script of that name (frame_home()); of a path, of that
+ *			file and no other
  *	file=prog /expression/	both
  */
 #ifndef ANALYSIS_MATCHER_H

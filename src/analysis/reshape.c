@@ -44,7 +44,8 @@ static bool is_named(const struct reshape *s, u32 node)
 {
 	const struct frame *frame = calltree_frame_of(s->from, node);
 
-	return str_is(frame->name, s->function.name) && (!s->function.exe || str_is(frame->exe, s->function.exe));
+	return str_is(frame->name, s->function.name) &&
+	       (!s->function.home || str_is(frame_home(frame), s->function.home));
 }
 
 /* The copy of a node's frame below a node of the new tree. */

@@ -8,9 +8,9 @@
 struct calltree;
 struct profile;
 
-/* A function is its name and the file that holds it; exe NULL: whichever that is. */
+/* A function is its name and the file that it is of (frame_home()); home NULL: whichever that is. */
 struct reshape_function {
-	const char *name, *exe;
+	const char *name, *home;
 };
 
 /* What a function calls, over all places where it stands; the function is outermost. -ENOMEM, -E2BIG. */

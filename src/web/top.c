@@ -15,7 +15,9 @@
 /* Frames of one name in one file are one function, whatever line they were at. */
 static struct frame function_key(const struct frame *frame)
 {
-	return (struct frame){ .name = frame->name, .exe = frame->exe };
+	return (struct frame){ .name = frame->name,
+			       .exe = frame->exe,
+			       .file = frame->exe.len ? STR("") : frame->file };
 }
 
 /* ---- Order ------------------------------------------------------------------------------- */

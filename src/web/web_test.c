@@ -299,6 +299,35 @@ TEST(top_counts_recursion_once)
 	buf_done(&out);
 }
 
+TEST(functions_of_two_scripts_are_two)
+{
+	static const struct frame frames[] = { { .name = STR("main"), .file = STR("/srv/a.py"), .line = 3 },
+					       { .name = STR("main"), .file = STR("/srv/b.py") },
+					       { .name = STR("main"), .file = STR("/srv/a.py"), .line = 9 } };
+	_cleanup_(calltree_freep) struct calltree *flame = calltree_new(), *callees = NULL;
+	struct top_options options = { .part = "file=/srv/a.py /^main$/", .rows_max = 10 };
+	struct buf out;
+	u32 node;
+
+	for (u32 i = 0; i < 3; i++)
+		calltree_count(flame, (u32)calltree_node(flame, 0, (u32)calltree_frame(flame, &frames[i])), 1 << i);
+	calltree_sum(flame);
+	buf_init(&out, 1 << 20);
+	EQ(calltree_link(flame, CALLTREE_AS_ADDED), 0);
+	EQ(top_json(flame, &options, &out, &out), 0);
+	options.part = "";
+	EQ(top_json(flame, &options, &out, &out), 0);
+	buf_addf(&out, "%s", "");
+	OK(strstr(out.data, "\"count\":1,\"rows\":[[\"main\",\"\",\"/srv/a.py\",\"\",5,5]]"));
+	OK(strstr(out.data, "\"count\":2,\"rows\":[[\"main\",\"\",\"/srv/a.py\",\"\",5,5],"
+			    "[\"main\",\"\",\"/srv/b.py\",\"\",2,2]]"));
+	EQ(calltree_find(flame, "main\x1e/srv/b.py", &node), 0);
+	EQ(calltree_nodes(flame)[node].total, 2);
+	EQ(reshape_callees(flame, &(struct reshape_function){ "main", "/srv/a.py" }, &callees), 0);
+	EQ(calltree_nodes(callees)[0].total, 5);
+	buf_done(&out);
+}
+
 TEST(top_of_a_part_counts_what_is_below_it)
 {
 	_cleanup_(calltree_freep) struct calltree *flame = small_flame();

@@ -157,13 +157,16 @@ await page.screenshot({ path: screenshots + "/hurts-context.png" });
 
 // ---- While it takes long
 
+let goOn = null;
+const held = new Promise(resolve => goOn = resolve);
 await page.route("**/api/v1/flame?*", async route => {
-  await new Promise(resolve => setTimeout(resolve, 1500));
+  await held;
   await route.continue();
 });
 await page.goto(url + "/?live=");
-await page.waitForSelector("#progress:not([hidden])", { timeout: 1400 });
+await page.waitForSelector("#progress:not([hidden])");
 check("shows that something is loading", (await page.getAttribute("main", "aria-busy")) === "true");
+goOn();
 await drawn();
 await settled();
 check("and that it has come", await page.locator("#progress").isHidden());

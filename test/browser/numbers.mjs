@@ -21,7 +21,7 @@ const { stringTable, functionTable, locationTable, stackTable, mappingTable, att
 const value = ({ stringValue, intValue }) => stringValue ?? String(intValue);
 const string = index => stringTable[index ?? 0];
 const frames = index => (locationTable[index].lines ?? []).map(line => ({ name: string(functionTable[line.functionIndex ?? 0].nameStrindex),
-  file: string(mappingTable[locationTable[index].mappingIndex ?? 0].filenameStrindex) }));
+  file: string(mappingTable[locationTable[index].mappingIndex ?? 0].filenameStrindex) || string(functionTable[line.functionIndex ?? 0].filenameStrindex) }));
 const samples = otlp.resourceProfiles.flatMap(({ resource, scopeProfiles }) => {
   const labels = Object.fromEntries((resource.attributes ?? []).map(one => [one.key, value(one.value)]));
   return scopeProfiles.flatMap(scope => scope.profiles).flatMap(profile => profile.samples.flatMap(sample => {

@@ -1,7 +1,7 @@
 // What is chosen beside an earlier time, or other filters: as a flame graph, and as a table of what changed.
 import { absolute, ask, change, flameSelection, lookAt, selection, state } from "../state.js";
 import { makeFlame } from "../flameview.js";
-import { FunctionTable, columns } from "../functions.js";
+import { FunctionTable, columns, home } from "../functions.js";
 import { element } from "../element.js";
 import { exactly } from "../match.js";
 import { Tree, percent } from "../tree.js";
@@ -70,11 +70,11 @@ export default {
   address: { base: "before", versus: "", sort: "change" },
   start() {
     diff = makeFlame($("diff-box"), $("diff-details"), node => change({ path: diff.tree.path(node) }), undefined, node =>
-      table.mark(node > 0 ? diff.tree.name(node) + "\n" + diff.tree.executable(node) : null));
+      table.mark(node > 0 ? diff.tree.name(node) + "\n" + diff.tree.home(node) : null));
     table = new FunctionTable($("diff-rows"), "changes", compared, {
       query: (first, rows) => against(selection({ order: state.sort, first, rows })),
-      order: sort => change({ sort }), sorted: () => state.sort, choose: ([name, file]) => lookAt(name, file),
-      point: row => diff.light(row && exactly(row[0], row[1])),
+      order: sort => change({ sort }), sorted: () => state.sort, choose: row => lookAt(row[0], home(row)),
+      point: row => diff.light(row && exactly(row[0], home(row))),
     });
   },
   load,

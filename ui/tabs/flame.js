@@ -65,7 +65,7 @@ function legend() {
   if (!tree || state.colour === "name")
     return update($("legend"), );
   for (let i = 1; i < tree.count; i++) {
-    const key = byFile ? baseName(tree.executable(i)) : tree.kind(i);
+    const key = byFile ? baseName(tree.home(i)) : tree.kind(i);
     sums.set(key, (sums.get(key) ?? 0) + tree.self[i]);
   }
   const largest = [...sums].filter(([key]) => key).sort((a, b) => b[1] - a[1]).slice(0, LEGEND_MAX);
@@ -97,17 +97,17 @@ async function loadBeside() {
   $("beside").hidden = !state.beside;
   if (!state.beside)
     return;
-  const { FunctionTable, columns } = await import("../functions.js");
+  const { FunctionTable, columns, home } = await import("../functions.js");
   table ??= new FunctionTable($("beside-rows"), "beside", [columns.self, columns.total, columns.named], {
     query: besideQuery, order: by => change({ by }), sorted: () => state.by,
-    choose: ([name, file]) => change({ search: exactly(name, file) }),
-    point: row => flame.light(row && exactly(row[0], row[1])),
+    choose: row => change({ search: exactly(row[0], home(row)) }),
+    point: row => flame.light(row && exactly(row[0], home(row))),
   });
   await table.load();
 }
 
 function markRow(node) {
-  table?.mark(node > 0 ? flame.tree.name(node) + "\n" + flame.tree.executable(node) : null);
+  table?.mark(node > 0 ? flame.tree.name(node) + "\n" + flame.tree.home(node) : null);
 }
 
 // ---- Loading
@@ -247,7 +247,7 @@ function changed(changes) {
 const framed = action => () => {
   const node = flame.hovered > 0 ? flame.hovered : flame.chosen;
   if (node > 0)
-    action(flame.tree.name(node), flame.tree.executable(node));
+    action(flame.tree.name(node), flame.tree.home(node));
 };
 
 export default {

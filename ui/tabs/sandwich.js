@@ -3,6 +3,7 @@ import { addFilter, ask, change, chooseRange, grouping, lookAt, selection, state
 import { Chart } from "../chart.js";
 import { element, update } from "../element.js";
 import { makeFlame } from "../flameview.js";
+import { home } from "../functions.js";
 import { baseName, exactly } from "../match.js";
 import { Tree, percent, values } from "../tree.js";
 
@@ -29,13 +30,13 @@ const isZoom = changes => Object.keys(changes).every(key => key === "up" || key 
 
 // rows: those of /api/v1/top of this name; of a file, or of all.
 function showFacts(rows, total, tree) {
-  const own = rows.filter(row => !state.in || row[1] === state.in), sum = column => own.reduce((all, row) => all + row[column], 0);
+  const own = rows.filter(row => !state.in || home(row) === state.in), sum = column => own.reduce((all, row) => all + row[column], 0);
   const unique = column => [...new Set(own.map(row => row[column]).filter(Boolean))].join(", ");
   // Of several files a stack may have more than one: its share is that of the stacks that have any.
   const share = tree.value[0] / (total || 1), facts = own.length ? [`${percent(share)} total, ${tree.amount(tree.value[0])}`, `${percent(sum(4) / (total || 1))} self`] : ["not in this range"];
   update($("card-facts"), ...[...facts, unique(3), unique(2)].filter(Boolean).map((text, i) => element(i ? "p" : "b", {}, text)));
-  update($("card-files"), ...rows.map(row => element("li", { "data-key": row[1] }, element("button", { type: "button", title: row[1], "aria-pressed": String(row[1] === state.in),
-    onclick: () => lookAt(row[0], row[1]) }, baseName(row[1]) || "(no file)"), " " + percent(row[5] / (total || 1)))));
+  update($("card-files"), ...rows.map(row => element("li", { "data-key": home(row) }, element("button", { type: "button", title: home(row), "aria-pressed": String(home(row) === state.in),
+    onclick: () => lookAt(row[0], home(row)) }, baseName(home(row)) || "(no file)"), " " + percent(row[5] / (total || 1)))));
 }
 
 async function showWhose(by) {
@@ -59,14 +60,14 @@ async function showTrend() {
 
 async function nameFunctions() {
   const { rows } = await ask("top", selection({ rows: 200 }), "names");
-  update($("functions"), ...rows.map(row => element("option", { value: row[0] }, baseName(row[1]))));
+  update($("functions"), ...rows.map(row => element("option", { value: row[0] }, baseName(home(row)))));
   return rows;
 }
 
 async function load() {
   if (!state.function) {
     const [row] = await nameFunctions();
-    return void (row && change({ function: row[0], in: row[1] }, true));
+    return void (row && change({ function: row[0], in: home(row) }, true));
   }
   const [top, ...trees] = await Promise.all([ask("top", selection({ part: exactly(state.function), rows: 100 }), "named"),
     ...names.map(async name => new Tree(await ask(name, question()))), showTrend()]);

@@ -1,7 +1,7 @@
 // All functions as a table.
 import { ask, change, lookAt, selection, state } from "../state.js";
 import { copy, tableText } from "../copy.js";
-import { FunctionTable, columns } from "../functions.js";
+import { FunctionTable, columns, home } from "../functions.js";
 
 // As many as are ever copied, in words of a table.
 const COPIED_MAX = 10000;
@@ -22,7 +22,7 @@ export default {
       query: (first, rows) => selection({ part: state.part, order: state.order, first, rows }),
       order: order => change({ order }),
       sorted: () => state.order,
-      choose: ([name, executable]) => lookAt(name, executable),
+      choose: row => lookAt(row[0], home(row)),
       told: ({ count }) => root.querySelector("#top-count").textContent = `${count.toLocaleString()} functions`,
     });
     root.querySelector("#copy-as").addEventListener("change", event => {
