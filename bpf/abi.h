@@ -249,8 +249,9 @@ _Static_assert(sizeof(struct switches) == 88, "no gaps");
 /* What user space changes while it runs, to stay within its budget (src/agent/governor.h); 0: no limit. */
 struct pace {
 	u32 every;	/* of so many ticks of a CPU one is taken, and weighs as many */
-	u32 frames_max;	/* a stack that is deeper is cut there, or a little later */
+	u32 frames_max;	/* a stack that is deeper is cut there, or a little later; STACKS_NONE: none is taken */
 };
+#define STACKS_NONE 0xffffffffu
 
 /*
  * ---- Traces -------------------------------------------------------------
@@ -312,7 +313,8 @@ enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_RUNTIME, FRAME_NAMED, F
 	X(GONE, "process_gone", "cut: the process ended before its mappings could be read")             \
 	X(RUNTIME, "stack_runtime", "cut: the structures of a language's runtime made no sense")       \
 	X(NO_ROWS, "stack_no_rows", "cut: rows were not in the kernel, nor could the stack be copied") \
-	X(NOT_TAKEN, "stack_not_taken", "time of threads of which no sample tells where it went")
+	X(NOT_TAKEN, "stack_not_taken", "time of threads of which no sample tells where it went")      \
+	X(SPARED, "stack_spared", "cut: the budget of CPU time was used up, and no stack was taken")
 
 enum stack_end {
 #define X(ID, name, text) END_##ID,

@@ -221,6 +221,10 @@ static __always_inline int sample_begin(struct unwind *u, void *ctx, struct task
 	if (!state)
 		return 0;
 	u->trace.value = measure(u, state, ctx) * u->weight;
+	if (u->frames_max == STACKS_NONE) {
+		u->trace.end = END_SPARED;
+		return 0;
+	}
 	if (hook_in_user_mode(ctx))
 		u->trace.flags |= TRACE_USER_MODE;
 	else

@@ -27,6 +27,7 @@
 #define POLL_MS 200
 #define TRACER_NICE (-10)
 #define STATUS_NS 200000000ull
+#define NAMES_REST_MAX 400
 #define WANTED_NS 100000000ull	/* no window is shorter because somebody wants it */
 
 struct agent {
@@ -46,6 +47,7 @@ struct agent {
 	u64 taken_ns;		/* when the last window ended */
 	struct usage own, service;
 	struct governor governor;
+	u64 govern_ns;		/* when it wants to know again what was used */
 	struct thread thread;
 	atomic_bool stop;
 
@@ -120,6 +122,8 @@ static void set_pace(struct agent *a, enum governor_step step)
 
 	tracer_set_pace(a->tracer, &(struct pace){ lowered.every, lowered.frames_max }, lowered.rest_times);
 	atomic_store(&a->spares_names, step >= GOVERNOR_NAMES);
+	/* Whoever waits for a profile waits for names: slowly, but they come. */
+	reader_set_rest(a->reader, lowered.rest_times < NAMES_REST_MAX ? lowered.rest_times : NAMES_REST_MAX);
 }
 
 static void agent_govern(struct agent *a, u64 now)
@@ -133,9 +137,11 @@ static void agent_govern(struct agent *a, u64 now)
 		own[i] = own[i] == service ? 0 : own[i];
 	note.own_ns = usage_step(&a->own, own, SELF_PIDS_MAX) + tracer_kernel_ns(a->tracer);
 	if (governor_note(&a->governor, &note))
-		set_pace(a, a->governor.step);
+		set_pace(a, governor_step(&a->governor));
+	a->govern_ns = now + governor_due_ns(&a->governor);
 	tracer_note_cost(a->tracer, &(struct tracer_cost){ (u64)(governor_used(&a->governor) * 1e6),
-							    (u64)(a->governor.limit * 1e6), a->governor.step });
+							    (u64)(a->governor.limit * 1e6),
+							    governor_step(&a->governor) });
 }
 
 /* From 0 to just below 1. */
@@ -172,11 +178,12 @@ static u64 wanted_end(const struct agent *a, u64 end_ns)
 	return wanted < end_ns ? wanted : end_ns;
 }
 
-/* Not past the end of the window. */
-static int wait_ms(u64 until_ns)
+/* Not past the end of the window, nor past what the governor is to see. */
+static int wait_ms(const struct agent *a, u64 until_ns)
 {
 	u64 now = monotonic_ns();
 
+	until_ns = until_ns < a->govern_ns ? until_ns : a->govern_ns;
 	if (now >= until_ns)
 		return 0;
 	return until_ns - now > POLL_MS * 1000000ull ? POLL_MS : (int)((until_ns - now) / 1000000ull + 1);
@@ -204,11 +211,12 @@ static void *agent_run(void *arg)
 		bool has_room = agent_has_room(a);
 		u64 now;
 
-		r = tracer_poll(a->tracer, has_room ? wait_ms(wanted_end(a, window_ns)) : POLL_MS);
+		r = tracer_poll(a->tracer, wait_ms(a, has_room ? wanted_end(a, window_ns) : UINT64_MAX));
 		now = monotonic_ns();
+		if (now >= a->govern_ns)
+			agent_govern(a, now);
 		if (now - status_ns > STATUS_NS) {
 			status_ns = now;
-			agent_govern(a, now);
 			agent_publish(a);
 		}
 		if (now >= draw_ns)

@@ -42,6 +42,7 @@ static const char *const end_marks[END_COUNT] = {
 	[END_GONE] = "[incomplete]",
 	[END_RUNTIME] = "[incomplete]",
 	[END_NOT_TAKEN] = "[not sampled]",
+	[END_SPARED] = "[not sampled]",
 };
 
 /* A set in the making. A sample that waited for its process's files is older than the window that it came into. */

@@ -20,7 +20,7 @@ static double run(struct governor *g, struct load *load, u32 seconds)
 
 	for (u32 i = 0; i < seconds; i++) {
 		load->now_ns += SECOND_NS;
-		load->used_ns += load->by_step[g->step] * (SECOND_NS / 1000);
+		load->used_ns += load->by_step[governor_step(g)] * (SECOND_NS / 1000);
 		load->service_ns += load->service * (SECOND_NS / 1000);
 		(void)governor_note(g, &(struct governor_note){ load->now_ns, load->used_ns, load->service_ns });
 		most = governor_used(g) > most ? governor_used(g) : most;
@@ -65,14 +65,49 @@ TEST(governor_holds_a_minute_in_a_storm)
 	OK(g.step > GOVERNOR_ALL);
 }
 
+TEST(governor_rests_where_no_step_is_enough)
+{
+	struct load load = { .now_ns = SECOND_NS };
+	struct governor g;
+	u32 rested = 0;
+
+	governor_init(&g, LIMIT, GOVERNOR_SPAN_NS, load.now_ns);
+	(void)run(&g, &load, 120);
+	for (u32 i = 0; i < GOVERNOR_REST; i++)
+		load.by_step[i] = 60;
+	load.by_step[GOVERNOR_REST] = 1;
+	for (u32 i = 0; i < 600; i++) {
+		OK(run(&g, &load, 1) <= LIMIT * 1.2);	/* what a second adds before it is seen */
+		rested += governor_step(&g) == GOVERNOR_REST;
+	}
+	OK(rested > 300 && rested < 590);	/* what there is it uses */
+	for (u32 i = 0; i < GOVERNOR_REST; i++)
+		load.by_step[i] = 2;
+	(void)run(&g, &load, 700);
+	EQ(governor_step(&g), GOVERNOR_ALL);
+}
+
+TEST(governor_wants_to_know_sooner_where_little_is_left)
+{
+	struct load load = { .now_ns = SECOND_NS, .by_step = { 2 } };
+	struct governor g;
+
+	governor_init(&g, LIMIT, GOVERNOR_SPAN_NS, load.now_ns);
+	(void)run(&g, &load, 200);
+	EQ(governor_due_ns(&g), SECOND_NS / 5);
+	load.by_step[0] = 8;
+	(void)run(&g, &load, 60);
+	EQ(governor_due_ns(&g), SECOND_NS / 20);
+}
+
 TEST(governor_takes_all_up_again_when_there_is_room)
 {
-	struct load load = { .now_ns = SECOND_NS, .by_step = { 50, 50, 50, 50, 50, 50, 50 } };
+	struct load load = { .now_ns = SECOND_NS, .by_step = { 50, 50, 50, 50, 50, 50, 50, 50, 50 } };
 	struct governor g;
 
 	governor_init(&g, LIMIT, GOVERNOR_SPAN_NS, load.now_ns);
 	(void)run(&g, &load, 300);
-	EQ(g.step, GOVERNOR_EIGHTH);
+	EQ(g.step, GOVERNOR_REST - 1);
 	for (u32 i = 0; i < GOVERNOR_STEP_COUNT; i++)
 		load.by_step[i] = 2;
 	(void)run(&g, &load, 90);
@@ -106,7 +141,7 @@ TEST(governor_goes_down_by_two_where_it_is_far_off)
 		load.by_step[i] = 100 >> i;
 	(void)run(&g, &load, 8);
 	EQ(g.step, GOVERNOR_NAMES);
-	(void)run(&g, &load, 12);
+	(void)run(&g, &load, 240);
 	EQ(g.step, GOVERNOR_HALF);	/* which is enough */
 }
 

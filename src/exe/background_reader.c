@@ -14,9 +14,9 @@
 #include "base/lock.h"
 #include "base/thread.h"
 #include "exe/reader_protocol.h"
+#include "exe/reader_rest.h"
 
 #define NICE (-10)			/* samples wait for what is read here */
-#define REST_NS_MAX 4000000000ull
 #define ANOTHER_THREAD_NS 50000000ull	/* after a job has waited so long */
 #define IDLE_SECONDS 2			/* all threads but the first end after so long */
 
@@ -73,6 +73,8 @@ static struct read_job *take_job(struct background_reader *b)
 {
 	struct read_job **found = NULL;
 
+	if (b->rest_times == BACKGROUND_NO_JOBS)
+		return NULL;
 	for (struct read_job **link = &b->waiting.first; *link; link = &(*link)->next) {
 		if ((*link)->is_slow && is_last_free(b))
 			continue;
@@ -104,6 +106,16 @@ static struct read_job *await_job(struct background_reader *b, bool is_first)
 	}
 }
 
+/* With the lock: readers that work at the same time share what there is. */
+static void tell_rest(struct background_reader *b)
+{
+	u32 times = b->rest_times < READER_REST_MAX ? b->rest_times : READER_REST_MAX;
+
+	for (u32 i = 0; i < BACKGROUND_READERS_MAX; i++)
+		if (b->workers[i].reader)
+			reader_set_rest(b->workers[i].reader, times * (b->busy_count ? b->busy_count : 1));
+}
+
 /* Starts the thread's process if it has none yet. Without the lock. */
 static int worker_ready(struct worker *w)
 {
@@ -114,6 +126,7 @@ static int worker_ready(struct worker *w)
 		return r;
 	pthread_mutex_lock(&w->owner->lock);
 	w->reader = reader;
+	tell_rest(w->owner);
 	if (w->owner->stop)
 		reader_cancel(reader);
 	pthread_mutex_unlock(&w->owner->lock);
@@ -166,18 +179,6 @@ static void add_stats(struct reader_stats *to, struct reader_stats s)
 	to->unfiltered += s.unfiltered;
 }
 
-/* With the lock. Whoever ends it does not wait for that. */
-static void rest(struct background_reader *b, u64 worked_ns)
-{
-	u64 rest_ns = worked_ns * b->rest_times, until_ns;
-
-	rest_ns = rest_ns < REST_NS_MAX ? rest_ns : REST_NS_MAX;
-	until_ns = deadline_after(rest_ns);
-	while (rest_ns && !b->stop && monotonic_ns() < until_ns)
-		if (cond_wait_until(&b->posted, &b->lock, until_ns) < 0)
-			break;
-}
-
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -191,15 +192,14 @@ static void *work(void *arg)
 	pthread_mutex_lock(&b->lock);
 	while ((job = await_job(b, w == b->workers))) {
 		bool is_quick = is_last_free(b);
-		u64 began_ns = monotonic_ns();
 
 		b->busy_count++;
+		tell_rest(b);
 		pthread_mutex_unlock(&b->lock);
 		is_for_others = worker_run(w, job, is_quick, &before);
 		pthread_mutex_lock(&b->lock);
 		b->busy_count--;
 		worker_finish(w, job, is_for_others ? &before : NULL);
-		rest(b, monotonic_ns() - began_ns);
 		/* A slow job may be begun again where it could not before. */
 		if (b->waiting.first)
 			pthread_cond_signal(&b->posted);
@@ -217,6 +217,8 @@ void background_reader_rest(struct background_reader *b, u32 times)
 {
 	LOCKED(&b->lock);
 	b->rest_times = times;
+	tell_rest(b);
+	pthread_cond_broadcast(&b->posted);
 }
 
 static int start_worker(struct background_reader *b, struct worker *w)

@@ -63,7 +63,11 @@ void background_reader_poll(struct background_reader *reader, u64 now_ns);
  */
 bool background_reader_wait(struct background_reader *reader, const struct read_job *job, u64 limit_ns);
 
-/* Each thread rests after a job for so many times as long as that took: it bounds what all of it costs. */
+/*
+ * All together rest so many times as long as they work: it bounds what they cost. BACKGROUND_NO_JOBS: what is under way
+ * hardly goes on, and nothing is begun.
+ */
+#define BACKGROUND_NO_JOBS 0xffffffffu
 void background_reader_rest(struct background_reader *reader, u32 times);
 
 /* Readable when jobs are done. */

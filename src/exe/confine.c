@@ -88,10 +88,10 @@ static int drop_privileges(void)
  * names that come from the file.
  */
 static const u32 allowed[] = {
-	SYS_brk, SYS_clock_gettime, SYS_close, SYS_exit, SYS_exit_group, SYS_fcntl, SYS_fstat, SYS_futex,
-	SYS_getrandom, SYS_lseek, SYS_madvise, SYS_memfd_create, SYS_mmap, SYS_mprotect, SYS_mremap, SYS_munmap,
-	SYS_newfstatat, SYS_pread64, SYS_read, SYS_recvmsg, SYS_restart_syscall, SYS_rt_sigreturn, SYS_sendmsg,
-	SYS_setitimer, SYS_write,
+	SYS_brk, SYS_clock_gettime, SYS_clock_nanosleep, SYS_close, SYS_exit, SYS_exit_group, SYS_fcntl,
+	SYS_fstat, SYS_futex, SYS_getrandom, SYS_lseek, SYS_madvise, SYS_memfd_create, SYS_mmap, SYS_mprotect,
+	SYS_mremap, SYS_munmap, SYS_newfstatat, SYS_pread64, SYS_read, SYS_recvmsg, SYS_restart_syscall,
+	SYS_rt_sigreturn, SYS_sendmsg, SYS_setitimer, SYS_write,
 };
 int confine(bool *ret_seccomp)
 {

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -21,12 +22,14 @@
 #include "base/lock.h"
 #include "exe/lang_file.h"
 #include "exe/reader_protocol.h"
+#include "exe/reader_rest.h"
 #include "exe/rows.h"
 #include "exe/rows_part.h"
 #include "exe/source_map.h"
 
 /* Readers that were killed but sleep in the kernel (a file on a dead network mount) are waited for later. */
 #define UNREAPED_MAX 8
+#define AWAIT_MS 200			/* how long a reader rests may have changed since */
 #define REAP_TRIES 20
 #define REAP_NS 1000000
 
@@ -34,7 +37,9 @@ struct reader {
 	pthread_mutex_t lock;
 	_Atomic pid_t pid;	/* 0 if none runs; changed under the lock */
 	int socket_fd;
-	bool greeted;		/* it said hello */
+	_Atomic bool greeted;	/* it said hello */
+	_Atomic unsigned rest_times;
+	pthread_mutex_t pid_lock;	/* a process that is told something is not reaped meanwhile */
 	unsigned timeout_ms;
 	int nice;		/* how the process is to run */
 	int cancel_fd;		/* readable once nobody wants answers any more */
@@ -131,15 +136,20 @@ static bool add_unreaped(struct reader *reader, pid_t pid)
 /* Ends the process, if one runs. */
 static void reader_kill(struct reader *reader)
 {
-	if (!reader->pid)
+	pid_t pid = reader->pid;
+
+	if (!pid)
 		return;
+	pthread_mutex_lock(&reader->pid_lock);
+	reader->pid = 0;
+	reader->greeted = false;
+	pthread_mutex_unlock(&reader->pid_lock);
 	close(reader->socket_fd);
 	reader->socket_fd = -1;
-	kill(reader->pid, SIGKILL);
+	kill(pid, SIGKILL);
 	/* Without a free place it is left for whoever reaps our children when we exit. */
-	if (!reap(reader->pid, REAP_TRIES))
-		(void)add_unreaped(reader, reader->pid);
-	reader->pid = 0;
+	if (!reap(pid, REAP_TRIES))
+		(void)add_unreaped(reader, pid);
 	reader->stats.restarts++;
 }
 
@@ -158,6 +168,7 @@ int reader_start(int nice, struct reader **ret_reader)
 	reader->timeout_ms = READER_SECONDS * 1000;
 	pthread_mutex_init(&reader->lock, NULL);
 	pthread_mutex_init(&reader->shown_lock, NULL);
+	pthread_mutex_init(&reader->pid_lock, NULL);
 	r = reader_spawn(reader);
 	if (r < 0)
 		return r;
@@ -173,6 +184,7 @@ void reader_free(struct reader *reader)
 	closep(&reader->cancel_fd);
 	pthread_mutex_destroy(&reader->lock);
 	pthread_mutex_destroy(&reader->shown_lock);
+	pthread_mutex_destroy(&reader->pid_lock);
 	free(reader);
 }
 
@@ -180,6 +192,21 @@ void reader_set_timeout(struct reader *reader, unsigned ms)
 {
 	LOCKED(&reader->lock);
 	reader->timeout_ms = ms;
+}
+
+/* Before it has said hello it cannot hear it. */
+static void reader_tell_rest(struct reader *reader)
+{
+	LOCKED(&reader->pid_lock);
+	if (reader->pid && reader->greeted)
+		(void)sigqueue(reader->pid, READER_REST_SIGNAL, (union sigval){ (int)reader->rest_times });
+}
+
+void reader_set_rest(struct reader *reader, unsigned times)
+{
+	times = times < READER_REST_MAX ? times : READER_REST_MAX;
+	if (atomic_exchange(&reader->rest_times, times) != times)
+		reader_tell_rest(reader);
 }
 
 void reader_cancel(struct reader *reader)
@@ -209,21 +236,23 @@ static void reader_show_stats(struct reader *reader)
 /* Waits for the reader's next message. Its length, 0 if the reader died, -ETIMEDOUT, -ECANCELED, or -errno. */
 static ssize_t await(struct reader *reader, void *at, size_t bytes, int fds[READER_FILES], u32 *ret_fd_count)
 {
-	long long end_ms = (long long)(monotonic_ns() / 1000000) + reader->timeout_ms;
+	u64 left_ns = reader->timeout_ms * 1000000ull, at_ns = monotonic_ns();
 	struct pollfd wait[2] = { { .fd = reader->socket_fd, .events = POLLIN },
 				  { .fd = reader->cancel_fd, .events = POLLIN } };
 
 	for (;;) {
-		long long left_ms = end_ms - (long long)(monotonic_ns() / 1000000);
-		int r = poll(wait, 2, left_ms > 0 ? left_ms : 0);
+		int left_ms = (int)(left_ns / 1000000), r = poll(wait, 2, left_ms < AWAIT_MS ? left_ms : AWAIT_MS);
+		u64 now_ns = monotonic_ns(), took_ns = (now_ns - at_ns) / (1 + reader->rest_times);
 
+		at_ns = now_ns;
+		left_ns -= took_ns < left_ns ? took_ns : left_ns;
 		if (r > 0 && wait[1].revents)
 			return -ECANCELED;
 		if (r > 0)
 			return reader_receive(reader->socket_fd, at, bytes, fds, ret_fd_count);
-		if (r == 0)
+		if (r == 0 && left_ns < 1000000)
 			return -ETIMEDOUT;
-		if (errno != EINTR)
+		if (r < 0 && errno != EINTR)
 			return -errno;
 	}
 }
@@ -258,6 +287,8 @@ static int reader_ready(struct reader *reader)
 		return -ENOSYS;
 	}
 	reader->greeted = true;
+	if (reader->rest_times)
+		reader_tell_rest(reader);
 	reader->stats.unfiltered += !hello.seccomp;
 	return 0;
 }

@@ -97,6 +97,12 @@ void reader_cancel(struct reader *reader);
 /* How long a request may take; READER_SECONDS unless set. */
 void reader_set_timeout(struct reader *reader, unsigned ms);
 
+/*
+ * It sleeps so many times as long as it works (exe/reader_rest.h), READER_REST_MAX at most; what it sleeps is not time
+ * that a request has taken. From any thread, also while there is one.
+ */
+void reader_set_rest(struct reader *reader, unsigned times);
+
 /* What the file is. -ENOEXEC if it is not an ELF file. */
 int reader_identify(struct reader *reader, int fd, struct exe_info *ret_info);
 

@@ -4,6 +4,7 @@
  * with DWARF (exe/dwarf_files.h), and those if no request comes for a while.
  */
 #include "exe/reader_protocol.h"
+#include "exe/reader_rest.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -13,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 
 #include "base/program_pages.h"
 #include "exe/confine.h"
@@ -207,14 +207,6 @@ static int send_answer(int socket_fd, int error, const struct answer *answer)
 	return reader_send(socket_fd, &reply, sizeof(reply), &fd, reply.error ? 0 : 1);
 }
 
-/* Should the agent be gone while a file keeps us busy, nobody else would end us. */
-static void set_alarm(unsigned seconds)
-{
-	struct itimerval timer = { .it_value.tv_sec = seconds };
-
-	(void)setitimer(ITIMER_REAL, &timer, NULL);
-}
-
 /* Between requests: gives memory back. */
 static void rest(struct server *server)
 {
@@ -247,14 +239,14 @@ static int serve_request(struct server *server)
 	for (int place = 0; place < READER_FILES; place++)
 		if (in.request.files & 1u << place)
 			files.fd[place] = fds[next++];
-	set_alarm(2 * READER_SECONDS);
+	reader_rest_set_alarm(2 * READER_SECONDS);
 	r = answer_request(server, &in.request, &files, &answer);
 	for (u32 i = 0; i < fd_count; i++)
 		close(fds[i]);
 	r = send_answer(server->socket_fd, r, &answer);
 	free(answer.at);
 	rest(server);
-	set_alarm(0);
+	reader_rest_set_alarm(0);
 	return r < 0 ? r : 1;
 }
 
@@ -270,6 +262,7 @@ int reader_server_main(int socket_fd, const struct lang_file_ops *const *langs)
 
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		signal(ignored[i], SIG_IGN);
+	reader_rest_init();
 	(void)prctl(PR_SET_NAME, READER_ARGV0);
 	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	(void)setsockopt(socket_fd, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));

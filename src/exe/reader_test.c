@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "base/call_filter.h"
+#include "base/clock.h"
 #include "exe/lines.h"
 #include "exe/rows.h"
 #include "exe/symbols.h"
@@ -183,6 +184,40 @@ TEST(reader_blames_the_file_that_takes_too_long)
 	EQ(reader_stats(reader).restarts, 1);
 	reader_set_timeout(reader, 10000);
 	EQ(reader_identify(reader, fd, &info), 0);
+}
+
+static u64 cpu_ns(pid_t pid)
+{
+	struct timespec spent;
+	clockid_t clock;
+
+	EQ(clock_getcpuclockid(pid, &clock), 0);
+	EQ(clock_gettime(clock, &spent), 0);
+	return (u64)spent.tv_sec * SECOND_NS + (u64)spent.tv_nsec;
+}
+
+/* How long it takes is not known, but what part of that it may work. */
+TEST(reader_rests_in_the_middle_of_a_file)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = open_self();
+	struct exe_info info;
+	u64 began_ns, began_cpu_ns, worked_ns, took_ns;
+
+	EQ(reader_identify(reader, fd, &info), 0);
+	reader_set_rest(reader, 9);
+	reader_set_timeout(reader, 2000);	/* of which rests are no part */
+	began_ns = monotonic_ns();
+	began_cpu_ns = cpu_ns(reader_pid(reader));
+	do {
+		_cleanup_(freep) struct rows *rows = NULL;
+
+		EQ(reader_rows(reader, fd, -1, &rows), 0);
+		worked_ns = cpu_ns(reader_pid(reader)) - began_cpu_ns;
+	} while (worked_ns < 100000000);
+	took_ns = monotonic_ns() - began_ns;
+	OK(took_ns > 6 * worked_ns);
+	EQ(reader_stats(reader).restarts, 0);
 }
 
 /* Kills a process when the time given is over; it cannot know whether the request was sent by then. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,14 @@
 #define BUCKETS 4096
 #define COMMAND_LINE_MAX 4096
 #define MAPS_TEXT_MAX (64u << 20)	/* of all mappings of a process, as /proc shows them */
+#define ENDED_BUCKETS 32		/* looked at in a tenth of a second: all of them in 13 s */
 #define KEEP_EXITED_NS 2000000000ull	/* samples of an ended process may still be on their way */
 
 struct processes {
 	struct processes_ops ops;
 	struct process *buckets[BUCKETS];
 	struct process *exited, **exited_end;
+	u32 unsure_count;	/* the last of the buckets: processes may have ended there unheard */
 	u64 next_serial;
 	struct processes_stats stats;
 };
@@ -358,11 +361,23 @@ void processes_choose(struct processes *t, const struct process_choice *choice)
 
 void processes_distrust(struct processes *t)
 {
+	t->unsure_count = t->unsure_count ? t->unsure_count : BUCKETS;
 	for (u32 i = 0; i < BUCKETS; i++) {
 		for (struct process *p = t->buckets[i]; p; p = p->next) {
 			p->maps_known = false;
 			p->scanned_ns = 0;
 		}
+	}
+}
+
+/* In a storm events are lost again and again: a pass that is under way is not begun anew, or it would never end. */
+void processes_find_ended(struct processes *t, u64 now_ns)
+{
+	for (u32 i = 0; i < ENDED_BUCKETS && t->unsure_count; i++) {
+		t->unsure_count--;
+		for (struct process *p = t->buckets[t->unsure_count]; p; p = p->next)
+			if (!p->exited_ns && kill((pid_t)p->pid, 0) < 0 && errno == ESRCH)
+				processes_exit(t, p->pid, now_ns);
 	}
 }
 

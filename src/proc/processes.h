@@ -110,8 +110,12 @@ void processes_describe_sample(struct processes *processes, struct process *proc
 /* Other rules, borrowed until the next; NULL: none. All are described again. */
 void processes_choose(struct processes *processes, const struct process_choice *choice);
 
-/* Events were lost: what is known of mappings may be wrong, and is read from /proc again when it is needed. */
+/*
+ * Events were lost: what is known of mappings may be wrong, and is read from /proc again when it is needed; and who has
+ * ended without a word is found by processes_find_ended(), which looks at some at each call until it has seen all.
+ */
 void processes_distrust(struct processes *processes);
+void processes_find_ended(struct processes *processes, u64 now_ns);
 
 /* Calls it for all; it adds and removes none. */
 void processes_each(struct processes *processes, void (*fn)(void *arg, struct process *process), void *arg);

@@ -184,3 +184,23 @@ TEST(processes_takes_a_gone_childs_mappings_from_its_parent)
 	OK(p->is_gone);
 	processes_free(t);
 }
+
+TEST(processes_finds_who_has_ended_while_events_were_lost)
+{
+	struct processes *t = new_table();
+	u32 nobody = 0x3fffff;	/* past what the kernel numbers: PID_MAX_LIMIT is 1 << 22 */
+
+	processes_fork(t, 1, (u32)getpid(), 1000);
+	processes_fork(t, 1, nobody, 1000);
+	for (u32 i = 0; i < 1000; i++)
+		processes_find_ended(t, 2000);
+	OK(!processes_find(t, nobody)->exited_ns);	/* nothing was lost: nobody is looked at */
+	processes_distrust(t);
+	for (u32 i = 0; i < 1000; i++)
+		processes_find_ended(t, 3000);
+	EQ(processes_find(t, nobody)->exited_ns, 3000);
+	OK(!processes_find(t, (u32)getpid())->exited_ns);
+	processes_sweep(t, 3000 + 10000000000ull);
+	OK(!processes_find(t, nobody));
+	processes_free(t);
+}

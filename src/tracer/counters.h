@@ -90,7 +90,7 @@ struct counter_value {
 	X(READER_REFUSED, "reader_refused", LOSS, "files not read: no regular file, or too large")                     \
 	X(COST, "cpu_used_ppm", NEUTRAL, "millionths of a CPU that profiling has used in the last minute, with BPF")   \
 	X(COST_MAX, "cpu_max_ppm", NEUTRAL, "... that it may use; 0: no limit")                                        \
-	X(GOVERNOR_STEP, "governor_step", NEUTRAL, "what is left out to stay within max_cpu: 0 nothing, to 5")
+	X(GOVERNOR_STEP, "governor_step", NEUTRAL, "what is left out to stay within max_cpu: 0 nothing, to 9")
 
 enum tracer_counter {
 #define X(ID, name, kind, text) TRACER_##ID,

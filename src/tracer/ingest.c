@@ -67,6 +67,7 @@ struct ingest {
 	u32 changed[CHANGED_MAX];	/* pids whose installed mappings are out of date */
 	u32 changed_count;
 	u64 now_ns, collected_ns, rested_ns;
+	u32 every;			/* see ingest_set_pace() */
 	u64 sample_count;
 	u64 ends[END_COUNT];
 	u64 learned_ns;			/* when a frame of a runtime was last new */
@@ -126,6 +127,7 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 	in->options = *options;
 	in->left_out = (struct left_out){ .tables = options->tables, .age_min_ns = options->process_age_min_ns };
 	in->now_ns = now_ns;
+	in->every = 1;
 	totals_init(&in->totals);
 	in->window = window_new(now_ns);
 	if (!in->window)
@@ -437,7 +439,8 @@ static bool ingest_slice(struct ingest *in, struct process *p, const struct pend
 		return false;
 	ingest_unwind(in, p, record);
 	/* Code that no event told of: an event was lost, or it was mapped in an unusual way. */
-	if (in->unwind.trace.end == END_NO_MAPPING && !p->is_gone && in->now_ns - p->scanned_ns > RESCAN_NS) {
+	if (in->unwind.trace.end == END_NO_MAPPING && !p->is_gone &&
+	    in->now_ns - p->scanned_ns > RESCAN_NS * in->every) {
 		ingest_scan(in, p, record->tid);
 		if (!ingest_is_ready(in, p, pending))
 			return false;
@@ -529,7 +532,7 @@ static bool ingest_should_install(struct ingest *in, struct process *p)
 	}
 	if (p->lacks_files_ns && (in->files_changed || !ingest_may_wait(in, p)))
 		(void)ingest_has_files(in, p);
-	return p->maps_changed && in->now_ns - p->installed_ns >= REINSTALL_NS &&
+	return p->maps_changed && in->now_ns - p->installed_ns >= REINSTALL_NS * in->every &&
 	       (ingest_has_files(in, p) || !ingest_may_wait(in, p));
 }
 
@@ -652,6 +655,7 @@ static void ingest_rest(void *arg, struct process *p)
 static void ingest_collect(struct ingest *in)
 {
 	in->collected_ns = in->now_ns;
+	processes_find_ended(in->processes, in->now_ns);
 	tables_collect(in->options.tables, in->now_ns);
 	if (in->now_ns - in->rested_ns < REST_NS || !tables_maps_are_scarce(in->options.tables))
 		return;
@@ -678,6 +682,11 @@ bool ingest_settle(struct ingest *in, u64 until_ns)
 	if (until_ns - in->collected_ns > COLLECT_NS)
 		ingest_collect(in);
 	return false;
+}
+
+void ingest_set_pace(struct ingest *in, u32 every)
+{
+	in->every = every ? every : 1;
 }
 
 void ingest_stop(struct ingest *in)
@@ -772,11 +781,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_STACKS_LIVE] = in->live_stacks;
 	ret_values[TRACER_YOUNG] = in->left_out.young;
 	ret_values[TRACER_UNWANTED] = in->left_out.unwanted;
-	ret_values[TRACER_SIDEBAND_EVENTS] = s.events;
-	ret_values[TRACER_SIDEBAND_LOST] = s.lost;
-	ret_values[TRACER_SIDEBAND_MALFORMED] = s.malformed;
-	ret_values[TRACER_SIDEBAND_LATE] = s.late;
-	ret_values[TRACER_THROTTLED] = s.throttled;
+	part_counters_sideband(&s, ret_values);
 	part_counters_rows(&t.rows, &m, ret_values);
 	part_counters_processes(&p, &m, ret_values);
 	ret_values[TRACER_ROWS_LEFT_OUT] = in->installer.rows_left_out;
@@ -784,15 +789,9 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_MAPS_SHARES] = t.maps_shares;
 	ret_values[TRACER_MAPS_RESTED] = in->installer.rested;
 	ret_values[TRACER_PROCS_FULL] = t.procs_full;
-	ret_values[TRACER_RUNTIMES] = rt.attached;
-	ret_values[TRACER_RUNTIMES_NEWER] = rt.newer;
-	ret_values[TRACER_RUNTIMES_REFUSED] = rt.refused;
 	ret_values[TRACER_RUNTIMES_FULL] = t.slots_full;
-	ret_values[TRACER_PROGRAMS_FAILED] = rt.programs_failed;
-	ret_values[TRACER_FRAMES_ASKED] = rt.asked;
-	ret_values[TRACER_FRAMES_UNNAMED] = rt.unnamed + in->nameless;
-	ret_values[TRACER_CODE_DROPPED] = rt.dropped;
-	ret_values[TRACER_NAMES_EVICTED] = rt.evictions;
+	part_counters_runtimes(&rt, ret_values);
+	ret_values[TRACER_FRAMES_UNNAMED] += in->nameless;
 	ret_values[TRACER_SOURCE_MAPS] = maps.read;
 	ret_values[TRACER_SOURCE_MAPS_FAILED] = maps.failed;
 	ret_values[TRACER_SOURCE_MAPS_EVICTED] = maps.evictions;

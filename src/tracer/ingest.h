@@ -67,6 +67,9 @@ void ingest_record(struct ingest *ingest, const void *record, size_t bytes);
 bool ingest_settle(struct ingest *ingest, u64 until_ns);
 #define INGEST_TURN_NS 50000000ull
 
+/* One of so many ticks is taken: what is done now and then for each process is done as much less often. */
+void ingest_set_pace(struct ingest *ingest, u32 every);
+
 /* Nothing is sampled any more: what waits for files may wait for longer. */
 void ingest_stop(struct ingest *ingest);
 

@@ -16,7 +16,8 @@ bool left_out_young(struct left_out *l, const struct trace_record *record)
 bool left_out_unwanted(struct left_out *l, struct processes *processes, struct process *p,
 		       const struct trace_record *record)
 {
-	if (description_is_due(&p->description, record->time_ns))
+	/* A look at a process costs more than the sample, which is to cost next to nothing. */
+	if ((record->end != END_SPARED || l->has_rules) && description_is_due(&p->description, record->time_ns))
 		processes_describe_sample(processes, p, record);
 	if (!p->description.is_unwanted)
 		return false;
@@ -27,9 +28,8 @@ bool left_out_unwanted(struct left_out *l, struct processes *processes, struct p
 
 void left_out_choose(struct left_out *l, struct processes *processes, const struct process_choice *choice)
 {
-	bool has_rules = choice && (choice->include || choice->exclude);
-
 	processes_choose(processes, choice);
+	l->has_rules = choice && (choice->include || choice->exclude);
 	l->rules_number++;
-	tables_set_rules(l->tables, has_rules ? l->rules_number : 0);
+	tables_set_rules(l->tables, l->has_rules ? l->rules_number : 0);
 }

@@ -21,6 +21,7 @@ struct left_out {
 	struct tables *tables;
 	u64 age_min_ns;		/* of processes */
 	u64 rules_number;	/* of the present rules */
+	bool has_rules;
 	u64 young, unwanted;	/* samples that were left out here */
 };
 

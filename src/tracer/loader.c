@@ -629,11 +629,12 @@ int loader_kick_fd(const struct loader *l, u32 index)
 	return index < RINGS_MAX ? l->kick_fd[index] : -1;
 }
 
-static void add_counters(const struct loader *l, int map, u64 values[COUNTER_COUNT])
+/* Some, from the first on: each is a system call. */
+static void add_counters(const struct loader *l, int map, u32 first, u32 count, u64 values[COUNTER_COUNT])
 {
 	u64 *of_cpus = calloc((size_t)l->cpu_count, sizeof(*of_cpus));
 
-	for (u32 i = 0; of_cpus && i < COUNTER_COUNT; i++) {
+	for (u32 i = first; of_cpus && i < first + count; i++) {
 		if (bpf_map_lookup_elem(map, &i, of_cpus))
 			continue;
 		for (int cpu = 0; cpu < l->cpu_count; cpu++)
@@ -646,7 +647,19 @@ static void add_counters(const struct loader *l, int map, u64 values[COUNTER_COU
 void loader_counters(const struct loader *l, u32 index, u64 ret_values[COUNTER_COUNT])
 {
 	memset(ret_values, 0, COUNTER_COUNT * sizeof(*ret_values));
-	add_counters(l, bpf_object__find_map_fd_by_name(l->kinds[index].object, "counters"), ret_values);
+	add_counters(l, bpf_object__find_map_fd_by_name(l->kinds[index].object, "counters"), 0, COUNTER_COUNT,
+		     ret_values);
 	if (index == 0)
-		add_counters(l, bpf_map__fd(l->skel->maps.counters), ret_values);
+		add_counters(l, bpf_map__fd(l->skel->maps.counters), 0, COUNTER_COUNT, ret_values);
+}
+
+u64 loader_run_ns(const struct loader *l)
+{
+	u64 values[COUNTER_COUNT] = { 0 };
+
+	add_counters(l, bpf_map__fd(l->skel->maps.counters), COUNTER_RUN_NS, 1, values);
+	for (u32 i = 0; i < l->kind_count; i++)
+		add_counters(l, bpf_object__find_map_fd_by_name(l->kinds[i].object, "counters"), COUNTER_RUN_NS, 1,
+			     values);
+	return values[COUNTER_RUN_NS];
 }

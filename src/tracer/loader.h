@@ -65,4 +65,7 @@ int loader_set_pace(const struct loader *loader, const struct pace *pace);
 /* By enum counter: the sums over all CPUs, of the kind at `index` of what was chosen. */
 void loader_counters(const struct loader *loader, u32 index, u64 ret_values[COUNTER_COUNT]);
 
+/* COUNTER_RUN_NS alone, of all kinds: what the kernel half has cost. */
+u64 loader_run_ns(const struct loader *loader);
+
 #endif

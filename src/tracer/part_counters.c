@@ -4,6 +4,8 @@
 #include "proc/processes.h"
 #include "tracer/modules.h"
 #include "tracer/row_pages.h"
+#include "tracer/runtimes.h"
+#include "tracer/sideband.h"
 
 void part_counters_rows(const struct row_pages_stats *rows, const struct modules_stats *m, u64 *ret_values)
 {
@@ -34,4 +36,25 @@ void part_counters_processes(const struct processes_stats *p, const struct modul
 	ret_values[TRACER_FILES_UNREADABLE] = m->unreadable;
 	ret_values[TRACER_FILES_NOT_ELF] = m->not_elf;
 	ret_values[TRACER_FILES_FULL] = m->full;
+}
+
+void part_counters_sideband(const struct sideband_stats *s, u64 *ret_values)
+{
+	ret_values[TRACER_SIDEBAND_EVENTS] = s->events;
+	ret_values[TRACER_SIDEBAND_LOST] = s->lost;
+	ret_values[TRACER_SIDEBAND_MALFORMED] = s->malformed;
+	ret_values[TRACER_SIDEBAND_LATE] = s->late;
+	ret_values[TRACER_THROTTLED] = s->throttled;
+}
+
+void part_counters_runtimes(const struct runtimes_stats *rt, u64 *ret_values)
+{
+	ret_values[TRACER_RUNTIMES] = rt->attached;
+	ret_values[TRACER_RUNTIMES_NEWER] = rt->newer;
+	ret_values[TRACER_RUNTIMES_REFUSED] = rt->refused;
+	ret_values[TRACER_PROGRAMS_FAILED] = rt->programs_failed;
+	ret_values[TRACER_FRAMES_ASKED] = rt->asked;
+	ret_values[TRACER_FRAMES_UNNAMED] = rt->unnamed;
+	ret_values[TRACER_CODE_DROPPED] = rt->dropped;
+	ret_values[TRACER_NAMES_EVICTED] = rt->evictions;
 }

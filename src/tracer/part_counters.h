@@ -8,9 +8,13 @@
 struct modules_stats;
 struct processes_stats;
 struct row_pages_stats;
+struct runtimes_stats;
+struct sideband_stats;
 
 void part_counters_rows(const struct row_pages_stats *rows, const struct modules_stats *modules, u64 *ret_values);
 void part_counters_processes(const struct processes_stats *processes, const struct modules_stats *modules,
 			     u64 *ret_values);
+void part_counters_sideband(const struct sideband_stats *sideband, u64 *ret_values);
+void part_counters_runtimes(const struct runtimes_stats *runtimes, u64 *ret_values);
 
 #endif

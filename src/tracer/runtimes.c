@@ -412,7 +412,8 @@ static void meet(struct runtime_set *set, u64 va)
 
 bool runtimes_meet(struct process *p, const u64 *user, u32 user_count, u8 end)
 {
-	if (!p->runtimes || p->exited_ns || end == END_COMPLETE || end == END_TRUNCATED || end == END_RUNTIME)
+	if (!p->runtimes || p->exited_ns || end == END_COMPLETE || end == END_TRUNCATED || end == END_RUNTIME ||
+	    end == END_SPARED)
 		return false;
 	for (u32 i = user_count > 2 ? user_count - 2 : 0; i < user_count; i++) {
 		u64 va = user[i] & FRAME_VA_MASK;

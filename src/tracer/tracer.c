@@ -57,6 +57,7 @@ struct tracer {
 	int epoll_fd, wake_fd;
 	u32 frequency_hz;
 	int learning_ms, waiting_ms;
+	bool rests;		/* process events stay where they are; what does not fit is read from /proc later */
 	u64 swept_ns, cpus_ns;
 	u64 first_sample_ns;
 	u64 drain_end_ns;
@@ -319,19 +320,15 @@ void tracer_set_pace(struct tracer *t, const struct pace *pace, u32 rest_times)
 {
 	(void)loader_set_pace(t->loader, pace);	/* cannot fail: the map is there, and has one element */
 	background_reader_rest(t->files, rest_times);
+	ingest_set_pace(t->ingest, pace->every);
+	t->rests = pace->frames_max == STACKS_NONE;
 	t->learning_ms = learning_ms(t->frequency_hz, pace->every);
 	t->waiting_ms = at_most((int)(WAITING_MS * pace->every), LEARNING_MS_MAX);
 }
 
 u64 tracer_kernel_ns(const struct tracer *t)
 {
-	u64 kernel[COUNTER_COUNT], sum = 0;
-
-	for (u32 i = 0; i < loader_kind_count(t->loader); i++) {
-		loader_counters(t->loader, i, kernel);
-		sum += kernel[COUNTER_RUN_NS];
-	}
-	return sum;
+	return loader_run_ns(t->loader);
 }
 
 void tracer_note_cost(struct tracer *t, const struct tracer_cost *cost)
@@ -388,7 +385,8 @@ static int tracer_turn(struct tracer *t, int timeout_ms)
 		return r;
 	if (t->kicks)
 		(void)ring_buffer__consume(t->kicks);
-	sideband_read(t->sideband);
+	if (!t->rests || !t->sampler)
+		sideband_read(t->sideband);
 	/* When nothing is sampled any more nothing can arrive late either. */
 	t->has_more = ingest_settle(t->ingest, t->sampler ? now - SETTLE_NS : now);
 	tracer_housekeeping(t, now);

@@ -79,7 +79,10 @@ int tracer_start(struct tracer *tracer, struct buf *why);
 /* Samples no more, or again; windows go on. */
 void tracer_pause(struct tracer *tracer, bool pause);
 
-/* What is left out from now on, to cost less; files are read slowly: who reads rests so many times as long. */
+/*
+ * What is left out from now on, to cost less; files are read slowly: who reads rests so many times as long. While no
+ * stacks are taken process events are not read either: the kernel keeps some, and counts those that it loses.
+ */
 void tracer_set_pace(struct tracer *tracer, const struct pace *pace, u32 rest_times);
 
 /* What the kernel half has cost so far. */
