@@ -18,18 +18,22 @@
 
 /*
  * A machine may have ten thousand processes that sleep. Where there are many, one that has used nothing since it was
- * last read is read less and less often, and who there is at all is asked less often.
+ * last read is read less and less often, and who there is at all is asked less often. A read costs some 20 us, ten
+ * times that where all CPUs are wanted, so it is not a part of them that is read each time, but so many.
  */
 #define MANY 512
-#define IDLE_MAX 4			/* read every 16th time at least */
-#define LISTED_AT_ONCE 1024		/* of so many more, the list is read every further time */
+#define IDLE_READS 128			/* of those that sleep, each time */
+#define IDLE_WAIT_MIN 15		/* times that one is left out, where there are few */
+#define IDLE_MAX 16			/* of 2, the times: more than 65,536 / IDLE_READS */
+#define NEW_READS 512			/* of those that were not there before; more are read the next times */
+#define LISTED_AT_ONCE 512		/* of so many more, the list is read every further time */
 
 /* What is remembered of a process, to know what it used since. */
 struct seen {
 	struct host_process process;
 	u64 read_ns;
 	u8 idle;			/* how often it had used nothing, up to IDLE_MAX */
-	u8 wait;			/* times until it is read again */
+	u16 wait;			/* times until it is read again */
 };
 
 struct seen_list {
@@ -43,6 +47,7 @@ struct host_state {
 	u64 tick_ns, page_bytes;
 	struct seen_list before, now;	/* by pid */
 	u64 before_ns;			/* when that was; 0: never */
+	bool is_sorted;			/* `now` is */
 	u32 list_wait;			/* times until the list of processes is read again */
 	u32 process_count, left_out;	/* as of the last time that it was */
 	char file[FILE_MAX];
@@ -143,12 +148,16 @@ static bool more_rss(const struct host_process *a, const struct host_process *b)
 /* When it is read again: the longer it was idle, the later; not all of them at once. */
 static void be_patient(const struct host_state *state, const struct seen *before, struct seen *now)
 {
+	u32 most = state->before.count / IDLE_READS, wait;
+
 	if (!before || now->process.cpus > 0 || state->before.count < MANY)
 		return;
+	most = most > IDLE_WAIT_MIN ? most : IDLE_WAIT_MIN;
 	now->idle = before->idle < IDLE_MAX ? before->idle + 1 : IDLE_MAX;
-	now->wait = (u8)((1u << now->idle) - 1);
+	wait = (1u << now->idle) - 1;
 	if (!before->idle)
-		now->wait = (u8)((u32)now->process.pid % (1u << IDLE_MAX));
+		wait = (u32)now->process.pid % (most + 1);
+	now->wait = (u16)(wait < most ? wait : most);
 }
 
 /* False if it has ended meanwhile. */
@@ -174,6 +183,9 @@ static int sample_process(struct host_state *state, pid_t pid, const struct seen
 	if (before && before->wait) {
 		now = *before;
 		now.wait--;
+	} else if (!before && sample->processes_read >= NEW_READS) {
+		now.process.pid = pid;
+		now.wait = (u16)(state->now.count / NEW_READS);
 	} else if (!read_process(state, pid, before, &now)) {
 		return 0;
 	} else {
@@ -181,6 +193,7 @@ static int sample_process(struct host_state *state, pid_t pid, const struct seen
 	}
 	if (array_reserve(&state->now.at, &state->now.cap, state->now.count + 1, sizeof(*state->now.at)) < 0)
 		return -ENOMEM;
+	state->is_sorted &= !state->now.count || state->now.at[state->now.count - 1].process.pid < pid;
 	state->now.at[state->now.count++] = now;
 	if (now.process.cpus > 0)
 		put_top(sample->by_cpu, &sample->by_cpu_count, &now.process, more_cpu);
@@ -229,8 +242,9 @@ static int sample_processes(struct host_state *state, DIR *directory, u64 now_ns
 	int r;
 
 	state->now.count = 0;
+	state->is_sorted = true;	/* as the kernel lists them, mostly */
 	r = state->list_wait ? sample_known(state, now_ns, sample) : sample_listed(state, directory, now_ns, sample);
-	if (state->now.count)
+	if (!state->is_sorted)
 		qsort(state->now.at, state->now.count, sizeof(*state->now.at), compare_pid);
 	before = state->before;
 	state->before = state->now;
