@@ -33,6 +33,7 @@
 #define FILES_WAIT_LAST_NS 10000000000ull
 #define CHANGED_MAX 4096
 #define REINSTALL_NS 100000000ull	/* a process that maps code all the time is brought up to date this often */
+#define REINSTALL_LOOK_NS 10000000ull	/* ... is looked at: its files may be read slowly, and it has many mappings */
 #define LEARNING_NS 2000000000ull
 #define RESCAN_NS 1000000000ull
 #define COLLECT_NS 100000000ull
@@ -65,9 +66,8 @@ struct ingest {
 	bool files_changed;		/* something that somebody may wait for has come */
 	bool is_last;			/* nothing is sampled any more */
 	u32 changed[CHANGED_MAX];	/* pids whose installed mappings are out of date */
-	u32 changed_count;
-	u64 now_ns, collected_ns, rested_ns;
-	u32 every;			/* see ingest_set_pace() */
+	u32 changed_count, every;	/* see ingest_set_pace() */
+	u64 now_ns, collected_ns, rested_ns, reinstalled_ns;
 	u64 sample_count;
 	u64 ends[END_COUNT];
 	u64 learned_ns;			/* when a frame of a runtime was last new */
@@ -545,6 +545,7 @@ static void ingest_reinstall(struct ingest *in)
 {
 	u32 kept = 0;
 
+	in->reinstalled_ns = in->now_ns;
 	for (u32 i = 0; i < in->changed_count; i++) {
 		struct process *p = processes_find(in->processes, in->changed[i]);
 
@@ -676,7 +677,8 @@ bool ingest_settle(struct ingest *in, u64 until_ns)
 	if (ingest_settle_pending(in, until_ns))
 		return true;
 	sideband_dispatch(in->options.sideband, until_ns, on_event, in);
-	ingest_reinstall(in);
+	if (in->files_changed || until_ns - in->reinstalled_ns >= REINSTALL_LOOK_NS * in->every)
+		ingest_reinstall(in);
 	in->files_changed = false;
 	processes_sweep(in->processes, until_ns);
 	if (until_ns - in->collected_ns > COLLECT_NS)
