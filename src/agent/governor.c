@@ -7,8 +7,8 @@
 #define PAUSES_IN_SPAN 12
 #define NEAR 0.6		/* of the limit */
 #define ROOM 0.5
-#define FULL 0.95
-#define FREE 0.85		/* again, after a rest */
+#define FULL 0.9
+#define FREE 0.8		/* again, after a rest */
 #define NOTES_WHEN_NEAR 1200	/* in a span */
 #define NOTES_USUALLY 300
 #define DUE_NS_MIN 25000000ull

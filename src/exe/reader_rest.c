@@ -13,12 +13,8 @@
 
 static volatile sig_atomic_t rest_times;
 static u64 rested_at_ns;	/* CPU time when it last rested */
+static volatile sig_atomic_t is_resting;
 static u64 alarm_ns;		/* when the process is to end, 0: never */
-
-static void on_told(int number, siginfo_t *info, void *context)
-{
-	rest_times = info->si_value.sival_int;
-}
 
 static void arm_alarm(void)
 {
@@ -37,12 +33,14 @@ static void on_tick(int number)
 	int error = errno;
 
 	rested_at_ns = cpu_ns;
+	is_resting = 1;
 	while (slept_ns < worked_ns * (u64)rest_times) {
 		u64 left_ns = worked_ns * (u64)rest_times - slept_ns;
 
 		(void)nanosleep(&(struct timespec){ (time_t)(left_ns / SECOND_NS), (long)(left_ns % SECOND_NS) }, NULL);
 		slept_ns = monotonic_ns() - began_ns;
 	}
+	is_resting = 0;
 	if (alarm_ns && slept_ns) {
 		alarm_ns += slept_ns;
 		arm_alarm();
@@ -50,12 +48,21 @@ static void on_tick(int number)
 	errno = error;
 }
 
+/* In the middle of a file at once. */
+static void on_told(int number, siginfo_t *info, void *context)
+{
+	rest_times = info->si_value.sival_int;
+	if (alarm_ns && !is_resting)
+		on_tick(number);
+}
+
 void reader_rest_init(void)
 {
 	const struct itimerval tick = { { 0, TICK_US }, { 0, TICK_US } };
-	struct sigaction told = { .sa_sigaction = on_told, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction told = { .sa_sigaction = on_told, .sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER };
 	struct sigaction ticked = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
 
+	sigaddset(&told.sa_mask, SIGPROF);
 	(void)sigaction(READER_REST_SIGNAL, &told, NULL);
 	(void)sigaction(SIGPROF, &ticked, NULL);
 	(void)setitimer(ITIMER_PROF, &tick, NULL);
