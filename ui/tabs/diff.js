@@ -84,7 +84,7 @@ export default {
   html: `
     <div class="tools">
       <label><span>Compare with</span> <select id="base" name="base"><option value="before">the time just before</option><option value="hour">an hour earlier</option><option value="day">a day earlier</option><option value="same">the same time</option></select></label>
-      <label>where <input id="versus" name="versus" list="suggestions" placeholder="the same filters, or service=other" spellcheck="false" autocapitalize="off"></label>
+      <label>where <input id="versus" name="versus" list="suggestions" placeholder="the same, or host=b" spellcheck="false" autocapitalize="off"></label>
       <span class="legend"><span><i class="swatch more"></i> more than then</span> <span><i class="swatch less"></i> less</span> <span><i class="swatch same"></i> the same</span></span>
       <output id="diff-note"></output>
     </div>
