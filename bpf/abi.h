@@ -141,7 +141,8 @@ struct proc_entry {
 	struct proc_id id;
 	u32 map_first, map_count;	/* in maptab */
 	u32 slot;			/* in slots: the first of its runtimes; 0: none */
-	u32 start_lang;			/* the runtime whose program walks from the first frame on, or 0 */
+	u16 start_lang;			/* the runtime whose program walks from the first frame on, or 0 */
+	u16 request_slot;		/* in slots: where its threads say for what they work; 0: they do not */
 	u64 maps_serial;		/* of these mappings: no others have it, before or after; 0: none */
 };
 
@@ -166,6 +167,36 @@ struct runtime_slot {
 	u64 word[SLOT_WORDS];	/* the language's own */
 };
 _Static_assert(sizeof(struct runtime_slot) == 512, "array values are rounded up to 8 bytes");
+
+/*
+ * ---- Requests -----------------------------------------------------------
+ *
+ * A thread may say for which request it works (OpenTelemetry's thread context, OTEP 4947): a variable that each thread
+ * has for itself points to a record, or is NULL. Where it is, the process's slot says: its words are a struct
+ * request_place. A child of a fork has to say so itself.
+ */
+#define REQUEST_VARIABLE "otel_thread_ctx_v1"
+
+struct request_record {
+	u8 trace_id[16], span_id[8];
+	u8 valid;		/* 1; else it is being changed */
+	u8 pad;
+	u16 attribute_bytes;	/* behind it: the number of a key, a length, so many bytes of a value, ... */
+};
+_Static_assert(sizeof(struct request_record) == 28, "as the specification has it");
+
+#define REQUEST_ATTRIBUTES_MAX 612	/* bytes, as the specification recommends; of more none are read */
+#define REQUEST_WORDS_MAX ((sizeof(struct request_record) + REQUEST_ATTRIBUTES_MAX) / 8)
+
+struct request_place {
+	u64 module;		/* 0: offset counts from the thread pointer, else in that module's block */
+	u64 offset;
+	/* Each thread's table of blocks, the dtv: */
+	s64 dtv_at;		/* the word with its address, from the thread pointer on */
+	s64 count_at;		/* the word that says how many there are, from the table on */
+	u64 entry_bytes;
+};
+_Static_assert(sizeof(struct request_place) <= SLOT_WORDS * sizeof(u64), "fits the slot");
 
 /*
  * What a language's program has copied of the objects behind a frame when it first met it: by the time the frame is
@@ -262,6 +293,7 @@ struct pace {
 #define ROOT_FRAMES_MAX    512	/* ... and up to its root; a power of two */
 #define USER_FRAMES_MAX    (LEAF_FRAMES_MAX + ROOT_FRAMES_MAX)
 #define USER_WORDS_MAX     (2 * USER_FRAMES_MAX)
+#define LEADING_WORDS_MAX  (KERNEL_FRAMES_MAX + REQUEST_WORDS_MAX)	/* before the frames */
 #define WALK_FRAMES_MAX    16384	/* a stack that is deeper is cut */
 #define WALK_NS_MAX        1000000	/* ... as is one that takes longer, past its first frames */
 #define SLICE_BYTES_MAX    (14 * SLICE_STEP_BYTES)
@@ -344,7 +376,9 @@ enum stack_end {
 	X(WAITS_MISSED, "waits_missed", "waits without a stack: the thread had gone on before it could be looked at") \
 	X(WAITS_SHED, "waits_shed", "waits without a stack: more than max_rate of them")          \
 	X(SWITCHES_SHED, "switches_shed", "switches between threads not looked at: there were too many") \
-	X(THREADS_FULL, "threads_lost", "threads whose waits are not seen: no room to note when they began")
+	X(THREADS_FULL, "threads_lost", "threads whose waits are not seen: no room to note when they began") \
+	X(REQUESTS, "samples_with_request", "samples whose thread said for which request it worked") \
+	X(REQUESTS_UNREAD, "requests_unreadable", "... whose thread said so in a way that could not be read")
 
 enum counter {
 #define X(ID, name, text) COUNTER_##ID,
@@ -388,7 +422,8 @@ struct slice_regs {
 };
 
 /*
- * One sample. Behind it: kernel_count words of kernel addresses, then
+ * One sample. Behind it: kernel_count words of kernel addresses, the last
+ * request_words of which are a struct request_record instead, then
  * user_count words of frames; if end is END_SLICE, then a struct slice_regs of
  * the next frame and slice_bytes of memory from its stack pointer on. All leaf
  * first.
@@ -417,7 +452,7 @@ struct trace_record {
 	u32 frame_count;	/* of user frames that were met */
 	u32 frames_lost;
 	u32 cpu_wait;		/* the part of the value, in 2^32, that a thread which waited could have run */
-	u32 pad;
+	u32 request_words;
 	char comm[COMM_BYTES];
 };
 _Static_assert(sizeof(struct trace_record) == 96, "wire size of a trace");

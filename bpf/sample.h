@@ -20,6 +20,7 @@
 #include "walk.h"
 #include "process.h"
 #include "registers.h"
+#include "request.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -94,7 +95,7 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 	u->trace.slice_state = (u->is_leaf ? SLICE_IS_LEAF : 0) | (u->is_return ? SLICE_IS_RETURN : 0) |
 			       (u->is_guess ? SLICE_IS_GUESS : 0) | (u->sp_lost ? SLICE_SP_LOST : 0) |
 			       (u->is_unsure ? SLICE_IS_UNSURE : 0);
-	if (at > KERNEL_FRAMES_MAX + USER_WORDS_MAX)
+	if (at > LEADING_WORDS_MAX + USER_WORDS_MAX)
 		return;
 	*(struct slice_regs *)&u->words[at] = u->regs;
 	/* Rather short slices than no room for other samples, and first those of a process that sent one already. */
@@ -192,6 +193,7 @@ static __always_inline void begin(struct unwind *u, void *ctx, u64 pid_tgid)
 	u->trace.syscall = -1;
 	u->trace.kernel_count = 0;
 	u->trace.user_count = 0;
+	u->trace.request_words = 0;
 	u->trace.slice_bytes = 0;
 	u->trace.slice_holes = 0;
 	u->trace.end = END_NO_REGISTERS;
@@ -240,7 +242,9 @@ static __always_inline int sample_begin(struct unwind *u, void *ctx, struct task
 	u->map_count = proc->map_count;
 	u->maps_serial = proc->maps_serial;
 	u->first_slot = proc->slot;
-	u->lang = proc->slot ? proc->start_lang : 0;
+	u->lang = proc->slot ? (u8)proc->start_lang : 0;
+	if (proc->request_slot)
+		request_take(proc->request_slot);
 	u->trace.end = END_TRUNCATED;	/* unless it ends before all steps are taken */
 	return 1;
 }

@@ -29,9 +29,9 @@
 
 #include "abi.h"
 
-/* Kernel addresses, then either frames or a slice, which is the larger. */
+/* Kernel addresses, what is said of a request, then either frames or a slice, which is the larger. */
 #define WORDS_MAX (KERNEL_FRAMES_MAX + 1 + (SLICE_BYTES_MAX + sizeof(struct slice_regs)) / 8)
-_Static_assert(WORDS_MAX >= KERNEL_FRAMES_MAX + USER_WORDS_MAX, "the frames fit");
+_Static_assert(WORDS_MAX >= LEADING_WORDS_MAX + USER_WORDS_MAX, "the frames fit");
 
 #define STATE_WORDS 16
 #define MET_MAX 128		/* a power of two */
@@ -135,7 +135,7 @@ static inline int unwind_push_deep(struct unwind *u, u64 first, u64 second)
 		return unwind_end(u, END_TRUNCATED);
 	if (number >= ROOT_FRAMES_MAX)
 		at -= 2 * (ROOT_FRAMES_MAX - number % ROOT_FRAMES_MAX);
-	if (at >= KERNEL_FRAMES_MAX + USER_WORDS_MAX - 1)
+	if (at >= LEADING_WORDS_MAX + USER_WORDS_MAX - 1)
 		return unwind_end(u, END_TRUNCATED);
 	u->words[at] = first;
 	u->words[at + 1] = second;
@@ -153,7 +153,7 @@ static inline int unwind_push(struct unwind *u, u64 frame)
 
 	if (u->trace.frame_count >= LEAF_FRAMES_MAX)
 		return unwind_push_deep(u, frame, 0);
-	if (at >= KERNEL_FRAMES_MAX + USER_WORDS_MAX)
+	if (at >= LEADING_WORDS_MAX + USER_WORDS_MAX)
 		return unwind_end(u, END_TRUNCATED);
 	u->words[at] = frame;
 	u->trace.user_count++;
@@ -194,7 +194,7 @@ static inline int unwind_push_pair(struct unwind *u, u64 first, u64 second)
 
 	if (u->trace.frame_count >= LEAF_FRAMES_MAX)
 		return unwind_push_deep(u, first, second);
-	if (at >= KERNEL_FRAMES_MAX + USER_WORDS_MAX - 1)
+	if (at >= LEADING_WORDS_MAX + USER_WORDS_MAX - 1)
 		return unwind_end(u, END_TRUNCATED);
 	u->words[at] = first;
 	u->words[at + 1] = second;

@@ -168,7 +168,11 @@ u64 lang_read_word(const struct lang_process *process, u64 va);
 /* The answer of resolve(): texts are copied, cut at LANG_TEXT_MAX, and made clean UTF-8. */
 void lang_names_line(struct lang_names *names, const char *function, const char *file, u32 line);
 
-/* A label of the sample, as pprof.Do() sets: the frame itself does not show. */
+/*
+ * A label of the sample, as pprof.Do() sets: the frame itself does not show. The OpenTelemetry eBPF profiler calls them
+ * process.context.label.KEY, until the semantic conventions know better (their issue 2561), and so do we.
+ */
+#define LANG_LABEL_PREFIX "process.context.label."
 void lang_names_label(struct lang_names *names, const char *key, const char *value);
 
 #endif

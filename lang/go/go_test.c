@@ -75,8 +75,8 @@ TEST(go_names_labels)
 		EQ(frame->line_count, 0);
 		EQ(frame->label_count, 3);
 		for (u32 i = 0; i < 3; i++) {
-			STREQ(frame->labels[i].key + strlen(GO_LABEL_PREFIX), texts[2 * i]);
-			OK(!strncmp(frame->labels[i].key, GO_LABEL_PREFIX, strlen(GO_LABEL_PREFIX)));
+			STREQ(frame->labels[i].key + strlen(LANG_LABEL_PREFIX), texts[2 * i]);
+			OK(!strncmp(frame->labels[i].key, LANG_LABEL_PREFIX, strlen(LANG_LABEL_PREFIX)));
 			STREQ(frame->labels[i].value, texts[2 * i + 1]);
 		}
 		named_done(&names);

@@ -33,7 +33,7 @@ static int read_text(const struct lang_process *process, const struct go_string 
 
 static int add_pair(const struct lang_process *process, const struct go_room *room, struct lang_names *names)
 {
-	char key[LANG_TEXT_MAX + 1] = GO_LABEL_PREFIX, value[LANG_TEXT_MAX + 1];
+	char key[LANG_TEXT_MAX + 1] = LANG_LABEL_PREFIX, value[LANG_TEXT_MAX + 1];
 	size_t prefix = strlen(key);
 	int r = read_text(process, &room->key, key + prefix, LANG_TEXT_MAX - prefix);
 

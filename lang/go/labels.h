@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The labels of a goroutine, read from the live process. They are sample attributes: the OpenTelemetry eBPF profiler
- * calls them process.context.label.KEY, until the semantic conventions know better (their issue 2561), and so do we.
+ * The labels of a goroutine, read from the live process. They are sample attributes, named LANG_LABEL_PREFIX and key.
  */
 #ifndef LANG_GO_LABELS_H
 #define LANG_GO_LABELS_H
@@ -10,8 +9,6 @@
 
 struct lang_names;
 struct lang_process;
-
-#define GO_LABEL_PREFIX "process.context.label."
 
 /*
  * kind is an enum go_labels, signature what the kernel half has made of the labels (go.h). -ESTALE if there is

@@ -11,13 +11,15 @@
 #include "base/interner.h"
 #include "kinds/kind.h"
 #include "kinds/waits.h"
+#include "lang/lang.h"
 #include "proc/environment.h"
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
+#include "trace/request.h"
 #include "trace/window.h"
 
 #define STACK_MAX (KERNEL_FRAMES_MAX + WINDOW_FRAMES_MAX + 1)
-#define ATTRIBUTES_MAX 37	/* of a sample: 32 labels and our own */
+#define ATTRIBUTES_MAX (37 + REQUEST_LABELS_MAX)	/* of a sample: 32 labels, those of requests and our own */
 #define RESOURCE_ATTRIBUTES_MAX (18 + ENVIRONMENT_NAMES_MAX)
 #define SCHEMA_URL "https://opentelemetry.io/schemas/1.37.0"
 
@@ -57,7 +59,7 @@ struct build_set {
  * addresses of generated code, become one. It is the key of an interner: only the attributes that there are.
  */
 struct build_identity {
-	u32 set, stack;
+	u32 set, stack, link;
 	u32 attributes[ATTRIBUTES_MAX];
 };
 
@@ -236,6 +238,46 @@ static u32 build_labels(struct build *b, const struct window_stack *stack, u32 *
 	return count;
 }
 
+/* Ids in labels of frames: those of a goroutine. */
+static void find_ids(const struct build *b, const struct window_stack *stack, struct request *request)
+{
+	size_t prefix = strlen(LANG_LABEL_PREFIX);
+
+	for (u32 i = 0; i < stack->user_count; i++) {
+		const struct window_frame *frame = window_frame(b->window, stack->words[stack->kernel_count + i]);
+
+		for (u32 k = 0; frame && k < frame->label_count; k++)
+			if (!strncmp(frame->labels[k].key, LANG_LABEL_PREFIX, prefix))
+				(void)request_take_label(request, frame->labels[k].key + prefix,
+							 frame->labels[k].value);
+	}
+}
+
+/* The request that a sample was for: as its thread said, else by labels. How many attributes there are then. */
+static u32 build_request(struct build *b, const struct window_sample *sample, const struct window_stack *stack,
+			 struct build_identity *id, u32 count)
+{
+	const struct window_process *process = &b->window->processes[stack->process];
+	const struct interner_entry *record = window_request(b->window, sample);
+	struct request request = { 0 };
+	struct profile_link link;
+
+	if (record)
+		request_decode(record->at, record->len, process->request_keys, process->request_keys_bytes, &request);
+	else
+		find_ids(b, stack, &request);
+	if (!request.has_trace || !request.has_span)
+		return count;
+	memcpy(link.trace_id, request.trace_id, sizeof(link.trace_id));
+	memcpy(link.span_id, request.span_id, sizeof(link.span_id));
+	id->link = profile_add_link(b->profile, &link);
+	for (u32 i = 0; i < request.label_count; i++)
+		id->attributes[count++] = profile_add_attribute(b->profile, &(struct profile_attribute){
+			.key = profile_add_string(b->profile, request.labels[i].key.at, request.labels[i].key.len),
+			.value = { .kind = ANY_STRING, .string = request.labels[i].value } });
+	return count;
+}
+
 /* The number of a process's set of that kind. */
 static u32 set_of(const struct build *b, u32 process, u32 kind)
 {
@@ -307,6 +349,7 @@ static int build_identity(struct build *b, u32 index)
 	if (from->reason)
 		id.attributes[count++] = profile_add_attribute_string(b->profile, "wait.reason",
 								      wait_reason_text(build_reason(b, from, stack)));
+	count = build_request(b, from, stack, &id, count);
 	count = build_labels(b, stack, id.attributes, count, ATTRIBUTES_MAX);
 	b->identity[index] = interner_add(&b->identities, &id,
 					  offsetof(struct build_identity, attributes) + count * sizeof(u32), NULL);
@@ -364,6 +407,7 @@ static void build_sample(struct build *b, u32 number)
 	if (!to)
 		return;
 	to->stack = id->stack;
+	to->link = id->link;
 	to->attributes = profile_copy_indices(b->profile, id->attributes, (entry->len -
 					      offsetof(struct build_identity, attributes)) / sizeof(u32));
 	to->time_count = count;

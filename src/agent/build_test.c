@@ -2,6 +2,7 @@
 #include "agent/build.h"
 
 #include "kinds/kind.h"
+#include "lang/lang.h"
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
 #include "test.h"
@@ -41,6 +42,60 @@ static struct profile *build(struct window *w, const struct build_options *how)
 	symbolizer_free(symbolizer);
 	EQ(profile_check(profile), 0);
 	return profile;
+}
+
+TEST(build_links_samples_to_the_request_that_their_thread_told)
+{
+	static const char keys[] = "root\0http.route";
+	struct { struct request_record record; u8 attributes[12]; } words = {
+		{ { 0xab, [15] = 1 }, { 0xcd }, 1, 0, 10 }, { 1, 2, '/', 'a', 0, 4, '1', '2', '3', '4' } };
+	struct trace_record trace = { .value = 1, .kernel_count = 5, .request_words = 5, .comm = "x" };
+	struct window *w = window_new(0);
+	struct window_process process = { .pid = 42, .comm = "x", .exe_path = "", .command_line = "",
+					  .request_keys = keys, .request_keys_bytes = sizeof(keys) };
+	const struct profile_sample *sample;
+	struct profile *p;
+	u32 found = 0;
+
+	window_add(w, window_process(w, 1, &process), &trace, (const u64 *)&words, NULL, 0, END_COMPLETE, NULL, NULL);
+	p = build(w, &options);
+	sample = &p->resources.at[0].scopes[0].sets[0].samples[0];
+	EQ(p->links.at[sample->link].trace_id[0], 0xab);
+	EQ(p->links.at[sample->link].span_id[0], 0xcd);
+	for (u32 i = 0; i < sample->attributes.count; i++) {
+		const struct profile_attribute *a = &p->attributes.at[sample->attributes.at[i]];
+
+		found += str_is(p->strings.at[a->key], "http.route") && str_is(a->value.string, "/a");
+		found += str_is(p->strings.at[a->key], "root") && str_is(a->value.string, "1234");
+	}
+	EQ(found, 2);
+	profile_free(p);
+	window_free(w);
+}
+
+TEST(build_links_samples_to_the_request_that_labels_tell)
+{
+	static const struct window_label labels[] = {
+		{ LANG_LABEL_PREFIX "trace_id", "ab0000000000000000000000000000cd" },
+		{ LANG_LABEL_PREFIX "span_id", "0000000000000012" }, { LANG_LABEL_PREFIX "user", "x" } };
+
+	for (u32 count = 1; count <= 3; count++) {
+		struct trace_record trace = { .value = 1, .comm = "x" };
+		struct window *w = window_new(0);
+		struct window_process process = { .pid = 42, .comm = "x", .exe_path = "", .command_line = "" };
+		struct window_frame frame = { .type = "go", .labels = labels, .label_count = count };
+		u64 word = window_name_frame(w, &frame);
+		struct profile *p;
+		u32 link;
+
+		window_add(w, window_process(w, 1, &process), &trace, NULL, &word, 1, END_COMPLETE, NULL, NULL);
+		p = build(w, &options);
+		link = p->resources.at[0].scopes[0].sets[0].samples[0].link;
+		EQ(link != 0, count > 1);	/* a link needs both ids */
+		OK(!link || (p->links.at[link].trace_id[15] == 0xcd && p->links.at[link].span_id[7] == 0x12));
+		profile_free(p);
+		window_free(w);
+	}
 }
 
 /* Each window has the time of day as it was at its end: a clock that was set moves later windows, none is torn. */

@@ -24,13 +24,18 @@ int lang_file_find(const struct exe *exe, struct lang_file *ret_file)
 {
 	int r = find_among(exe, false, ret_file);
 
-	return r < 0 ? find_among(exe, true, ret_file) : r;
+	if (r < 0)
+		r = find_among(exe, true, ret_file);
+	if (r < 0)
+		memset(ret_file, 0, sizeof(*ret_file));
+	tls_variable_find(exe, REQUEST_VARIABLE, &ret_file->request);
+	return ret_file->request.access ? 0 : r;
 }
 
 int lang_file_check(const struct lang_file *file, size_t bytes)
 {
-	if (bytes != sizeof(*file) || !file->lang || file->lang >= LANG_NUMBERS_MAX ||
-	    file->mark_count > LANG_MARKS_MAX)
+	if (bytes != sizeof(*file) || (!file->lang && !file->request.access) || file->lang >= LANG_NUMBERS_MAX ||
+	    file->request.access > TLS_MODULE || file->mark_count > LANG_MARKS_MAX)
 		return -EBADMSG;
 	for (u32 i = 0; i < file->mark_count; i++)
 		if (file->marks[i].start_ea >= file->marks[i].end_ea)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "abi.h"
+#include "exe/tls_variable.h"
 
 struct exe;
 struct functions;
@@ -25,10 +26,11 @@ struct lang_mark {
 };
 
 struct lang_file {
-	u32 lang;			/* enum lang (lang/list.h) */
+	u32 lang;			/* enum lang (lang/list.h); 0: of none, there is a variable only */
 	u32 mark_count;
 	struct lang_mark marks[LANG_MARKS_MAX];
 	u64 facts[LANG_FACTS_MAX];	/* what its language makes of them: addresses, offsets, a version */
+	struct tls_variable request;	/* where each thread says for what it works (bpf/abi.h: Requests) */
 };
 
 /* A function as a language's own tables name it. */
@@ -68,7 +70,10 @@ struct lang_file_ops {
 	const struct lang_tables_ops *tables;	/* NULL: it leaves none */
 };
 
-/* Asks the languages of the file (struct exe), by number, some of them NULL. -ENODATA if none knows it. */
+/*
+ * Asks the languages of the file (struct exe), by number, some of them NULL, and looks for the variable of requests.
+ * -ENODATA if none knows it, and it has none.
+ */
 int lang_file_find(const struct exe *exe, struct lang_file *ret_file);
 
 /* 0, or -EBADMSG if a block of that many bytes is not a struct lang_file. */

@@ -17,6 +17,8 @@
 #define EVENT_BYTES_MAX (256u << 10)
 #define PPROF_BYTES_MAX ((size_t)256 << 20)	/* before it is compressed */
 
+#define ROOT_SPAN "datadog.local_root_span_id"	/* as Datadog's tracing libraries publish it */
+
 static const struct pprof_name labels[] = {
 	{ "thread.id", "thread id" },
 	{ "thread.name", "thread name" },
@@ -26,6 +28,10 @@ static const struct pprof_name labels[] = {
 	{ "container.name", "container_name" },
 	{ "k8s.container.name", "container_name" },
 	{ "k8s.pod.name", "pod_name" },
+	{ ROOT_SPAN, "local root span id" },
+	{ "process.context.label.local root span id", "local root span id" },
+	{ "http.route", "trace endpoint" },
+	{ "process.context.label.trace endpoint", "trace endpoint" },
 	{ NULL, NULL },
 };
 
@@ -41,6 +47,7 @@ static const char *type_name(struct str type)
 static const struct pprof_dialect dialect = {
 	.labels = labels,
 	.text_only = true,
+	.id_attribute = ROOT_SPAN,
 	.span_label = "span id",
 	.type_name = type_name,
 	.default_type = "cpu-time",

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
+#include "base/utf8.h"
 
 #define TRIES 3
 
@@ -168,4 +169,67 @@ int process_context_decode(const void *payload, size_t bytes, void (*put)(void *
 		}
 	}
 	return all.bad ? -EBADMSG : count;
+}
+
+/* ---- What it says of threads ----------------------------------------------------------------- */
+
+/* The record's layout is the same in all of them: its version is in the variable's name. */
+static bool is_known_schema(struct str schema)
+{
+	return str_is(schema, "tlsdesc_v1_dev") || str_is(schema, "tlsdesc_v1") || str_is(schema, "tls_v1");
+}
+
+/* AnyValue { 5: ArrayValue { 1: AnyValue { 1: string } } } */
+static size_t decode_keys(struct cursor value, char keys[PROCESS_CONTEXT_KEYS_BYTES])
+{
+	struct cursor list, item, text;
+	u32 kind, number, inner;
+	size_t at = 0;
+
+	while (next_field(&value, &kind, &list)) {
+		while (kind == 5 && next_field(&list, &number, &item)) {
+			struct str key = { "", 0 };
+
+			while (number == 1 && next_field(&item, &inner, &text))
+				if (inner == 1)
+					key = text_of(&text);
+			if (number != 1 || PROCESS_CONTEXT_KEYS_BYTES - at < key.len + 1)
+				return at;
+			/* One that is no text keeps its number, but has no name. */
+			if (!utf8_valid(key.at, key.len) || memchr(key.at, '\0', key.len))
+				key.len = 0;
+			memcpy(keys + at, key.at, key.len);
+			keys[at + key.len] = '\0';
+			at += key.len + 1;
+		}
+	}
+	return at;
+}
+
+int process_context_threads(const void *payload, size_t bytes, char ret_keys[PROCESS_CONTEXT_KEYS_BYTES],
+			    size_t *ret_keys_bytes)
+{
+	struct cursor all = cursor_of(payload, bytes), pair, field;
+	bool is_known = false;
+	u32 number, inner;
+
+	*ret_keys_bytes = 0;
+	while (next_field(&all, &number, &pair)) {
+		struct cursor again = pair, value = { 0 };
+		struct str key = { "", 0 }, text;
+
+		if (number != 2)
+			continue;
+		while (next_field(&pair, &inner, &field)) {
+			if (inner == 1)
+				key = text_of(&field);
+			else if (inner == 2)
+				value = field;
+		}
+		if (str_is(key, "threadlocal.attribute_key_map"))
+			*ret_keys_bytes = decode_keys(value, ret_keys);
+		else if (str_is(key, "threadlocal.schema_version") && decode_pair(&again, &key, &text))
+			is_known = is_known_schema(text);
+	}
+	return all.bad ? -EBADMSG : is_known;
 }

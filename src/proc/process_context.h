@@ -9,7 +9,7 @@
  *		u32 bytes	of the payload
  *		u64 time	when it was published; 0: it is being changed
  *		u64 payload	an address
- *	payload: ProcessContext { 1: Resource { 1: KeyValue ... } ... } in protobuf
+ *	payload: ProcessContext { 1: Resource { 1: KeyValue ... } 2: KeyValue ... } in protobuf
  *
  * All of it is the process's own to write. No state; the caller brings the way to read memory.
  */
@@ -40,5 +40,13 @@ int process_context_read(const struct process_context_reader *reader, u64 va, vo
 /* Calls put() for each attribute of the resource that is a string. The number of them, or -EBADMSG. */
 int process_context_decode(const void *payload, size_t bytes, void (*put)(void *arg, struct str key, struct str value),
 			   void *arg);
+
+/*
+ * Does it say that threads tell for which requests they work (OTEP 4947)? Then keys gets the names of attributes, by
+ * number, each ended by NUL, as far as there is room. 1, 0, or -EBADMSG.
+ */
+#define PROCESS_CONTEXT_KEYS_BYTES 2048
+int process_context_threads(const void *payload, size_t bytes, char ret_keys[PROCESS_CONTEXT_KEYS_BYTES],
+			    size_t *ret_keys_bytes);
 
 #endif

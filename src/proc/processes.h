@@ -22,6 +22,7 @@ struct maps;
 struct mapping;
 struct peek;
 struct processes;
+struct process_requests;
 struct runtime_set;
 
 #define PROCESSES_MAX 65536
@@ -45,6 +46,8 @@ struct process {
 	struct description description;
 	struct maps *maps;
 	struct runtime_set *runtimes;	/* the tracer's: those of languages; NULL: not looked for yet */
+	struct process_requests *requests;	/* the tracer's: for which its threads work; NULL: not looked for */
+	u64 requests_look_ns;	/* ... when that is looked at next; 0: never */
 	u64 exited_ns;		/* 0: still there */
 	u64 since_ns;		/* when it began, if we saw that; else 0 */
 	u64 scanned_ns;		/* when /proc was last read for it; 0: never */

@@ -95,6 +95,9 @@ const struct config_field profiling_fields[] = {
 #define X(name, flag, standard, help_text) OPTION(name, BOOL, .offset = AT(langs.name), .help = help_text),
 	LANG_OPTIONS(X)
 #undef X
+	OPTION(requests, BOOL, .offset = AT(requests),
+	       .help = "samples of processes that publish OpenTelemetry's thread context get the trace and span that "
+		       "the thread worked for"),
 	OPTION(services, SECTIONS, .offset = AT(services), .fields = service_fields,
 	       .element_bytes = sizeof(struct process_rule),
 	       .help = "what processes are called, whatever they say: the first rule that fits"),
@@ -146,6 +149,7 @@ const struct config_field profiling_fields[] = {
 
 const struct profiling_config profiling_defaults = {
 	.samples_per_second = 20,
+	.requests = true,
 	.reporter_interval_ns = 5000000000,
 	.reporter_jitter = 0.2,
 	.probabilistic_interval_ns = 60000000000,
@@ -276,6 +280,7 @@ struct agent_options profiling_agent_options(const struct profiling_config *o, d
 	to.tracer.waits = (struct wait_options){ (u64)o->off_cpu_min_duration_ns, (u32)o->off_cpu_max_rate,
 						 (u32)(o->off_cpu_threshold * 0xffffffffu) };
 	to.tracer.lang_wishes = lang_wishes(&o->langs);
+	to.tracer.without_requests = !o->requests;
 	to.symbolizer.debuginfod_urls = getenv("DEBUGINFOD_URLS");
 	to.interval_ms = (u32)(o->reporter_interval_ns / 1000000);
 	to.jitter = o->reporter_jitter;

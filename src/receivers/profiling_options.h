@@ -25,6 +25,7 @@ struct profiling_config {
 	s64 filter_min_process_age_ns;
 	double off_cpu_threshold;
 	s64 off_cpu_min_duration_ns, off_cpu_max_rate;
+	bool requests;
 	bool send_error_frames, send_idle_frames, verbose_mode;
 	struct lang_options langs;
 	struct profiling_governor {

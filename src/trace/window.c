@@ -24,6 +24,7 @@ struct window *window_new(u64 start_ns)
 	interner_init(&w->stack_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	interner_init(&w->sample_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	interner_init(&w->texts, &w->arena, WINDOW_SAMPLES_MAX);
+	interner_init(&w->request_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	w->serial = atomic_fetch_add(&last_serial, 1) + 1;
 	w->start_ns = start_ns;
 	return w;
@@ -39,6 +40,7 @@ void window_free(struct window *w)
 	interner_done(&w->stack_keys);
 	interner_done(&w->sample_keys);
 	interner_done(&w->texts);
+	interner_done(&w->request_keys);
 	arena_done(&w->arena);
 	free(w->processes);
 	free(w->frames);
@@ -61,6 +63,16 @@ static void window_describe(struct window *w, struct window_process *to, const s
 	to->description_bytes = from->description_bytes;
 }
 
+static void window_describe_requests(struct window *w, struct window_process *to, const struct window_process *from)
+{
+	const char *copy = from->request_keys_bytes ?
+			   arena_copy(&w->arena, from->request_keys, from->request_keys_bytes) : NULL;
+
+	to->request_keys_number = from->request_keys_number;
+	to->request_keys = copy;
+	to->request_keys_bytes = copy ? from->request_keys_bytes : 0;
+}
+
 u32 window_process(struct window *w, u64 serial, const struct window_process *process)
 {
 	bool is_new;
@@ -69,9 +81,12 @@ u32 window_process(struct window *w, u64 serial, const struct window_process *pr
 	if (index == INTERNER_NONE)
 		return index;
 	if (!is_new) {
-		if (index < w->process_count &&
-		    w->processes[index].description_number != process->description_number)
-			window_describe(w, &w->processes[index], process);
+		struct window_process *known = index < w->process_count ? &w->processes[index] : NULL;
+
+		if (known && known->description_number != process->description_number)
+			window_describe(w, known, process);
+		if (known && known->request_keys_number != process->request_keys_number)
+			window_describe_requests(w, known, process);
 		return index;
 	}
 	if (array_reserve(&w->processes, &w->process_cap, index + 1, sizeof(*w->processes)) < 0)
@@ -83,6 +98,7 @@ u32 window_process(struct window *w, u64 serial, const struct window_process *pr
 		.command_line = arena_strndup(&w->arena, process->command_line, strlen(process->command_line)),
 	};
 	window_describe(w, &w->processes[index], process);
+	window_describe_requests(w, &w->processes[index], process);
 	w->process_count = index + 1;
 	return arena_err(&w->arena) ? INTERNER_NONE : index;
 }
@@ -205,11 +221,11 @@ static u32 window_add_stack(struct window *w, u32 process, const struct trace_re
 {
 	u64 key[sizeof(struct window_stack) / 8 + KERNEL_FRAMES_MAX + WINDOW_FRAMES_MAX];
 	struct window_stack *head = (void *)key;
-	size_t kernel_count = trace->kernel_count;
+	size_t kernel_count = trace->kernel_count - trace->request_words;
 
 	*head = (struct window_stack){
 		.process = process,
-		.kernel_count = trace->kernel_count,
+		.kernel_count = (u16)kernel_count,
 		.user_count = (u16)user_count,
 		.end = end,
 	};
@@ -233,6 +249,23 @@ static bool window_add_time(struct window *w, u32 sample, const struct trace_rec
 	return true;
 }
 
+/* The number of what its thread has said of its request, + 1; 0 if it has not, or there is no room. */
+static u32 window_add_request(struct window *w, const struct trace_record *trace, const u64 *kernel)
+{
+	size_t room = trace->request_words * sizeof(u64);
+	struct request_record head;
+	const void *at;
+
+	if (!kernel || room < sizeof(head))
+		return 0;
+	at = kernel + trace->kernel_count - trace->request_words;
+	memcpy(&head, at, sizeof(head));
+	if (sizeof(head) + head.attribute_bytes > room)
+		return 0;
+	/* INTERNER_NONE + 1 is 0. */
+	return interner_add(&w->request_keys, at, sizeof(head) + head.attribute_bytes, NULL) + 1;
+}
+
 void window_add(struct window *w, u32 process, const struct trace_record *trace, const u64 *kernel, const u64 *user,
 		u32 user_count, u8 end, struct binary *(*binary)(void *arg, u32 id), void *arg)
 {
@@ -247,6 +280,7 @@ void window_add(struct window *w, u32 process, const struct trace_record *trace,
 		sample.stack = window_add_stack(w, process, trace, kernel, user, user_count, end, &is_new);
 	if (sample.stack != INTERNER_NONE) {
 		memcpy(sample.comm, trace->comm, sizeof(sample.comm));
+		sample.request = window_add_request(w, trace, kernel);
 		index = interner_add(&w->sample_keys, &sample, sizeof(sample), NULL);
 	}
 	if (is_new)

@@ -32,6 +32,9 @@ struct window_process {
 	const char *description;	/* attributes of its resource: KEY=value, each ended by NUL */
 	u32 description_bytes;
 	u32 description_number;		/* of another description another one: the last counts */
+	const char *request_keys;	/* of attributes of its requests, by number, each ended by NUL */
+	u32 request_keys_bytes;
+	u32 request_keys_number;	/* as above */
 };
 
 struct window_line {
@@ -74,6 +77,7 @@ struct window_sample {
 	u32 cpu;
 	u16 kind;			/* its number in kinds/list.h */
 	u16 reason;			/* enum wait_reason (kinds/waits.h) */
+	u32 request;			/* for which it worked: its number in request_keys + 1; 0: it did not say */
 	char comm[COMM_BYTES];
 };
 
@@ -99,6 +103,7 @@ struct window {
 	struct arena arena;
 	u64 serial;			/* never that of another window; not 0 */
 	struct interner process_keys, stack_keys, sample_keys, texts;
+	struct interner request_keys;	/* struct request_record, with its attributes */
 	struct window_process *processes;
 	u32 process_count, process_cap;
 	struct window_frame *frames;
@@ -130,8 +135,8 @@ u64 window_name_frame(struct window *window, struct window_frame *frame);
 const struct window_frame *window_frame(const struct window *window, u64 word);
 
 /*
- * Adds a sample. words: kernel_count addresses, then user_count frames. binary(arg, id) gives the binary of a
- * frame's id, of which the window takes a reference when it sees it first.
+ * Adds a sample. kernel: kernel_count words, of addresses and what is said of a request; user: so many frames.
+ * binary(arg, id) gives the binary of a frame's id, of which the window takes a reference when it sees it first.
  */
 void window_add(struct window *window, u32 process, const struct trace_record *trace, const u64 *kernel,
 		const u64 *user, u32 user_count, u8 end, struct binary *(*binary)(void *arg, u32 id), void *arg);
@@ -146,6 +151,12 @@ static inline const struct window_stack *window_stack(const struct window *windo
 static inline const struct window_sample *window_sample(const struct window *window, u32 index)
 {
 	return interner_get(&window->sample_keys, index)->at;
+}
+
+/* For which request a sample was: its record, as its thread has it, with so many bytes; NULL: not known. */
+static inline const struct interner_entry *window_request(const struct window *window, const struct window_sample *s)
+{
+	return s->request ? interner_get(&window->request_keys, s->request - 1) : NULL;
 }
 
 /* The binary of a frame, or NULL. */

@@ -46,6 +46,33 @@ TEST(window_keeps_equal_stacks_once)
 	window_free(w);
 }
 
+/* What its thread says is behind the kernel's words; bytes past its attributes do not count. */
+static void add_request(struct window *w, u32 index, u8 span, u8 tail, u16 attribute_bytes)
+{
+	struct { u64 kernel; struct request_record record; u8 attributes[12]; } words = {
+		0xffff800000000000ull, { { 1 }, { span }, 1, 0, attribute_bytes }, { 0, 1, 'x', tail } };
+	struct trace_record trace = { .kernel_count = 6, .request_words = 5, .comm = "thread" };
+
+	window_add(w, index, &trace, &words.kernel, NULL, 0, END_COMPLETE, no_binary, NULL);
+}
+
+TEST(window_tells_samples_of_different_requests_apart)
+{
+	struct window *w = window_new(0);
+	u32 index = process(w, 1);
+
+	add_request(w, index, 7, 1, 3);
+	add_request(w, index, 7, 2, 3);
+	add_request(w, index, 8, 1, 3);
+	add_request(w, index, 8, 1, 400);	/* more than there is */
+	EQ(w->stack_keys.count, 1);
+	EQ(window_stack(w, 0)->kernel_count, 1);
+	EQ(w->sample_keys.count, 3);
+	EQ(window_request(w, window_sample(w, 0))->len, sizeof(struct request_record) + 3);
+	OK(!window_request(w, window_sample(w, 2)));
+	window_free(w);
+}
+
 TEST(window_never_mixes_kinds_and_keeps_each_value)
 {
 	struct window *w = window_new(0);

@@ -82,6 +82,8 @@ struct counter_value {
 	X(SOURCE_MAPS_FAILED, "source_maps_failed", NEUTRAL, "... that are not there, may not be read or are none")    \
 	X(SOURCE_MAPS_EVICTED, "source_maps_evicted", NEUTRAL, "times all source maps were forgotten: no room")        \
 	X(NAMES_EVICTED, "language_names_evicted", NEUTRAL, "times the frame names of a process were forgotten")       \
+	X(REQUESTS_FOUND, "processes_with_requests", NEUTRAL, "processes whose threads tell their request") \
+	X(REQUESTS_REFUSED, "processes_with_requests_refused", SHORT, "... that say it in a way not understood") \
 	X(PEEKS, "looks_at_processes", NEUTRAL, "times that memory or files of processes were looked at")              \
 	X(PEEKS_LATE, "processes_unresponsive", LOSS, "processes and mounts left alone: a look took too long")         \
 	X(PEEKS_REFUSED, "looks_refused", SHORT, "looks at such processes and mounts that were left out")              \

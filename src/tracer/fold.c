@@ -7,6 +7,7 @@
 #include "proc/processes.h"
 #include "trace/window.h"
 #include "tracer/modules.h"
+#include "tracer/requests.h"
 
 u32 fold_process(struct window *window, const struct process *p, const struct trace_record *record)
 {
@@ -20,6 +21,7 @@ u32 fold_process(struct window *window, const struct process *p, const struct tr
 		about.description = p->description.text;
 		about.description_bytes = p->description.bytes;
 		about.description_number = p->description.number;
+		requests_describe(p, &about);
 	}
 	return window_process(window, serial, &about);
 }
@@ -67,4 +69,12 @@ void fold_sample(struct window *window, const struct fold_options *options, u32 
 			window_add(window, process, part, kernel, user, user_count, end, modules_binary,
 				   options->modules);
 	}
+}
+
+struct window_frame *fold_nameless(void)
+{
+	static const struct window_line line = { "[frame without a name]", "", 0 };
+	static struct window_frame frame = { .type = "unknown", .line_count = 1, .lines = &line };
+
+	return &frame;
 }

@@ -8,6 +8,7 @@
 struct modules;
 struct process;
 struct window;
+struct window_frame;
 
 struct fold_options {
 	u32 kinds;		/* bit n: samples of kind n are wanted; others are only parts of some */
@@ -21,5 +22,8 @@ u32 fold_process(struct window *window, const struct process *p, const struct tr
 /* Adds it, with frames of one word each. */
 void fold_sample(struct window *window, const struct fold_options *options, u32 process,
 		 const struct trace_record *record, const u64 *user, u32 user_count, u8 end);
+
+/* A frame of a runtime whose process or program is not known any more. */
+struct window_frame *fold_nameless(void);
 
 #endif

@@ -20,6 +20,7 @@
 #include "tracer/modules.h"
 #include "tracer/part_counters.h"
 #include "tracer/record.h"
+#include "tracer/requests.h"
 #include "tracer/runtimes.h"
 #include "tracer/slice.h"
 #include "tracer/source_maps.h"
@@ -51,6 +52,7 @@ struct ingest {
 	struct modules *modules;
 	struct source_maps *source_maps;
 	struct runtimes *runtimes;
+	struct requests requests;
 	struct installer installer;
 	struct processes *processes;
 	struct window *window;
@@ -93,6 +95,7 @@ static void on_process_gone(void *arg, struct process *process)
 
 	tables_unpublish(in->options.tables, process->kernel_pid, &process->id);
 	runtimes_forget(in->runtimes, process);
+	requests_forget(&in->requests, process, in->now_ns);
 }
 
 static int ingest_new_parts(struct ingest *in, const struct ingest_options *options)
@@ -109,8 +112,10 @@ static int ingest_new_parts(struct ingest *in, const struct ingest_options *opti
 	runtimes.modules = in->modules;
 	runtimes.source_maps = in->source_maps;
 	r = runtimes_new(&runtimes, &in->runtimes);
+	in->requests = (struct requests){ .tables = options->tables, .modules = in->modules, .peek = options->peek,
+					  .is_off = options->without_requests };
 	in->installer = (struct installer){ .tables = options->tables, .modules = in->modules,
-					    .runtimes = in->runtimes };
+					    .runtimes = in->runtimes, .requests = &in->requests };
 	return r;
 }
 
@@ -167,15 +172,6 @@ void ingest_free(struct ingest *in)
 	free(in);
 }
 
-/* A frame of a runtime whose process or program is not known any more. */
-static struct window_frame *nameless_frame(void)
-{
-	static const struct window_line line = { "[frame without a name]", "", 0 };
-	static struct window_frame frame = { .type = "unknown", .line_count = 1, .lines = &line };
-
-	return &frame;
-}
-
 static void ingest_changed(struct ingest *in, u32 pid)
 {
 	struct process *p = processes_find(in->processes, pid);
@@ -210,7 +206,7 @@ static u64 ingest_name(struct ingest *in, struct process *p, const u64 frame[2])
 	in->nameless += !named;
 	if (frame[0] & FRAME_LABELS && (!named || !named->label_count))
 		return 0;
-	return window_name_frame(in->window, named ? named : nameless_frame());
+	return window_name_frame(in->window, named ? named : fold_nameless());
 }
 
 /* Puts frames that have one word each, and a name if one is to be had only now, into in->named; how many. */
@@ -249,6 +245,8 @@ static void ingest_fold(struct ingest *in, struct process *p, const struct trace
 	fold_sample(in->window, &in->fold, index, record, in->named, user_count, end);
 	if (p)
 		runtimes_count(in->runtimes, p);
+	if (p && requests_look(&in->requests, p, record->tid, record->time_ns))
+		(void)installer_tell(&in->installer, p);	/* counted there */
 	in->ends[end]++;
 	in->sample_count++;
 }
@@ -793,6 +791,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_PROCS_FULL] = t.procs_full;
 	ret_values[TRACER_RUNTIMES_FULL] = t.slots_full;
 	part_counters_runtimes(&rt, ret_values);
+	part_counters_requests(&in->requests, ret_values);
 	ret_values[TRACER_FRAMES_UNNAMED] += in->nameless;
 	ret_values[TRACER_SOURCE_MAPS] = maps.read;
 	ret_values[TRACER_SOURCE_MAPS_FAILED] = maps.failed;

@@ -43,6 +43,7 @@ struct ingest_options {
 	u32 lang_wishes;		/* lang/options.h */
 	u64 user_va_mask;
 	bool command_lines;
+	bool without_requests;		/* of which samples are; nobody is looked at for them */
 	struct environment_names environment;
 	u64 process_age_min_ns;		/* samples of younger processes are left out */
 	u32 kinds;			/* bit n: samples of kind n are wanted; others are parts of some */

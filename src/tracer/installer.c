@@ -12,6 +12,7 @@
 #include "proc/processes.h"
 #include "tracer/generated.h"
 #include "tracer/modules.h"
+#include "tracer/requests.h"
 #include "tracer/runtimes.h"
 #include "tracer/tables.h"
 
@@ -95,30 +96,38 @@ void installer_rest(struct installer *in, struct process *p, u64 now_ns)
 	in->rested++;
 }
 
+int installer_tell(struct installer *in, const struct process *process)
+{
+	const struct maps *maps = process->maps;
+	/* Without them the kernel half would take it for a process that has no code. */
+	struct proc_entry entry = { .id = process->id, .map_first = maps->installed_first,
+				    .map_count = maps->installed_count, .slot = maps->slot };
+
+	if (!maps->installed_count)
+		return 0;
+	entry.start_lang = (u16)runtimes_start(process);
+	entry.request_slot = (u16)requests_slot(process);
+	return tables_publish(in->tables, process->kernel_pid, &entry);
+}
+
 static int installer_publish(struct installer *in, struct process *process, bool has_runtimes, u64 now_ns)
 {
 	struct maps *maps = process->maps;
-	struct proc_entry entry = { .id = process->id };
 	int r = 0;
 
 	if (maps->count && (process->maps_changed || !maps->installed_count)) {
 		/* Before: what is told of meanwhile, and what was too much for one time, is for the next. */
 		runtimes_take_rows(process);
 		r = installer_put(in, process, has_runtimes, now_ns);
+		requests_mapped(in->requests, process, now_ns);
 	}
 	process->maps_changed = false;
 	process->installed_ns = now_ns;
 	if (r < 0)
 		return r;
 	process->is_published = true;
-	entry.map_first = maps->installed_first;
-	entry.map_count = maps->installed_count;
-	entry.slot = maps->slot;
-	entry.start_lang = runtimes_start(process);
 	/* Its pid may be another's by now: its tables are for what it has sent itself. */
-	if (process->is_removed)
-		return 0;
-	return tables_publish(in->tables, process->kernel_pid, &entry);
+	return process->is_removed ? 0 : installer_tell(in, process);
 }
 
 /*

@@ -13,6 +13,7 @@
 struct maps;
 struct modules;
 struct process;
+struct requests;
 struct runtimes;
 struct tables;
 
@@ -20,12 +21,16 @@ struct installer {
 	struct tables *tables;
 	struct modules *modules;
 	struct runtimes *runtimes;
+	struct requests *requests;
 	u64 rows_left_out;	/* mappings of generated code, too large for those that it has */
 	u64 rested;		/* processes whose tables made room for others' */
 };
 
 /* Installs a process's mappings as they are now and publishes them under its identity. */
 int installer_install(struct installer *installer, struct process *process, u64 now_ns);
+
+/* Publishes what else is known of a process by now, with the mappings that are installed. */
+int installer_tell(struct installer *installer, const struct process *process);
 
 /*
  * Takes the tables of a process back that has not been sampled for INSTALLER_IDLE_NS, to make room for others: its next

@@ -3,6 +3,7 @@
 
 #include "proc/processes.h"
 #include "tracer/modules.h"
+#include "tracer/requests.h"
 #include "tracer/row_pages.h"
 #include "tracer/runtimes.h"
 #include "tracer/sideband.h"
@@ -57,4 +58,10 @@ void part_counters_runtimes(const struct runtimes_stats *rt, u64 *ret_values)
 	ret_values[TRACER_FRAMES_UNNAMED] = rt->unnamed;
 	ret_values[TRACER_CODE_DROPPED] = rt->dropped;
 	ret_values[TRACER_NAMES_EVICTED] = rt->evictions;
+}
+
+void part_counters_requests(const struct requests *requests, u64 *ret_values)
+{
+	ret_values[TRACER_REQUESTS_FOUND] = requests->attached;
+	ret_values[TRACER_REQUESTS_REFUSED] = requests->refused;
 }

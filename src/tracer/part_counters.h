@@ -7,6 +7,7 @@
 
 struct modules_stats;
 struct processes_stats;
+struct requests;
 struct row_pages_stats;
 struct runtimes_stats;
 struct sideband_stats;
@@ -16,5 +17,6 @@ void part_counters_processes(const struct processes_stats *processes, const stru
 			     u64 *ret_values);
 void part_counters_sideband(const struct sideband_stats *sideband, u64 *ret_values);
 void part_counters_runtimes(const struct runtimes_stats *runtimes, u64 *ret_values);
+void part_counters_requests(const struct requests *requests, u64 *ret_values);
 
 #endif

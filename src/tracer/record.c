@@ -14,7 +14,9 @@ size_t record_bytes(const struct trace_record *r)
 bool record_is_whole(const struct trace_record *record, size_t bytes)
 {
 	return bytes >= sizeof(*record) && bytes == record_bytes(record) && record->end < END_COUNT &&
-	       record->kind < KIND_MAX && kind_list[record->kind] && record->kernel_count <= KERNEL_FRAMES_MAX &&
+	       record->kind < KIND_MAX && kind_list[record->kind] && record->request_words <= record->kernel_count &&
+	       record->request_words <= REQUEST_WORDS_MAX &&
+	       record->kernel_count - record->request_words <= KERNEL_FRAMES_MAX &&
 	       record->user_count <= USER_WORDS_MAX &&
 	       (!(record->flags & TRACE_TOTALS) || record->user_count * 8 == sizeof(struct thread_totals)) &&
 	       memchr(record->comm, '\0', sizeof(record->comm));

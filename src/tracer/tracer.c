@@ -190,6 +190,7 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 	struct ingest_options ingest = {
 		.cache_path = options->cache_path,
 		.command_lines = options->command_lines,
+		.without_requests = options->without_requests,
 		.environment = options->environment,
 		.process_age_min_ns = options->process_age_min_ns,
 		.langs = ~options->langs_off,

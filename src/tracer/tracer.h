@@ -50,6 +50,7 @@ struct tracer_options {
 	const char *cache_path;		/* for unwind rows; NULL: no cache */
 	size_t rows_max_bytes;		/* in BPF memory; 0: the default */
 	bool no_kernel_version_check;
+	bool without_requests;		/* that threads work for: nobody is asked which */
 	bool command_lines;		/* of processes go into profiles: they may hold secrets */
 	struct environment_names environment;	/* variables of processes that go into profiles */
 	u64 process_age_min_ns;		/* samples of processes younger than that are left out */

@@ -36,6 +36,7 @@ struct pprof_dialect {
 	const struct pprof_name *labels;	/* instead of pprof_names */
 	bool other_resources;			/* attributes of resources that `labels` lacks are labels, too */
 	bool text_only;				/* labels are text: numbers are spelled out */
+	const char *id_attribute;		/* an id of 16 hexadecimal digits, wanted in decimal; or NULL */
 	const char *span_label;			/* of the span's id, as a decimal number; NULL: PPROF_SPAN_ID, in hex */
 	const char *(*type_name)(struct str type);	/* of sample types and periods; gives NULL: as they are */
 	const char *default_type;		/* if there is such a sample type and the profile names none; or NULL */

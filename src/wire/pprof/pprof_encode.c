@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/hex.h"
 #include "base/interner.h"
 #include "base/str.h"
 #include "profile/any.h"
@@ -123,11 +124,29 @@ static bool is_number(const struct encoder *e, const struct any *value)
 	return value->kind == ANY_INT && !e->dialect->text_only;
 }
 
+/* The id that 16 hexadecimal digits spell; false if they are not. */
+static bool read_id(const struct any *value, unsigned long long *ret_id)
+{
+	*ret_id = 0;
+	for (u32 i = 0; value->kind == ANY_STRING && i < value->string.len; i++) {
+		int digit = hex_digit(value->string.at[i]);
+
+		if (digit < 0)
+			return false;
+		*ret_id = *ret_id << 4 | (u32)digit;
+	}
+	return value->kind == ANY_STRING && value->string.len == 16;
+}
+
 /* What is neither text nor number becomes JSON. */
-static u64 label_text(struct encoder *e, const struct any *value)
+static u64 label_text(struct encoder *e, struct str key, const struct any *value)
 {
 	_cleanup_(buf_done) struct buf text = { 0 };
+	unsigned long long id;
+	char decimal[24];
 
+	if (e->dialect->id_attribute && str_is(key, e->dialect->id_attribute) && read_id(value, &id))
+		return extra_string(e, decimal, (size_t)snprintf(decimal, sizeof(decimal), "%llu", id));
 	if (value->kind == ANY_STRING)
 		return extra_string(e, value->string.at, value->string.len);
 	buf_init(&text, SCRATCH_BYTES_MAX);
@@ -153,7 +172,7 @@ static void put_label(struct encoder *e, struct str key, const struct any *value
 	if (value->kind == ANY_NONE || (value->kind == ANY_STRING && !value->string.len))
 		return;
 	key_index = label_key(e, key);
-	text = is_number(e, value) ? 0 : label_text(e, value);
+	text = is_number(e, value) ? 0 : label_text(e, key, value);
 	mark = pb_begin(&e->labels, 3);
 	pb_put_varint_nonzero(&e->labels, 1, key_index);
 	pb_put_varint_nonzero(&e->labels, 2, text);

@@ -428,19 +428,21 @@ static const char *other_type(struct str type)
 TEST(pprof_speaks_the_dialect_of_a_backend)
 {
 	static const struct pprof_name labels[] = { { "thread.id", "thread id" }, { "process.pid", "process_id" },
-						    { NULL, NULL } };
+						    { "root", "local root span id" }, { NULL, NULL } };
 	static const struct pprof_dialect dialect = { .labels = labels, .text_only = true, .span_label = "span id",
+						      .id_attribute = "root",
 						      .type_name = other_type, .default_type = "cpu-time" };
 	static const char *const wanted[] = {
 		"[0].cpu-samples/count = 2, period cpu-time/nanoseconds 10", "[1].cpu-time/nanoseconds = 20",
-		"process_id=7", "thread id=8", "span id=258", "default cpu-time",
+		"process_id=7", "thread id=8", "\nspan id=258", "local root span id=4660", "default cpu-time",
 	};
 	struct keyvalue attributes[] = { { STR("process.pid"), { .kind = ANY_INT, .integer = 7 } },
 					 { STR("host.name"), { .kind = ANY_STRING, .string = STR("h") } } };
 	_cleanup_(profile_freep) struct profile *p = profile_new(), *q = NULL;
 	struct profile_scope *scope = profile_add_scope(p, profile_add_resource(p, attributes, 2));
 	struct profile_set *set = add_set(p, scope, "samples", "count");
-	u32 thread = profile_add_attribute_int(p, "thread.id", 8);
+	u32 own[] = { profile_add_attribute_int(p, "thread.id", 8),
+		      profile_add_attribute_string(p, "root", "0000000000001234") };
 	struct profile_link link = { .trace_id = { 1 }, .span_id = { [6] = 1, [7] = 2 } };
 	struct profile_sample *s;
 	struct buf b;
@@ -450,7 +452,7 @@ TEST(pprof_speaks_the_dialect_of_a_backend)
 						  profile_add_cstring(p, "nanoseconds") };
 	add_sample(p, set, 0, 2);
 	s = &set->samples[0];
-	s->attributes = profile_copy_indices(p, &thread, 1);
+	s->attributes = profile_copy_indices(p, own, 2);
 	s->link = profile_add_link(p, &link);
 	buf_init(&b, BYTES_MAX);
 	EQ(pprof_encode_as(p, &dialect, &b), 0);
