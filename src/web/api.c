@@ -32,6 +32,7 @@
 #include "wire/compression.h"
 #include "wire/format.h"
 
+#define TRACE_DIGITS 32	/* of a trace's id */
 #define NODES_DEFAULT 16384
 #define NODES_MAX 1000000
 
@@ -603,13 +604,33 @@ static void answer_call(struct api_call *c, const struct question_kind *kind, co
 		answer_failure(c, r);
 }
 
+/*
+ * traces/ID/profile is an export of one trace: its query, to be freed; NULL if it is something else. Who has an id need
+ * not know when it was: of the last day, unless asked otherwise.
+ */
+static char *trace_query(const char *name, const char *query)
+{
+	bool has_range = strstr(query, "from=") || strstr(query, "to=");
+	const char *id;
+	char *text;
+
+	if (strncmp(name, "traces/", strlen("traces/")))
+		return NULL;
+	id = name + strlen("traces/");
+	if (strspn(id, "0123456789abcdefABCDEF") != TRACE_DIGITS || strcmp(id + TRACE_DIGITS, "/profile"))
+		return NULL;
+	return asprintf(&text, "trace=%.*s%s%s%s", TRACE_DIGITS, id, has_range ? "" : "&from=now-1d", *query ? "&" : "",
+			query) < 0 ? NULL : text;
+}
+
 void api_answer(const struct api_sources *sources, const char *name, const char *query, struct api_answer *answer)
 {
+	_cleanup_(freep) char *of_trace = trace_query(name, query);
 	_cleanup_(freep) struct question *question = malloc(sizeof(*question));
 	struct buf why;
 	struct api_call c = { sources->store, sources->arrivals, sources->taps, question, clock_ns(CLOCK_REALTIME),
 			      answer, &why, "" };
-	const struct question_kind *kind = find_kind(name);
+	const struct question_kind *kind = find_kind(of_trace ? "export" : name);
 
 	answer->status = 200;
 	answer->content_type = "application/json";
@@ -620,7 +641,7 @@ void api_answer(const struct api_sources *sources, const char *name, const char 
 	}
 	buf_init(&why, 1024);
 	if (kind)
-		answer_call(&c, kind, query);
+		answer_call(&c, kind, of_trace ? of_trace : query);
 	else
 		api_error(answer, 404, "there is no such question; docs/api.md lists them");
 	buf_done(&why);

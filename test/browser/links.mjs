@@ -74,6 +74,16 @@ await page.locator("#traces-view tbody tr").first().locator("button[aria-expande
 await page.waitForSelector("#traces-view tr.span");
 check("lists the spans of one", (await page.locator("#traces-view tr.span").count()) === 2);
 await page.screenshot({ path: screenshots + "/traces.png" });
+await page.fill("#traces-view input.template", "https://tempo.example/{trace}?span={span}&from={from}");
+await page.locator("#traces-view input.template").blur();
+const away = await page.locator("#traces-view tr.span a[target]").evaluateAll(links => links.map(link => link.href));
+check("links out by a template", away.length === 2 && away.some(href => href.startsWith(`https://tempo.example/${trace}?span=${span}&from=`)), away.join());
+await page.fill("#traces-view input.template", "javascript:alert({trace})");
+await page.locator("#traces-view input.template").blur();
+check("but to web pages only", (await page.locator("#traces-view a[target]").count()) === 0);
+const file = await fetch(url + `/api/v1/traces/${trace}/profile?format=otlp-json`), held = file.ok ? await file.json() : {};
+check("gives the profile of a trace as a file", held.dictionary?.linkTable?.some(link => link.traceId === trace), `${file.status} ${JSON.stringify(held).slice(0, 300)}`);
+check("has no profile of what is no trace", (await fetch(url + "/api/v1/traces/12/profile")).status === 404);
 await page.locator("#traces-view tr.span button", { hasText: span }).click();
 await page.waitForFunction(() => document.getElementById("flame")?.height > 20);
 check("shows the flame graph of a span", query().getAll("where").join() === `trace=${trace},span=${span}`, page.url());

@@ -2,7 +2,14 @@
 import { ask, chosen, lookAtMoment, state } from "../state.js";
 import { element, update } from "../element.js";
 
-const ROWS_MAX = 1000, SPANS_MAX = 200;
+const ROWS_MAX = 1000, SPANS_MAX = 200, TEMPLATE = "trace link";
+
+// Where a tracing tool shows a trace, by the template that this browser keeps; null without one.
+export function linkOut(template, { trace, span, first, last }) {
+  const values = { trace, span: span ?? "", from: Math.floor(first * 1000), to: Math.ceil(last * 1000) };
+  const address = URL.parse(template.replace(/\{(trace|span|from|to)\}/g, (_, key) => encodeURIComponent(values[key])));
+  return /^https?:$/.test(address?.protocol) ? address.href : null;
+}
 
 const clock = seconds => new Date(seconds * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
 const lasting = ({ first, last }) => last - first < 1 ? ((last - first) * 1000).toFixed(1) + " ms" : (last - first).toFixed(2) + " s";
@@ -18,6 +25,7 @@ function cells(row, share) {
 class Traces {
   constructor(root) {
     Object.assign(this, { count: root.querySelector("output"), body: root.querySelector(".scroll"), answer: null, spans: new Map() });
+    this.listen(root.querySelector("input.template"));
   }
 
   show(answer) {
@@ -38,14 +46,27 @@ class Traces {
       ...["first seen", "lasted"].map(title => element("th", { class: "number" }, title)))),
       element("tbody", {}, ...shown.slice(0, ROWS_MAX).flatMap(row => [this.row(row, row.value / most),
         ...(this.spans.get(row.trace) ?? []).map(span => this.spanRow(span, span.value / (row.value || 1)))]))) :
-      element("p", { class: "empty" }, "No sample in this range carries a trace id. Samples get one from senders that link profiles to traces " +
-        "(link_index in OTLP profiles); once one does, its traces stand here. Choose a longer range, or remove filters."));
+      element("p", { class: "empty" }, "No sample in this range carries a trace id. Samples get one from programs that publish OpenTelemetry's thread " +
+        "context or set it as labels of goroutines (docs/requests.md), and from senders that link profiles to traces. Choose a longer range, or remove filters."));
   }
 
-  // A button with the id, which leads to the flame graph.
-  id(text, { first, last }, ...filters) {
+  // A button with the id, which leads to the flame graph; the trace in a tracing tool; a file.
+  id(text, row, ...filters) {
+    const { first, last } = row, away = linkOut(localStorage.getItem(TEMPLATE) ?? "", row);
+    const range = new URLSearchParams({ from: (first - 0.001).toFixed(3), to: (last + 0.001).toFixed(3), ...(row.span && { span: row.span }) });
     return element("td", { class: "id" }, element("button", { type: "button", title: "its flame graph",
-      onclick: () => lookAtMoment(first - 0.001, last + 0.001, filters) }, text));
+      onclick: () => lookAtMoment(first - 0.001, last + 0.001, filters) }, text),
+      ...(away ? [" ", element("a", { href: away, target: "_blank", rel: "noopener", title: "in the tracing tool", "aria-label": `${text} in the tracing tool` }, "↗")] : []),
+      " ", element("a", { href: `api/v1/traces/${row.trace}/profile?${range}`, download: "", title: "its profile as a pprof file", "aria-label": `profile of ${text}` }, "↓"));
+  }
+
+  // The template is kept by the browser, and not in the address: that may be given to others.
+  listen(input) {
+    input.value = localStorage.getItem(TEMPLATE) ?? "";
+    input.addEventListener("change", () => {
+      localStorage.setItem(TEMPLATE, input.value.trim());
+      this.draw();
+    });
   }
 
   row(row, share) {
@@ -77,7 +98,8 @@ export default {
   load: async () => traces.show(await ask("traces", chosen())),
   changed: changes => "find" in changes && Object.keys(changes).length === 1 && (traces.draw(), true),
   html: `
-    <div class="tools"><label>Traces with <input name="find" type="search" spellcheck="false" placeholder="id, service, process or host"></label> <output></output></div>
+    <div class="tools"><label>Traces with <input name="find" type="search" spellcheck="false" placeholder="id, service, process or host"></label>
+      <label>Link to <input class="template" type="url" spellcheck="false" placeholder="https://tempo.example/{trace}?span={span}"></label> <output></output></div>
     <div class="scroll"></div>`,
   css: `tr.span td:first-child { padding-left: 2rem; }`,
 };
