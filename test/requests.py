@@ -21,7 +21,9 @@ import common
 TAP = common.Tap()
 RATE = 997
 SHOWN = ("datadog.local_root_span_id", "http.route", "process.context.label.trace endpoint")
-EXPECTED = {"grafana": "grafana", "datadog": "datadog", "a": "work_a", "b": "work_b", "sleeping": "work_sleeping", "faulting": "work_faulting", "hopping": "work_hopping"}
+# The function that works for each span.
+EXPECTED = {"outside": "outside", "grafana": "grafana", "datadog": "datadog",
+            **{name: "work_" + name for name in ("a", "b", "sleeping", "faulting", "hopping")}}
 
 
 def victim(name):
@@ -70,7 +72,9 @@ class Judged:
         link = self.links[sample.get("linkIndex", 0)] if self.links else {}
         ids = tuple(bytes(link.get(key, b"")).hex() for key in ("traceId", "spanId"))
         told = self.names.get(ids, "none" if not ids[0].strip("0") else "another")
-        meant = next((name for name, function in EXPECTED.items() if any(function == f.split("}")[-1].split(".")[-1] for f in user)), "outside")
+        meant = next((name for name, function in EXPECTED.items() if any(function == f.split("}")[-1].split(".")[-1] for f in user)), "between")
+        # A wait that has not ended when the recording does has no ids: its thread is not there to be asked.
+        kind += " in waits" if kind == "wall" and "wait.reason" in self.profile.attributes(sample) else ""
         self.by_kind[kind, meant][told] += value
         if told in self.spans:
             self.attributes[told].add(tuple(sorted((k, v) for k, v in self.profile.attributes(sample).items()
@@ -109,7 +113,7 @@ def in_exe():
     judged, said = recorded([victim("v-requests"), "work", "6"], ["-e", "cpu,off_cpu,wall,faults"])
     if not TAP.check("record takes all kinds of a program that says for what it works", judged is not None):
         return
-    for kind, name in (("samples", "a"), ("samples", "b"), ("off_cpu", "sleeping"), ("wall", "a"), ("wall", "sleeping"), ("page-faults", "faulting")):
+    for kind, name in (("samples", "a"), ("samples", "b"), ("off_cpu", "sleeping"), ("wall", "a"), ("wall in waits", "sleeping"), ("page-faults", "faulting")):
         share, everything = judged.share(kind, name)
         TAP.check(f"{kind} in span {name} has its ids", everything > 50 and share >= 0.99, f"{100 * share:.2f} % of {everything}")
     outside = judged.by_kind["samples", "outside"]
@@ -117,7 +121,7 @@ def in_exe():
     TAP.check("what was outside of all spans has none", outside["none"] > 50 and wrong <= 0.01 * outside["none"], str(dict(outside)))
     TAP.check("local root span and route are attributes", judged.attributes["a"] == {(("datadog.local_root_span_id", "0000000000001234"),
               ("http.route", "GET /a"))}, str(judged.attributes["a"]))
-    TAP.check("samples with a request are counted", counter(said, "samples_with_request") > 100, said[-500:])
+    TAP.check_or_note("samples with a request are counted", counter(said, "samples_with_request") > 100, said)
 
 
 def cpu_time():
@@ -165,8 +169,11 @@ def variants():
             TAP.skip(title, "was not built here")
             continue
         environment = {**({"REQUESTS_LIBRARY": path} if path else {}), **({"GLIBC_TUNABLES": tunables} if tunables else {})}
-        judged, _ = recorded([victim(program), "work", "3"], environment=environment, seconds=1.5)
-        share, everything = judged.share("samples", "a") if judged else (0, 0)
+        everything = 0
+        for seconds in (1.5, 6, 15):    # what comes late on a busy machine needs more of it
+            if everything <= 20:
+                judged, _ = recorded([victim(program), "work", str(seconds + 2)], environment=environment, seconds=seconds)
+                share, everything = judged.share("samples", "a") if judged and judged.known_ns else (0, 0)
         TAP.check(title, share >= 0.99 and everything > 20, f"{100 * share:.2f} % of {everything}, the first after "
                   f"{judged.waited_ns / 1e6 if judged else 0:.0f} ms")
 
@@ -175,7 +182,10 @@ def hostile():
     """Threads that say what nobody could mean: nothing is made up of it, and it is counted."""
     for how, is_counted, has_ids in (("nowhere", True, False), ("kernel", True, False), ("noncanonical", True, False), ("long", True, True),
                                      ("invalid", True, False), ("cut", False, True), ("edge", True, True), ("changing", None, None)):
-        judged, said = recorded([victim("v-requests"), "hostile", "2.5", how], seconds=1.5)
+        for seconds in (1.5, 6, 15):
+            judged, said = recorded([victim("v-requests"), "hostile", str(seconds + 2), how], seconds=seconds)
+            if counter(said, "requests_unreadable") + counter(said, "samples_with_request") > 10:
+                break
         if not TAP.check(f"hostile, {how}: wick is well", judged is not None and "samples_lost" not in said):
             continue
         unread, taken = counter(said, "requests_unreadable"), counter(said, "samples_with_request")
@@ -202,7 +212,7 @@ def ddtrace():
         share, everything = judged.share("samples", name)
         TAP.check(f"ddtrace: samples in span {name} have its ids", share >= 0.99 and everything > 50, f"{100 * share:.2f} % of {everything}")
     outside = judged.by_kind["samples", "outside"]
-    TAP.check("ddtrace: what is outside has none", outside["none"] >= 0.9 * sum(outside.values()), str(dict(outside)))
+    TAP.check("ddtrace: what is outside has none", outside["none"] >= 0.99 * sum(outside.values()), str(dict(outside)))
     roots = {value for shown in judged.attributes["a"] for key, value in shown if key == "datadog.local_root_span_id"}
     known = {span for (_, span) in judged.names}
     TAP.check("ddtrace: the local root span is told", roots and roots <= known, f"{len(roots)} of them")
@@ -225,7 +235,7 @@ def goroutines():
         share, everything = judged.share("samples", name)
         TAP.check(f"goroutines: samples have the ids that {name}'s keys say", share >= 0.99 and everything > 50, f"{100 * share:.2f} % of {everything}")
     outside = judged.by_kind["samples", "outside"]
-    TAP.check("goroutines: what is outside has none", outside["none"] >= 0.98 * sum(outside.values()), str(dict(outside)))
+    TAP.check("goroutines: what is outside has none", outside["none"] >= 0.99 * sum(outside.values()), str(dict(outside)))
     TAP.check("goroutines: the endpoint is told", (("process.context.label.trace endpoint", "GET /y"),) in judged.attributes["datadog"])
 
 
