@@ -76,7 +76,8 @@ void requests_mapped(const struct requests *r, struct process *p, u64 now_ns)
 {
 	u64 bias;
 
-	if (r->is_off)
+	/* What has nothing yet is looked at less and less often, however often it maps code. */
+	if (r->is_off || (p->requests && !p->requests->context_va))
 		return;
 	if (p->requests)
 		p->requests->context_time = 0;
