@@ -239,9 +239,12 @@ static void set_not_code(struct binaries *b, const struct mapping *m)
 /* What cannot be read, for that reason, is known by its name. NULL: code that a runtime has generated. */
 static struct binary *binaries_refuse(struct binaries *b, const struct mapping *m, int error)
 {
-	b->stats.unreadable += error != -ENOEXEC;
-	b->stats.not_elf += error == -ENOEXEC;
-	if (error != -ENOEXEC || !is_memfd(m))
+	/* Memory of .NET's has the size of all that it may ever take. */
+	bool is_not_elf = error == -ENOEXEC || (error == -EFBIG && is_memfd(m));
+
+	b->stats.unreadable += !is_not_elf;
+	b->stats.not_elf += is_not_elf;
+	if (!is_not_elf || !is_memfd(m))
 		return binaries_add_unreadable(b, m);
 	set_not_code(b, m);
 	return NULL;
@@ -331,7 +334,7 @@ int binaries_resolve(struct binaries *b, u32 pid, const struct mapping *mapping,
 
 	if (!binary && is_being_identified(b, &key))
 		return -EAGAIN;
-	if (!binary && !(is_memfd(mapping) && is_not_code(b, mapping)))
+	if (!binary && !mapping_is_image(mapping->path) && !(is_memfd(mapping) && is_not_code(b, mapping)))
 		r = binaries_open(b, pid, mapping, &key, &binary);
 	if (r == -EAGAIN)
 		return r;

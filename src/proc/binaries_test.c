@@ -92,7 +92,7 @@ TEST(binaries_opens_a_mapping_that_is_shorter_than_was_told)
 	binaries_free(b);
 }
 
-TEST(binaries_looks_once_at_a_memfd_that_is_no_elf_file)
+static void look_at_memfd(off_t bytes)
 {
 	int fd = memfd_create("doublemapper", MFD_CLOEXEC);
 	struct background_reader *reader;
@@ -101,7 +101,7 @@ TEST(binaries_looks_once_at_a_memfd_that_is_no_elf_file)
 	struct maps *maps;
 	void *at;
 
-	EQ(ftruncate(fd, 4096), 0);
+	EQ(ftruncate(fd, bytes), 0);
 	at = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
 	maps = own_maps();
 	m = maps_find(maps, (u64)(unsigned long)at);
@@ -109,10 +109,30 @@ TEST(binaries_looks_once_at_a_memfd_that_is_no_elf_file)
 	for (u32 i = 0; m && i < 3; i++)
 		OK(!resolve(b, reader, m));
 	EQ(binaries_stats(b).not_elf, 1);
+	EQ(binaries_stats(b).unreadable, 0);
 	EQ(background_reader_stats(reader).requests, 1);
 	munmap(at, 4096);
 	close(fd);
 	maps_free(maps);
+	background_reader_free(reader);
+	binaries_free(b);
+}
+
+TEST(binaries_looks_once_at_a_memfd_that_is_no_elf_file)
+{
+	look_at_memfd(4096);
+	look_at_memfd(1ll << 41);
+}
+
+TEST(binaries_takes_images_of_windows_for_code_of_a_runtime)
+{
+	struct background_reader *reader;
+	struct binaries *b = new_table(&reader);
+	struct mapping m = { .kind = MAPPING_FILE, .path = "/usr/lib/dotnet/System.Linq.dll", .start_va = 0x1000,
+			     .end_va = 0x3000 };
+
+	OK(!resolve(b, reader, &m));
+	EQ(background_reader_stats(reader).requests, 0);
 	background_reader_free(reader);
 	binaries_free(b);
 }

@@ -228,6 +228,13 @@ bool mapping_is_generated(const struct mapping *m)
 	return m->kind == MAPPING_ANON || (m->kind == MAPPING_FILE && m->looked_for && !m->binary);
 }
 
+bool mapping_is_image(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 4 && !strcmp(path + len - 4, ".dll");
+}
+
 enum mapping_kind mapping_kind_of(const char *path)
 {
 	if (!strcmp(path, "[vdso]"))

@@ -85,6 +85,9 @@ int maps_read(struct maps *maps, FILE *file);
 /* Code that comes from no file: anonymous memory, or a file that is none of code, as a memfd that a JIT writes. */
 bool mapping_is_generated(const struct mapping *mapping);
 
+/* Is a file of that name one of Windows' format, which only a runtime loads (.NET's)? */
+bool mapping_is_image(const char *path);
+
 /* What the name that the kernel gives a mapping says of it. */
 enum mapping_kind mapping_kind_of(const char *path);
 
