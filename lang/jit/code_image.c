@@ -13,6 +13,7 @@
 #include "lang/lang.h"
 
 #define CODE_READ_MAX (1u << 20)	/* bytes of code that are looked at; of longer pieces none are */
+#define CODE_LENGTH_MIN 32		/* what is shorter counts as a gap between functions: it is filled up */
 #define STARTS_MAX 16384		/* functions of a piece */
 
 enum { SECTION_NULL, SECTION_FRAMES, SECTION_NAMES, SECTION_CODE, SECTION_SYMBOLS, SECTION_COUNT };
@@ -113,6 +114,10 @@ static void add_code(struct buf *to, struct image *image, const struct lang_proc
 
 	if (bytes > CODE_READ_MAX || add_memory(to, process, place->start_va, bytes) < 0)
 		return;
+	for (; bytes < CODE_LENGTH_MIN; bytes++)
+		buf_add(to, "\xcc", 1);
+	if (image->load.p_memsz < bytes)
+		image->load.p_memsz = bytes;
 	image->load.p_offset = at;
 	image->load.p_filesz = bytes;
 	image->section[SECTION_CODE] = (Elf64_Shdr){ .sh_name = NAME_CODE, .sh_type = SHT_PROGBITS,
