@@ -9,7 +9,6 @@ static const struct frame_type others[] = {
 	{ "", "Other", 0xcdb79e, "grey" },
 	{ "native", "Native", 0xf2b84b, "yellow" },
 	{ "kernel", "Kernel", 0xe8590c, "orange" },
-	{ "dotnet", ".NET", 0xb487c9, "lightred" },
 	{ "beam", "Erlang", 0xd591b7, "magenta" },
 	{ "luajit", "Lua", 0x8fb2d9, "blue" },
 	{ "process", "Process", 0xc6a5e0, "grey" },

@@ -15,7 +15,8 @@
 	X(5, JIT, jit)          \
 	X(6, RUBY, ruby)        \
 	X(7, PERL, perl)        \
-	X(8, PHP, php)
+	X(8, PHP, php)          \
+	X(9, DOTNET, dotnet)
 
 enum lang {
 	LANG_NONE,

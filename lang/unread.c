@@ -7,7 +7,7 @@
 
 /* Files that begin with that, and then neither go on with a letter nor, after a digit, with another. */
 static const struct { const char *begins, *title; } known[] = {
-	{ "libcoreclr", ".NET" }, { "mono", "Mono" }, { "mono-sgen", "Mono" }, { "libmonosgen", "Mono" },
+	{ "mono", "Mono" }, { "mono-sgen", "Mono" }, { "libmonosgen", "Mono" },
 	{ "beam.smp", "Erlang" },
 	{ "luajit", "LuaJIT" }, { "libluajit", "LuaJIT" }, { "lua", "Lua" }, { "liblua", "Lua" },
 	{ "pypy", "PyPy" }, { "libpypy", "PyPy" },

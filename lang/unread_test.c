@@ -10,7 +10,6 @@ TEST(runtimes_that_are_not_read_are_known_by_their_files)
 	static const struct { const char *path, *title; } cases[] = {
 		{ "/usr/bin/lua5.4", "Lua" }, { "/usr/lib/x86_64-linux-gnu/liblua5.4.so.0", "Lua" },
 		{ "/usr/bin/mono-sgen", "Mono" }, { "/usr/lib/x86_64-linux-gnu/libluajit-5.1.so.2", "LuaJIT" },
-		{ "/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.0/libcoreclr.so", ".NET" },
 		{ "/usr/lib/erlang/erts-13.1.5/bin/beam.smp", "Erlang" }, { "/usr/bin/python2.7", "Python 2" },
 		{ "/usr/bin/python3.7", "Python 3.7" }, { "bun", "Bun" }, { "/usr/lib/R/lib/libR.so", "R" },
 	};

@@ -234,6 +234,31 @@ php() {
 	echo "$dir"
 }
 
+# Ubuntu's. 3.1 is from a Python package: no distribution has it any more.
+dotnet_into() {
+	case $1 in
+	3.1) python_modules 3.8 "$dir" dotnetcore2==3.1.23 ;;
+	6 | 7 | 8) package_root jammy "dotnet-runtime-$1.0" ;;
+	9) package_root questing dotnet-runtime-9.0 ;;
+	10) package_root noble dotnet-runtime-10.0 ;;
+	11) package_root stonking dotnet-runtime-11.0 ;;
+	sdk) package_root jammy dotnet-sdk-8.0 ;;
+	*) die "no package of .NET $1 is known" ;;
+	esac
+	mkdir -p -m 1777 "$dir/tmp"
+	[ -e "$dir/dev/null" ] || { mkdir -p "$dir/dev" && mknod -m 666 "$dir/dev/null" c 1 3; }
+	[ -e "$dir/dev/urandom" ] || mknod -m 666 "$dir/dev/urandom" c 1 9
+}
+
+# The directory of the program dotnet, which runs without a chroot; of the version `sdk` with a compiler.
+dotnet() {
+	once "$cache/dotnet/$1" dotnet_into "$1"
+	case $1 in
+	3.1) echo "$dir/dotnetcore2/bin" ;;
+	*) echo "$dir/usr/lib/dotnet" ;;
+	esac
+}
+
 python_jits_into() {
 	python3 -m venv "$dir"
 	timeout 500 "$dir/bin/pip" install -q --disable-pip-version-check --only-binary=:all: \
@@ -310,5 +335,6 @@ node) node "$2" ;;
 ruby) ruby "$2" ;;
 perl) perl "$2" ;;
 php) php "$2" ;;
+dotnet) dotnet "$2" ;;
 *) die "no runtime $1" ;;
 esac

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+""".NET 6 to 10: test/victims/dotnet/Victim.cs against what its source says of its stacks.
+
+A .NET runs in a root of its own (test/runtimes/install.sh), as in a container, without any variable that profilers want.
+"""
+import os
+import re
+import subprocess
+
+from common import ROOT
+from runtime_profile import Victim
+from victim_source import Source, installed, numbers
+
+KIND = "dotnet"
+VICTIMS = os.path.join(ROOT, "test", "victims", "dotnet")
+VERSION = "8"
+VERSIONS = ["6", "7", "8", "9", "10"]
+
+# What a stack of each scenario is, outermost first: * native code, [...] perhaps, @ a method of the victim. Methods of the
+# framework and stubs may stand at the end. Then methods and the share of samples they must be in (None: nearly all).
+MAIN = "*;@Program.Main;"
+SCENARIOS = {
+    "split_time": (MAIN + "@Program.SplitTime[;@Program.(A|B|C)[;@Program.Spin]]",
+                   {"Program.A": 0.6, "Program.B": 0.3, "Program.C": 0.1}),
+    "recursion": (MAIN + "@Program.Recursion[(;@Program.Down){1,500}[;@Program.Spin]]", {"Program.Spin": None}),
+    # The handler runs while the one that has thrown is still there.
+    "exceptions": (MAIN + "@Program.Exceptions[;@Program.Catcher[;@Program.Thrower[;@Program.Spin]]"
+                   "(;System.ANY|;NATIVE)*[;@Program.Catcher[;@Program.Handler[;@Program.Spin]]]]",
+                   {"Program.Spin": None}),
+    "objects": (MAIN + "@Program.Objects[;@Derived.Work[;@Base.Work[;@Base.Shared[;@Program.Spin]]]]", {"Base.Shared": None}),
+    "interfaces": (MAIN + "@Program.Interfaces[;(@Derived.Area[;@Derived.Work[;@Base.Work[;@Base.Shared[;@Program.Spin]]]]|"
+                   "@Square.Area[;@Program.Spin])]", {"Derived.Area": 0.5, "Square.Area": 0.5}),
+    "unicode_names": (MAIN + "@Program.UnicodeNames[;@Derived.Größe.Messen[;@Program.Spin]]", {"Derived.Größe.Messen": None}),
+    "generics": (MAIN + "@Program.Generics[;@Box`1.Hold[;@Program.Spin]]", {"Box`1.Hold": None}),
+    # What .NET has inlined is not told of anywhere.
+    "closures": (MAIN + "@Program.Closures[[;@Program.Closures+lambda0];@Program.Spin]", {"Program.Spin": None}),
+    "generators": (MAIN + "@Program.Generators[[;@Program.Numbers+MoveNext][;@Program.Spin]]", {"Program.Spin": None}),
+    "mapping": (MAIN + "@Program.Mapping(;System.Linq.ANY)*[;@Program.Mapped[;@Program.Spin]]", {"Program.Mapped": None}),
+    "sorting": (MAIN + "@Program.Sorting(;System.Collections.Generic.ANY|;System.Array.Sort)*[;@Number.CompareTo[;@Program.Spin]]",
+                {"Number.CompareTo": None, "+System.Collections.Generic.GenericArraySortHelper`1.Sort": None}),
+    "framework": (MAIN + "@Program.Framework(;System.ANY)*", {"Program.Framework": None}),
+    "native": (MAIN + "@Program.Native[;IL_STUB_PInvoke[;*[;IL_STUB_ReversePInvoke[;@Program.Compare[;@Program.Spin]]]]]",
+               {"IL_STUB_PInvoke": None, "Program.Compare": None}),
+    "dynamic": (MAIN + "@Program.Dynamic[;Generated[;@Program.Spin]]", {"+Generated": None}),
+    "asynchronous": (r"\*(;System.ANY|;@Program.ANY)*", {"Program.Inner+MoveNext": None}),
+    "threads": (r"\*(;System.ANY)*;@Program.Work8;@Program.SplitTime[;@Program.(A|B|C)[;@Program.Spin]]",
+                {"Program.A": 0.6, "Program.B": 0.3, "Program.C": 0.1}),
+}
+# What `make test` runs.
+QUICK = "split_time recursion exceptions interfaces generics generators sorting framework native dynamic asynchronous threads"
+
+
+def pattern_of(text):
+    """The regular expression of a chain; stubs and helpers, in brackets, may stand wherever one method calls another."""
+    if text.startswith("*"):
+        text = r"\*" + text[1:]
+    text = text.replace(";*[", r";\*[").replace(".", r"\.").replace("+MoveNext", r"\+MoveNext")
+    text = text.replace("+lambda", r"\+lambda").replace("[", "(").replace("]", ")?")
+    text = text.replace("@", r"Victims\.").replace(";", r"(?:;\([^;]*\))*;") + r"(;\([^;]*\))*(;\*)?"
+    # A method that was compiled anew while it ran stands there twice.
+    text = re.sub(r"Victims\\.Program\\.(Main|Work8|Spin)\b", r"Victims\\.Program\\.\1(?:;Victims\\.Program\\.\1)?", text)
+    return text.replace("ANY", r"[^;*]+").replace("NATIVE", r"\*")
+
+
+def own(name):
+    return name[1:] if name[0] == "+" else name if name.startswith("IL_") else "Victims." + name
+
+
+SOURCE = Source(KIND, os.path.join(VICTIMS, "Victim.cs"), own, bare=r"^.*\.")
+
+
+class Dotnet:
+    """One in a root of its own."""
+
+    def __init__(self, version, home):
+        self.version, self.home = numbers(version), home
+        self.root = home.removesuffix("/usr/lib/dotnet")
+
+    def build(self, version):
+        """Compiles the victim, once."""
+        return subprocess.run([os.path.join(VICTIMS, "build.sh"), version], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, check=False)
+
+    def start(self, scenario):
+        env = {"PATH": "/usr/sbin:/usr/bin:/bin", "LANG": "C.UTF-8", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"}
+        # It wants /proc, which a mount namespace of its own has.
+        return Victim(["unshare", "-m", "sh", "-c", 'mount -t proc proc "$0/proc" && exec chroot "$0" /usr/lib/dotnet/dotnet "$@"',
+                       self.root, "/tmp/victim/Victim.dll", scenario], env=env, stderr=subprocess.DEVNULL)
+
+
+def check_scenario(tap, dotnet, label, scenario, samples):
+    chain, shares = SCENARIOS[scenario]
+    with dotnet.start(scenario) as victim:
+        SOURCE.check(tap, f"dotnet {label} {scenario}", victim, samples, pattern_of(chain), shares)
+
+
+def run(tap, version, full):
+    home, why = installed("dotnet", version)
+    if not home:
+        tap.skip(f"dotnet {version}", why or "it cannot be installed")
+        return
+    dotnet = Dotnet(version, home)
+    built = dotnet.build(version)
+    if not tap.check(f"dotnet {version} compiles the victim", built.returncode == 0, (built.stdout + built.stderr)[-300:]):
+        return
+    samples = int(os.environ.get("SAMPLES", 5600 if full else 1200))
+    for scenario in os.environ.get("SCENARIOS", " ".join(SCENARIOS) if full else QUICK).split():
+        check_scenario(tap, dotnet, version, scenario, samples)
