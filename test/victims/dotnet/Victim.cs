@@ -322,7 +322,7 @@ namespace Victims
 		static async Task<double> Inner()
 		{
 			await Task.Yield();
-			double result = Spin(200); // # -> Spin
+			double result = Spin(2000); // # -> Spin
 			return result + 1;
 		}
 
@@ -348,10 +348,13 @@ namespace Victims
 		[MethodImpl(MethodImplOptions.NoInlining)]
 		static void Threads()
 		{
-			for (int i = 0; i < 8; i++)
+			for (int i = 0; i < 8 && !started; i++)
 				new Thread(Work8) { IsBackground = true }.Start();
-			Thread.Sleep(Timeout.Infinite);
+			Thread.Sleep(started ? Timeout.Infinite : 2000);
+			started = true;
 		}
+
+		static bool started;
 
 		static readonly Dictionary<string, Action> scenarios = new Dictionary<string, Action> {
 			{ "split_time", SplitTime }, { "recursion", Recursion }, { "exceptions", Exceptions },
@@ -365,7 +368,7 @@ namespace Victims
 		{
 			Action scenario = scenarios[arguments[0]];
 
-			for (int i = 0; i < 100 && arguments[0] != "threads"; i++)
+			for (int i = 0; i < (arguments[0] == "threads" ? 1 : 100); i++)
 				scenario(); /* compiled well by then */
 			Console.WriteLine(Process.GetCurrentProcess().Id);
 			Console.Out.Flush();
