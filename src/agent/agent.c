@@ -45,7 +45,8 @@ struct agent {
 	/* The tracer's thread. */
 	struct tracer *tracer;
 	u64 taken_ns;		/* when the last window ended */
-	struct usage own, service;
+	struct usage supervisor, service;
+	u64 own_ns;		/* CPU time of this process and of those that it started */
 	struct governor governor;
 	u64 govern_ns;		/* when it wants to know again what was used */
 	struct thread thread;
@@ -128,14 +129,13 @@ static void set_pace(struct agent *a, enum governor_step step)
 
 static void agent_govern(struct agent *a, u64 now)
 {
-	const pid_t service = atomic_load(&a->companions[1]);
+	const pid_t supervisor = atomic_load(&a->companions[0]), service = atomic_load(&a->companions[1]);
 	struct governor_note note = { .at_ns = now, .service_ns = usage_step(&a->service, &service, 1) };
-	pid_t own[SELF_PIDS_MAX];
+	pid_t readers[1 + TRACER_READERS_MAX] = { reader_pid(a->reader) };
 
-	memcpy(own, a->self_pids, sizeof(own));
-	for (u32 i = 0; i < SELF_PIDS_MAX; i++)
-		own[i] = own[i] == service ? 0 : own[i];
-	note.own_ns = usage_step(&a->own, own, SELF_PIDS_MAX) + tracer_kernel_ns(a->tracer);
+	tracer_reader_pids(a->tracer, readers + 1);
+	note.own_ns = usage_family(readers, 1 + TRACER_READERS_MAX, &a->own_ns) +
+		      usage_step(&a->supervisor, &supervisor, 1) + tracer_kernel_ns(a->tracer);
 	if (governor_note(&a->governor, &note))
 		set_pace(a, governor_step(&a->governor));
 	a->govern_ns = now + governor_due_ns(&a->governor);

@@ -35,3 +35,26 @@ TEST(usage_adds_up_what_processes_use)
 	pids[1] = 0;
 	OK(usage_step(&usage, pids, 2) >= after);
 }
+
+TEST(usage_counts_children_that_have_ended_unseen)
+{
+	u64 most = 0, before = usage_family(NULL, 0, &most);
+	pid_t child = fork();
+
+	if (!child) {
+		spin(30000000);
+		_exit(0);
+	}
+	EQ(waitpid(child, NULL, 0), child);
+	OK(usage_family(NULL, 0, &most) - before >= 30000000);
+	child = fork();
+	if (!child) {
+		for (;;)
+			pause();
+	}
+	before = most;
+	OK(usage_family(&child, 1, &most) >= before);
+	kill(child, SIGKILL);
+	EQ(waitpid(child, NULL, 0), child);
+	OK(usage_family(&child, 1, &most) >= before);	/* its pid is nobody's */
+}
