@@ -27,7 +27,7 @@
 #define POLL_MS 200
 #define TRACER_NICE (-10)
 #define STATUS_NS 200000000ull
-#define NAMES_REST_MAX 400
+#define NAMES_REST_MAX 100	/* windows wait for them */
 #define WANTED_NS 100000000ull	/* no window is shorter because somebody wants it */
 
 struct agent {

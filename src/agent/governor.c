@@ -126,7 +126,7 @@ enum governor_step governor_step(const struct governor *g)
 
 u64 governor_due_ns(const struct governor *g)
 {
-	bool near = g->limit > 0 && g->count && charged_in(g, g->span_ns) > g->limit * ROOM;
+	bool near = g->limit > 0 && g->count && !g->rests && charged_in(g, g->span_ns) > g->limit * ROOM;
 
 	u64 due_ns = g->span_ns / (near ? NOTES_WHEN_NEAR : NOTES_USUALLY);
 

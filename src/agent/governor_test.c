@@ -81,6 +81,9 @@ TEST(governor_rests_where_no_step_is_enough)
 		rested += governor_step(&g) == GOVERNOR_REST;
 	}
 	OK(rested > 300 && rested < 590);	/* what there is it uses */
+	while (governor_step(&g) != GOVERNOR_REST)
+		(void)run(&g, &load, 1);
+	EQ(governor_due_ns(&g), SECOND_NS / 5);	/* a rest is to cost as little as can be */
 	for (u32 i = 0; i < GOVERNOR_REST; i++)
 		load.by_step[i] = 2;
 	(void)run(&g, &load, 700);
