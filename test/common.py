@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 import elf
 import otlp
@@ -215,6 +216,14 @@ class Profile:
         return [s for s in self.samples if wanted.search(s.executable)]
 
 
+def has_events(folder):
+    """Whether one of the open files of a process, which are in that folder, is an event of perf's."""
+    try:
+        return any("perf_event" in os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder))
+    except OSError:
+        return False
+
+
 class Recording:
     """One run of `wick record`: its status, what it said, and what it wrote."""
 
@@ -231,6 +240,13 @@ class Recording:
     stderr=subprocess.PIPE,
      start_new_session=True)
         self.stdout = self.stderr = b""
+
+    def wait_watching(self, limit=60):
+        """Until it has opened events of the kernel's: on a busy machine that is seconds after it was started."""
+        end = time.monotonic() + limit
+        folder = f"/proc/{self.process.pid}/fd"
+        while self.process.poll() is None and time.monotonic() < end and not has_events(folder):
+            time.sleep(0.02)
 
     def wait(self):
         try:

@@ -3,8 +3,9 @@
 # run.sh [--all] [--list FILE] [NAME]: what `make test` does once everything is installed. Runs the steps of test/list, or those
 # whose name contains NAME; --all adds the long ones. Every step prints TAP; its whole output is kept in build/test-logs.
 # Two lanes run beside each other, each in the order of the list: the `live` steps, which watch this machine, one at a time,
-# and, with what they leave of the CPUs, the `test` steps, which do not. LANES=1: one after the other.
-# A `live` step that fails runs once more, when nothing else does, since others share the machine that it watches. One that
+# and, with what they leave of the CPUs, the `test` steps, which do not. LANES=1: one after the other. The `quiet` steps come
+# when both are done: they measure what wick itself uses, which is more on a machine where others drive it out of the caches.
+# A `live` or `quiet` step that fails runs once more, when nothing else does, since others share the machine that it watches. One that
 # passes then is told of, with its cause from test/FLAKY; more than three of them are a failure.
 # What a step leaves running is ended when it ends.
 # The last line is `N passed, M failed, K skipped`; the status is 1 if something failed or nothing ran. build/test-logs/times
@@ -107,7 +108,7 @@ step() {
 	attempt "$name" "$limit" "$log" "$command"
 	status=$?
 	echo "== $name"
-	if [ $status != 0 ] && [ "$tier" = live ]; then
+	if [ $status != 0 ] && [[ $tier = live || $tier = quiet ]]; then
 		mv "$log" "$log.first"
 		reason=$(grep -m 1 '^not ok' "$log.first" || echo "status $status")
 		printf '%s\t%s\n' "$name" "$reason" >>"$state/repeats"
@@ -182,11 +183,13 @@ run_lanes() {
 	[ "$lanes" -gt 1 ] || wait
 	steps < <(chosen live) &
 	wait
+	steps < <(chosen quiet) &
+	wait
 	[ -z "$all" ] || { steps < <(chosen all) & }
 	wait
 	[ ! -s "$state/again" ] || { steps <"$state/again" & }
 	wait
-	missed test live $all
+	missed test live quiet $all
 	judge_repeats
 }
 

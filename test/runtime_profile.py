@@ -134,6 +134,7 @@ class Victim:
 
 def record_once(victim, samples, kind, during, settle_ns, options):
     recording = Recording(["-p", str(victim.pid), *options])
+    recording.wait_watching()
     if during:
         during()
     victim.wait_cpu(1.1 * samples / RATE_HZ + 0.3 + settle_ns / 1e9, limit=30 + 10 * samples / RATE_HZ)
