@@ -140,7 +140,7 @@ struct proc_id {
 struct proc_entry {
 	struct proc_id id;
 	u32 map_first, map_count;	/* in maptab */
-	u32 slot;			/* in slots: the first of its runtimes; 0: none */
+	u32 slot;			/* in slots: the first of its runtimes; 0: none; or SLOT_LOADING */
 	u16 start_lang;			/* the runtime whose program walks from the first frame on, or 0 */
 	u16 request_slot;		/* in slots: where its threads say for what they work; 0: they do not */
 	u64 maps_serial;		/* of these mappings: no others have it, before or after; 0: none */
@@ -155,6 +155,7 @@ struct proc_entry {
 #define SLOTS_MAX  1024
 #define SLOT_WORDS 62
 #define SLOT_CHAIN 4	/* runtimes in one process */
+#define SLOT_LOADING 0xffffffffu	/* the program of its runtime is not here yet: stacks through that are copied */
 
 /* Languages have numbers below that, from 1 on (lang/list.h). */
 #define LANG_NUMBERS_MAX 16
@@ -299,6 +300,7 @@ struct pace {
 #define SLICE_BYTES_MAX    (14 * SLICE_STEP_BYTES)
 #define SLICE_STEP_BYTES   2048	/* divides a page: a step is there as a whole, or not */
 #define SLICE_HOLES_MAX    4	/* steps that may be missing: buffers that nobody has touched yet */
+#define SLICE_RESTS_MAX    3	/* records that may follow a slice, each with as much again of the stack */
 #define COMM_BYTES         16
 
 /*
@@ -398,6 +400,7 @@ enum counter {
 #define TRACE_USER_MODE 1	/* the tick interrupted user code */
 #define TRACE_SYSCALL   2	/* ... the kernel, in a system call */
 #define TRACE_TOTALS    4	/* no sample: user_count words are a struct thread_totals */
+#define TRACE_REST      8	/* no sample: slice_bytes that follow those of the thread's slice at this time */
 #define TRACE_WAIT_SHIFT 4	/* above: enum wait, what the thread did instead of running */
 
 enum wait {
@@ -426,7 +429,8 @@ struct slice_regs {
  * request_words of which are a struct request_record instead, then
  * user_count words of frames; if end is END_SLICE, then a struct slice_regs of
  * the next frame and slice_bytes of memory from its stack pointer on. All leaf
- * first.
+ * first. A slice that is as long as it may be is followed by what comes after
+ * it on the stack, in records with TRACE_REST.
  *
  * Frames past LEAF_FRAMES_MAX have two words each, whatever they are, and go
  * round: the one with number n, counted from there on, is at

@@ -79,14 +79,43 @@ static __always_inline void emit(struct unwind *u)
 }
 
 /*
- * A copy of the stack from its pointer on: as much as is there, step by step, up to the limit or the stack's top. A
- * buffer on it may have pages that are not there yet. It goes on from the frames that there are.
+ * Copies the stack from an address on, step by step, to that many bytes into u->words: as much as is there, up to the
+ * limit or the stack's top. A buffer on it may have pages that are not there yet. Returns how many bytes.
  */
+static __always_inline u64 copy_stack(struct unwind *u, u64 from_va, u64 to, u64 steps, struct task_struct *task)
+{
+	u64 top = BPF_CORE_READ(task, mm, start_stack), got = 0, whole = 0, holes = 0, missing = 0;
+	u64 step = SLICE_STEP_BYTES - (from_va & (SLICE_STEP_BYTES - 1));
+
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < SLICE_BYTES_MAX / SLICE_STEP_BYTES; i++) {
+		if (i >= steps)
+			break;
+		if (from_va <= top && from_va + got > top)
+			break;
+		/* Where it goes is one number, checked right before: the verifier adds up the largest there can be. */
+		asm volatile("" : "+r"(to));
+		if (to > sizeof(u->words) - SLICE_STEP_BYTES || step > SLICE_STEP_BYTES)
+			break;
+		if (!bpf_probe_read_user((char *)u->words + to, step, (void *)(from_va + got))) {
+			whole = got + step;
+		} else {
+			if (++missing > SLICE_HOLES_MAX)
+				break;
+			holes |= 1ull << i;
+		}
+		got += step;
+		to += step;
+		step = SLICE_STEP_BYTES;
+	}
+	u->trace.slice_holes = holes;
+	return whole;
+}
+
+/* A copy of the stack from its pointer on. It goes on from the frames that there are. */
 static __always_inline void take_slice(struct unwind *u, struct task_struct *task)
 {
-	u64 top = BPF_CORE_READ(task, mm, start_stack), sp = u->regs.reg[REG_SP];
-	u64 at = (u64)u->trace.kernel_count + u->trace.user_count, to = at * 8 + sizeof(struct slice_regs);
-	u64 got = 0, whole = 0, holes = 0, missing = 0, step = SLICE_STEP_BYTES - (sp & (SLICE_STEP_BYTES - 1));
+	u64 at = (u64)u->trace.kernel_count + u->trace.user_count;
 	u64 steps = SLICE_BYTES_MAX / SLICE_STEP_BYTES, waiting;
 	void *ring = ring_of_cpu(u);
 
@@ -105,29 +134,33 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 	else if (waiting > switches.ring_bytes / 8 && u->slice_pid == u->trace.pid)
 		steps = 5;
 	u->slice_pid = u->trace.pid;
+	u->trace.slice_bytes = copy_stack(u, u->regs.reg[REG_SP], at * 8 + sizeof(struct slice_regs), steps, task);
+}
+
+/* After a slice that is as long as a record can be: what comes next on the stack, in records of their own. */
+static __always_inline void emit_rest(struct unwind *u, struct task_struct *task)
+{
+	u64 va = u->regs.reg[REG_SP];
+	void *ring = ring_of_cpu(u);
+
+	u->trace.end = END_SLICE_SHORT;
+	u->trace.flags = TRACE_REST;
+	u->trace.request_words = 0;
+	u->trace.kernel_count = 0;
+	u->trace.user_count = 0;
 	LOOP_NO_UNROLL
-	for (u64 i = 0; i < SLICE_BYTES_MAX / SLICE_STEP_BYTES; i++) {
-		if (i >= steps)
+	for (u32 part = 0; part < SLICE_RESTS_MAX; part++) {
+		u64 bytes = u->trace.slice_bytes;
+
+		if (!ring || u->trace.slice_holes || bytes <= SLICE_BYTES_MAX - SLICE_STEP_BYTES)
 			break;
-		if (sp <= top && sp + got > top)
+		va += bytes;
+		bytes = copy_stack(u, va, 0, SLICE_BYTES_MAX / SLICE_STEP_BYTES, task);
+		u->trace.slice_bytes = bytes;
+		if (!bytes || bytes > SLICE_BYTES_MAX ||
+		    bpf_ringbuf_output(ring, &u->trace, sizeof(u->trace) + bytes, BPF_RB_FORCE_WAKEUP))
 			break;
-		/* Where it goes is one number, checked right before: the verifier adds up the largest there can be. */
-		asm volatile("" : "+r"(to));
-		if (to > sizeof(u->words) - SLICE_STEP_BYTES || step > SLICE_STEP_BYTES)
-			break;
-		if (!bpf_probe_read_user((char *)u->words + to, step, (void *)(sp + got))) {
-			whole = got + step;
-		} else {
-			if (++missing > SLICE_HOLES_MAX)
-				break;
-			holes |= 1ull << i;
-		}
-		got += step;
-		to += step;
-		step = SLICE_STEP_BYTES;
 	}
-	u->trace.slice_bytes = whole;
-	u->trace.slice_holes = holes;
 }
 
 /* Fills u->regs; 0 if there is a user stack to unwind. */
@@ -291,6 +324,8 @@ static __always_inline void sample_end(struct unwind *u, void *ctx, struct task_
 		slice_from_leaf(u, ctx, task);
 	}
 	emit(u);
+	if (u->trace.end == END_SLICE)
+		emit_rest(u, task);
 	count_by(COUNTER_RUN_NS, bpf_ktime_get_ns() - u->trace.time_ns);
 	u->busy = 0;
 }
@@ -312,6 +347,10 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
 {
 	if (!u->first_slot)
 		return STEP_NATIVE;
+	if (u->first_slot == SLOT_LOADING) {
+		(void)unwind_end(u, END_NO_ROWS);
+		return STEP_END;
+	}
 	u->lang = lang;
 	return STEP_SWITCH;
 }

@@ -18,6 +18,7 @@
 #include "tracer/installer.h"
 #include "tracer/left_out.h"
 #include "tracer/modules.h"
+#include "tracer/pending.h"
 #include "tracer/part_counters.h"
 #include "tracer/record.h"
 #include "tracer/requests.h"
@@ -39,13 +40,6 @@
 #define RESCAN_NS 1000000000ull
 #define COLLECT_NS 100000000ull
 #define REST_NS 1000000000ull
-
-/* A record that waits, copied. */
-struct pending {
-	u64 time_ns;
-	struct trace_record *record;
-	struct process *process;	/* held; it waits for the files of that one. NULL: for its time */
-};
 
 struct ingest {
 	struct ingest_options options;
@@ -275,20 +269,23 @@ static u32 ingest_slice_bytes(const struct ingest *in, const struct trace_record
 static void ingest_wait(struct ingest *in, const struct trace_record *record, size_t bytes)
 {
 	u32 slice_bytes = ingest_slice_bytes(in, record);
-	struct trace_record *copy = NULL;
 
 	bytes -= record->slice_bytes - slice_bytes;
-	if (in->pending_bytes + bytes <= PENDING_BYTES_MAX &&
-	    array_reserve(&in->pending, &in->pending_cap, in->pending_count + 1, sizeof(*in->pending)) == 0)
-		copy = malloc(bytes);
-	if (!copy) {
+	if (in->pending_bytes + bytes > PENDING_BYTES_MAX ||
+	    array_reserve(&in->pending, &in->pending_cap, in->pending_count + 1, sizeof(*in->pending)) < 0 ||
+	    pending_init(&in->pending[in->pending_count], record, slice_bytes) < 0) {
 		in->pending_full++;
 		return;
 	}
-	memcpy(copy, record, bytes);
-	copy->slice_bytes = slice_bytes;
+	in->pending_count++;
 	in->pending_bytes += bytes;
-	in->pending[in->pending_count++] = (struct pending){ record->time_ns, copy, NULL };
+}
+
+/* More of a slice that waits. Without it that one is cut where it ends. */
+static void ingest_add_rest(struct ingest *in, const struct trace_record *rest)
+{
+	if (in->pending_bytes + rest->slice_bytes <= PENDING_BYTES_MAX / 16)
+		in->pending_bytes += pending_add_rest(in->pending, in->pending_count, rest);
 }
 
 static bool is_process(const struct process *p, const struct proc_id *id)
@@ -309,6 +306,10 @@ void ingest_record(struct ingest *in, const void *data, size_t bytes)
 		return;
 	if (record->flags & TRACE_TOTALS) {
 		totals_add(&in->totals, record);
+		return;
+	}
+	if (record->flags & TRACE_REST) {
+		ingest_add_rest(in, record);
 		return;
 	}
 	p = processes_find(in->processes, record->pid);
@@ -560,13 +561,6 @@ static void ingest_reinstall(struct ingest *in)
 	in->changed_count = kept;
 }
 
-static int compare_pending(const void *a, const void *b)
-{
-	const struct pending *x = a, *y = b;
-
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
-}
-
 /* The record is done with. */
 static void ingest_release(struct ingest *in, const struct pending *pending)
 {
@@ -611,7 +605,7 @@ static bool ingest_settle_pending(struct ingest *in, u64 until_ns)
 	bool is_late = false;
 
 	if (in->pending_count)
-		qsort(in->pending, in->pending_count, sizeof(*in->pending), compare_pending);
+		qsort(in->pending, in->pending_count, sizeof(*in->pending), pending_compare);
 	for (; i < in->pending_count && !is_late; i++) {
 		struct pending next = in->pending[i];
 		struct process *p = next.process;

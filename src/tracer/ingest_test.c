@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tracer/ingest.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -427,6 +428,93 @@ TEST(ingest_lets_only_so_much_wait)
 	OK(counter(&m, TRACER_PENDING_FULL) > 0);
 	settle(&m, T0 + 10 * SECOND);
 	EQ(ingest_sample_count(m.ingest) + counter(&m, TRACER_PENDING_FULL), sent);
+	machine_done(&m);
+}
+
+#define WIDE_BYTES (2 * SLICE_BYTES_MAX)
+
+static inline __attribute__((always_inline)) void own_registers(struct slice_regs *ret_regs)
+{
+	*ret_regs = (struct slice_regs){ 0 };
+#ifdef __aarch64__
+	asm volatile("mov %0, sp\n\tmov %1, x29\n\tadr %2, ."
+		     : "=r"(ret_regs->reg[REG_SP]), "=r"(ret_regs->reg[REG_FP]), "=r"(ret_regs->pc));
+#else
+	asm volatile("mov %%rsp, %0\n\tmov %%rbp, %1\n\tmov %%rbx, %2\n\tlea 0(%%rip), %3"
+		     : "=r"(ret_regs->reg[REG_SP]), "=r"(ret_regs->reg[REG_FP]), "=r"(ret_regs->reg[REG_BX]),
+		       "=r"(ret_regs->pc));
+#endif
+}
+
+/* What the kernel half sends of this function's own stack: a slice, and what follows it if that is to be sent, too. */
+static __attribute__((noinline)) void own_slice(struct machine *m, u64 time_ns, bool with_rest)
+{
+	static struct { struct trace_record record; struct slice_regs regs; u8 stack[SLICE_BYTES_MAX]; } s;
+	static struct { struct trace_record record; u8 stack[SLICE_BYTES_MAX]; } rest;
+	_cleanup_(closep) int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);	/* no sanitizer looks there */
+
+	s.record = header(time_ns, 1);
+	s.record.end = END_SLICE;
+	s.record.slice_state = SLICE_IS_LEAF;
+	s.record.slice_bytes = SLICE_BYTES_MAX;
+	own_registers(&s.regs);
+	EQ(pread(memory, s.stack, SLICE_BYTES_MAX, (off_t)s.regs.reg[REG_SP]), SLICE_BYTES_MAX);
+	ingest_record(m->ingest, &s, sizeof(s));
+	rest.record = header(time_ns, 1);
+	rest.record.flags = TRACE_REST;
+	for (u32 part = 1; with_rest && part <= SLICE_RESTS_MAX; part++) {
+		ssize_t got = pread(memory, rest.stack, SLICE_BYTES_MAX,
+				    (off_t)(s.regs.reg[REG_SP] + part * SLICE_BYTES_MAX));
+
+		/* Others come in between. */
+		sample(m, PID + part, time_ns, 1, 1);
+		if (got <= 0)
+			break;
+		rest.record.slice_bytes = (u32)got;
+		ingest_record(m->ingest, &rest, sizeof(rest.record) + (size_t)got);
+	}
+}
+
+/* ... called by one whose frame is larger than a slice. */
+static __attribute__((noinline)) void own_wide_slice(struct machine *m, u64 time_ns, bool with_rest)
+{
+	volatile u8 wide[WIDE_BYTES];
+
+	wide[0] = 0;
+	own_slice(m, time_ns, with_rest);
+	wide[WIDE_BYTES - 1] = wide[0];
+}
+
+static u32 frames_of_own_slice(struct machine *m, u64 time_ns, bool with_rest)
+{
+	const struct window *w;
+
+	own_wide_slice(m, time_ns, with_rest);
+	settle_files(m, time_ns);
+	w = take(m);
+	for (u32 i = 0; i < w->time_count; i++) {
+		const struct window_stack *stack = window_stack(w, window_sample(w, (u32)w->times[i].sample)->stack);
+
+		if (w->processes[stack->process].pid == PID)
+			return stack->user_count;
+	}
+	return 0;
+}
+
+TEST(ingest_goes_on_in_what_follows_a_slice)
+{
+	struct machine m;
+	u32 without;
+
+	machine_init(&m);
+	tell_exec(&m, PID, T0 + 5, "wide");
+	tell_mmap(&m, PID, T0 + 6);
+	without = frames_of_own_slice(&m, T0 + 10, false);
+	EQ(without, 2);
+	EQ(ingest_ends(m.ingest)[END_SLICE_SHORT], 1);
+	OK(frames_of_own_slice(&m, T0 + 20, true) >= without + 2);
+	EQ(ingest_ends(m.ingest)[END_SLICE_SHORT], 1);
+	EQ(counter(&m, TRACER_RECORDS_MALFORMED), 0);
 	machine_done(&m);
 }
 

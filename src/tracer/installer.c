@@ -105,6 +105,8 @@ int installer_tell(struct installer *in, const struct process *process)
 
 	if (!maps->installed_count)
 		return 0;
+	if (!entry.slot && runtimes_are_loading(process))
+		entry.slot = SLOT_LOADING;
 	entry.start_lang = (u16)runtimes_start(process);
 	entry.request_slot = (u16)requests_slot(process);
 	return tables_publish(in->tables, process->kernel_pid, &entry);
@@ -132,20 +134,23 @@ static int installer_publish(struct installer *in, struct process *process, bool
 
 /*
  * Taking up a runtime can take long, most of all the first of its language: native frames do not wait for it. Code that
- * it may turn out to own does: stacks through it travel as slices until then, rather than be guessed at.
+ * it may turn out to own does, and what its program is to walk, while that is loaded: stacks through it travel as
+ * slices until then, rather than be guessed at.
  */
 int installer_install(struct installer *in, struct process *process, u64 now_ns)
 {
 	bool is_alone = process->maps->refs == 1;
 	bool has_runtimes = !is_alone || !runtimes_are_due(in->runtimes, process, now_ns);
+	bool was_loading = runtimes_are_loading(process), is_loading;
 	int r = installer_publish(in, process, has_runtimes, now_ns);
 
 	if (r < 0)
 		return r;
 	if (!runtimes_attach(in->runtimes, process, now_ns) && !runtimes_has_rows(process) &&
-	    (has_runtimes || runtimes_are_starting(process)))
+	    (has_runtimes || runtimes_are_starting(process)) && runtimes_are_loading(process) == was_loading)
 		return 0;
+	is_loading = runtimes_are_loading(process);
 	/* What the runtime owns is marked, too, unless others look at the same tables. */
-	process->maps_changed = is_alone;
-	return installer_publish(in, process, true, now_ns);
+	process->maps_changed = is_alone && !is_loading;
+	return installer_publish(in, process, !is_loading, now_ns);
 }

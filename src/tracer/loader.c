@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <semaphore.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,7 +15,6 @@
 #include <bpf/libbpf.h>
 
 #include "base/buf.h"
-#include "base/deadline.h"
 #include "base/io.h"
 #include "base/thread.h"
 #include "bpf/tracer.skel.h"
@@ -38,7 +36,6 @@
 #define WAIT_WALKS_DEFAULT 100
 #define WAIT_SWITCHES_MAX 200000
 #define KICK_RING_BYTES (16u << 10)	/* a thousand of them between two looks */
-#define LOAD_WAIT_NS 250000000ull	/* for a language's program: most are there by then */
 #define ROWS_DEFAULT_BYTES (16u << 20)
 
 struct loaded_kind {
@@ -55,7 +52,6 @@ struct lang_program {
 	const struct lang_ops *ops;
 	u32 lang;
 	struct thread thread;
-	sem_t done;
 	atomic_bool is_done;
 	int result;
 	struct bpf_object *objects[KIND_MAX];
@@ -480,15 +476,12 @@ static void *load_lang_kinds(void *arg)
 	for (u32 i = 0; program->result == 0 && i < program->loader->kind_count; i++)
 		program->result = load_lang(program, i, elf, bytes);
 	atomic_store(&program->is_done, true);
-	sem_post(&program->done);
 	return NULL;
 }
 
 int loader_load_lang(struct loader *l, u32 lang, const struct lang_ops *ops)
 {
 	struct lang_program *program = &l->langs[lang];
-	struct timespec until;
-	int r;
 
 	if (!l->switches.may_switch)
 		return -ENOTSUP;
@@ -496,13 +489,8 @@ int loader_load_lang(struct loader *l, u32 lang, const struct lang_ops *ops)
 		program->loader = l;
 		program->ops = ops;
 		program->lang = lang;
-		(void)sem_init(&program->done, 0, 0);
-		until = deadline_timespec(deadline_after(LOAD_WAIT_NS));
-		r = thread_start(&program->thread, "wick: programs", load_lang_kinds, program);
-		if (r < 0)
+		if (thread_start(&program->thread, "wick: programs", load_lang_kinds, program) < 0)
 			(void)load_lang_kinds(program);
-		else
-			(void)sem_clockwait(&program->done, CLOCK_MONOTONIC, &until);
 	}
 	return atomic_load(&program->is_done) ? program->result : -EINPROGRESS;
 }

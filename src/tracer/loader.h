@@ -25,7 +25,7 @@ DEFINE_CLEANUP(struct loader *, loader_free)
 
 /*
  * Loads the program of a language for each kind, and puts it where walks can be handed over to it. A thread does: the
- * kernel may check it for seconds. -EINPROGRESS if it still does after a quarter of one; ask again.
+ * kernel may check it for seconds. -EINPROGRESS while it does: ask again.
  */
 int loader_load_lang(struct loader *loader, u32 lang, const struct lang_ops *ops);
 

@@ -18,6 +18,7 @@ bool record_is_whole(const struct trace_record *record, size_t bytes)
 	       record->request_words <= REQUEST_WORDS_MAX &&
 	       record->kernel_count - record->request_words <= KERNEL_FRAMES_MAX &&
 	       record->user_count <= USER_WORDS_MAX &&
+	       (!(record->flags & TRACE_REST) || !(record->kernel_count | record->user_count)) &&
 	       (!(record->flags & TRACE_TOTALS) || record->user_count * 8 == sizeof(struct thread_totals)) &&
 	       memchr(record->comm, '\0', sizeof(record->comm));
 }

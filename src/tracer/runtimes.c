@@ -343,6 +343,11 @@ bool runtimes_are_starting(const struct process *p)
 	return runtimes_waits(p) && p->runtimes->retries < RETRIES_STARTING;
 }
 
+bool runtimes_are_loading(const struct process *p)
+{
+	return runtimes_waits(p) && p->runtimes->waits_for_program;
+}
+
 bool runtimes_should_retry(const struct process *p, u64 now_ns)
 {
 	return runtimes_waits(p) && now_ns >= p->runtimes->retry_ns;

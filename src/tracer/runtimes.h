@@ -69,6 +69,9 @@ bool runtimes_should_retry(const struct process *process, u64 now_ns);
 /* Is one starting, and has not been for long? What is sampled in its code can wait for it then. */
 bool runtimes_are_starting(const struct process *process);
 
+/* Does one wait for its program, which is being loaded? */
+bool runtimes_are_loading(const struct process *process);
+
 /* The language that has generated the code in anonymous memory of a process, or 0. */
 u32 runtimes_owner(const struct process *process, u64 start_va, u64 end_va);
 

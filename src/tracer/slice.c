@@ -129,8 +129,8 @@ static inline int read_user(struct unwind *u, void *to, u32 bytes, u64 va)
 {
 	u64 at = va - slice.start_va;
 
-	/* Only the older part of the stack holds still. */
-	if (va < slice.start_va)
+	/* Only the older part of the stack holds still, and what called it from another one. */
+	if (va < slice.start_va && !u->stack_switches)
 		return -1;
 	if (at > slice.bytes || bytes > slice.bytes - at || is_hole(va, bytes))
 		return live_read(&slice.live, to, bytes, va);
@@ -188,8 +188,11 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
 	const struct lang_ops *ops = lang < LANG_MAX ? lang_list[lang] : NULL;
 	const struct runtime_slot *slot = ops && ops->step ? find_slot(lang) : NULL;
 
-	if (!slot)
+	if (!slot) {
+		/* Where its program might have gone on, on another stack, no thread need have begun. */
+		u->is_unsure |= rule && rule->kind == RULE_END;
 		return STEP_NATIVE;
+	}
 	if (u->lang_here != lang) {
 		u->lang_here = (u8)lang;
 		memcpy(u->slot, slot->word, sizeof(u->slot));
