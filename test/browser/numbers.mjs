@@ -15,9 +15,10 @@ const pick = list => list[random(list.length)];
 
 // ---- The profile, as a list of samples: time, labels, functions from the root on
 
-const to = Math.floor(Date.now() / 1000) - 3, from = to - 15;
+// From now on: what others have sent before counts by another period.
+const from = Math.ceil(Date.now() / 1000), to = from + 15;
 // All of it has come when something later has: windows come in their order, on a slow machine late.
-for (let tries = 0; tries < 300 && !(await (await fetch(`${url}/api/v1/values?label=pid&from=${to + 1}`)).json()).length; tries++)
+for (let tries = 0; tries < 400 && !(await (await fetch(`${url}/api/v1/values?label=pid&from=${to + 1}`)).json()).length; tries++)
   await new Promise(resolve => setTimeout(resolve, 200));
 const otlp = await (await fetch(`${url}/api/v1/export?format=json&from=${from}&to=${to}`)).json();
 const { stringTable, functionTable, locationTable, stackTable, mappingTable, attributeTable } = otlp.dictionary;
