@@ -102,6 +102,17 @@ two=$?
 wait $one
 check 'several wicks run at once' test "$?$two" = 00
 
+# Wheels of Python have libraries without a build id, large ones.
+cat >plain.c <<'END'
+#include <time.h>
+int main(void) { while (clock() < CLOCKS_PER_SEC / 4) continue; return 0; }
+END
+cc -O2 -static -Wl,--build-id=none -o plain plain.c
+"$WICK" record -F 199 -o plain.otlp -- ./plain 2>plain.err
+check 'rows of a new file are not in the cache' sh -c '! grep -q rows_from_cache plain.err'
+"$WICK" record -F 199 -o plain.otlp -- ./plain 2>plain.err
+check '... and are from then on, whether or not it has a build id' grep -q '1  rows_from_cache' plain.err
+
 # Root's with nothing but what the documents name.
 few='-all,+bpf,+perfmon,+sys_ptrace,+dac_read_search,+syslog,+checkpoint_restore'
 check 'the capabilities that are named are enough' setpriv --bounding-set "$few" --no-new-privs \

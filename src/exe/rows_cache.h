@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unwind rows kept on disk by build id, so that a file is compiled once and
+ * Unwind rows kept on disk by an id of their file, so that a file is compiled once and
  * not by each wick that meets it.
  *
  *  - One file for each id in a directory of our own: 0700, owned by us, not a

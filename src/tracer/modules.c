@@ -116,17 +116,20 @@ void modules_free(struct modules *m)
 	free(m);
 }
 
-/* Rows are kept by build id and, since a file can claim any, by which file it is. */
+/* Rows are kept by build id, or where there is none by contents; and, since a file can claim any, by which file it is. */
 static size_t cache_id(const struct binary *binary, u8 ret_id[ROWS_CACHE_ID_MAX])
 {
 	const struct exe_info *info = &binary->info;
 
 	memset(ret_id, 0, ROWS_CACHE_ID_MAX);
-	memcpy(ret_id, info->build_id, info->build_id_bytes);
+	if (info->build_id_bytes)
+		memcpy(ret_id, info->build_id, info->build_id_bytes);
+	else
+		memcpy(ret_id, info->htlhash, sizeof(info->htlhash));
 	memcpy(ret_id + BUILD_ID_MAX, &binary->file, sizeof(binary->file));
 	memcpy(ret_id + BUILD_ID_MAX + sizeof(binary->file), info->htlhash,
 	       ROWS_CACHE_ID_MAX - BUILD_ID_MAX - sizeof(binary->file));
-	return info->build_id_bytes && binary->file ? ROWS_CACHE_ID_MAX : 0;
+	return binary->file ? ROWS_CACHE_ID_MAX : 0;
 }
 
 /* Rows that were just compiled, where they can be read again. */
