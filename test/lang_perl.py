@@ -135,10 +135,10 @@ def check_hostile(tap, perl, label, rounds):
 
 
 def check_large_file(tap, perl, label):
-    """A real program: a log of 60 MB is read, taken to pieces, counted and sorted. Packages of Perl have no symbols."""
+    """A real program: a log of 120 MB is read, taken to pieces, counted and sorted. Packages of Perl have no symbols."""
     path = os.path.join(perl.temporary, "large.log")
     with open(path, "w", encoding="ascii") as file:
-        for i in range(600_000):
+        for i in range(1_200_000):
             file.write(f"10.{i % 7}.{i % 251}.{i % 199} - - [{i % 28 + 1:02}/Oct/2026:10:{i % 60:02}:00 +0000] "
                        f"\"GET /shop/item-{i * 7919 % 9973}?q={i % 97} HTTP/1.1\" {200 if i % 11 else 404} {i % 65536}\n")
     shutil.copy(os.path.join(VICTIMS, "large_file.pl"), perl.temporary)

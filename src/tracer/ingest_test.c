@@ -510,7 +510,7 @@ TEST(ingest_goes_on_in_what_follows_a_slice)
 	tell_exec(&m, PID, T0 + 5, "wide");
 	tell_mmap(&m, PID, T0 + 6);
 	without = frames_of_own_slice(&m, T0 + 10, false);
-	EQ(without, 2);
+	OK(without == 2 || without == 3);	/* arm64 keeps return addresses below what is wide */
 	EQ(ingest_ends(m.ingest)[END_SLICE_SHORT], 1);
 	OK(frames_of_own_slice(&m, T0 + 20, true) >= without + 2);
 	EQ(ingest_ends(m.ingest)[END_SLICE_SHORT], 1);

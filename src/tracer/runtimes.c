@@ -42,6 +42,7 @@ struct runtime_set {
 	u32 count;
 	u32 refused;			/* bit n: language n could not be taken up */
 	bool waits_for_program;		/* the kernel's turn: the process has not been asked */
+	bool walks_copies;		/* ... of a language that can walk copies of stacks meanwhile */
 	u32 retries;
 	u64 retry_ns;			/* 0: nothing to try again */
 	u64 dropped;			/* of generated code, as counted so far */
@@ -204,6 +205,7 @@ static void attach_one(struct runtimes *rt, struct runtime_set *set, u32 lang, c
 		r = ops->attach(&set->process, file, place, &to->slot, &to->state);
 	if (r == -EINPROGRESS || r == -EAGAIN) {
 		set->waits_for_program |= r == -EINPROGRESS;
+		set->walks_copies |= r == -EINPROGRESS && ops->step;
 		set_retry(set, now_ns);
 		return;
 	}
@@ -320,6 +322,7 @@ bool runtimes_attach(struct runtimes *rt, struct process *p, u64 now_ns)
 	if (set->retry_ns && now_ns >= set->retry_ns) {
 		set->retries += !set->waits_for_program;
 		set->waits_for_program = false;
+		set->walks_copies = false;
 		set->retry_ns = 0;
 	}
 	if (!set->retry_ns) {
@@ -345,7 +348,7 @@ bool runtimes_are_starting(const struct process *p)
 
 bool runtimes_are_loading(const struct process *p)
 {
-	return runtimes_waits(p) && p->runtimes->waits_for_program;
+	return runtimes_waits(p) && p->runtimes->walks_copies;
 }
 
 bool runtimes_should_retry(const struct process *p, u64 now_ns)

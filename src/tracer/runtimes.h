@@ -69,7 +69,7 @@ bool runtimes_should_retry(const struct process *process, u64 now_ns);
 /* Is one starting, and has not been for long? What is sampled in its code can wait for it then. */
 bool runtimes_are_starting(const struct process *process);
 
-/* Does one wait for its program, which is being loaded? */
+/* Does one wait for its program, which is being loaded, and can its frames be found in copies of stacks meanwhile? */
 bool runtimes_are_loading(const struct process *process);
 
 /* The language that has generated the code in anonymous memory of a process, or 0. */
