@@ -116,7 +116,7 @@ void modules_free(struct modules *m)
 	free(m);
 }
 
-/* Rows are kept by build id, or where there is none by contents; and, since a file can claim any, by which file it is. */
+/* Rows are kept by build id, or contents where there is none; and, since a file can claim any, by which file it is. */
 static size_t cache_id(const struct binary *binary, u8 ret_id[ROWS_CACHE_ID_MAX])
 {
 	const struct exe_info *info = &binary->info;
