@@ -29,10 +29,15 @@ struct forge_dotnet {
 	u64 free_va, sections_va, chunk_va;
 };
 
-static inline void clr_put(u64 va, u64 word, size_t bytes)
+static inline void clr_put_bytes(u64 va, const void *data, size_t bytes)
 {
 	asm("" : "+r"(va));	/* a compiler that knows the number takes it for no object's */
-	memcpy((void *)(uintptr_t)va, &word, bytes);
+	memcpy((void *)(uintptr_t)va, data, bytes);
+}
+
+static inline void clr_put(u64 va, u64 word, size_t bytes)
+{
+	clr_put_bytes(va, &word, bytes);
 }
 
 static inline u64 clr_take(struct forge_dotnet *d, u64 bytes)
@@ -57,20 +62,20 @@ static inline u64 clr_metadata(u64 va, u64 *ret_name_va)
 
 	clr_put(va, 0x424a5342, 4);
 	clr_put(va + 12, 12, 4);
-	memcpy((void *)(uintptr_t)(va + 16), "v4.0.30319\0", 12);
+	clr_put_bytes(va + 16, "v4.0.30319\0", 12);
 	clr_put(va + 30, 2, 2);
 	clr_put(va + 32, 0x80, 4);
 	clr_put(va + 36, 0x100, 4);
-	memcpy((void *)(uintptr_t)(va + 40), "#~\0", 4);
+	clr_put_bytes(va + 40, "#~\0", 4);
 	clr_put(va + 44, 0x200, 4);
 	clr_put(va + 48, sizeof(strings), 4);
-	memcpy((void *)(uintptr_t)(va + 52), "#Strings\0\0\0", 12);
+	clr_put_bytes(va + 52, "#Strings\0\0\0", 12);
 	clr_put(tables + 8, 1ull << 0x02 | 1ull << 0x06 | 1ull << 0x29, 8);
-	memcpy((void *)(uintptr_t)at, rows, sizeof(rows));
-	memcpy((void *)(uintptr_t)(at + 12), types, sizeof(types));
-	memcpy((void *)(uintptr_t)(at + 12 + sizeof(types)), methods, sizeof(methods));
+	clr_put_bytes(at, rows, sizeof(rows));
+	clr_put_bytes(at + 12, types, sizeof(types));
+	clr_put_bytes(at + 12 + sizeof(types), methods, sizeof(methods));
 	clr_put(at + 12 + sizeof(types) + sizeof(methods), 3 | 2 << 16, 4);
-	memcpy((void *)(uintptr_t)(va + 0x200), strings, sizeof(strings));
+	clr_put_bytes(va + 0x200, strings, sizeof(strings));
 	*ret_name_va = va + 0x200 + sizeof(strings) - 7;
 	return va;
 }
@@ -96,7 +101,7 @@ static inline void clr_image(u64 va)
 	clr_put(va + 0x620, 0x2100 | (u64)sizeof(entries) << 32, 8);
 	for (u64 i = 0; i < 3; i++)
 		clr_put(va + 0x2000 + 12 * i, (0x3000 + 0x100 * i) | (0x3100 + 0x100 * i) << 32, 8);
-	memcpy((void *)(uintptr_t)(va + 0x2100), entries, sizeof(entries));
+	clr_put_bytes(va + 0x2100, entries, sizeof(entries));
 	(void)clr_metadata(va + 0x1000, &name_va);
 }
 
@@ -152,7 +157,7 @@ static inline void clr_add_code(struct forge_dotnet *d, u64 name_va)
 		for (u64 i = 1; i < 3; i++)
 			clr_put(map + 4 * (offset / 256 + i), (offset & ~15ull) + 9 + (offset & 15) / 4, 4);
 	clr_put(CLR_METHOD_VA - 8, header, 8);
-	memcpy((void *)(uintptr_t)CLR_METHOD_VA, "\x50\x90\x90\x58\xc3", 5);	/* push rax; nop; nop; pop rax; ret */
+	clr_put_bytes(CLR_METHOD_VA, "\x50\x90\x90\x58\xc3", 5);	/* push rax; nop; nop; pop rax; ret */
 	clr_put(header + l[CLR_HEADER_METHOD] + 8, 1 | offset << 32, 8);
 	clr_put(header + l[CLR_HEADER_METHOD] + 16, offset + 5, 4);
 	clr_put(header + l[CLR_HEADER_METHOD], method, 8);
