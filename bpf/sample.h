@@ -80,13 +80,19 @@ static __always_inline void emit(struct unwind *u)
 
 /*
  * Copies the stack from an address on, step by step, to that many bytes into u->words: as much as is there, up to the
- * limit or the stack's top. A buffer on it may have pages that are not there yet. Returns how many bytes.
+ * limit or the stack's top. A buffer on it may have pages that are not there yet. Returns how many bytes. Looked at by
+ * the verifier alone, as walk_step() is: half a second, were it looked at in each of its callers.
  */
-static __always_inline u64 copy_stack(struct unwind *u, u64 from_va, u64 to, u64 steps, struct task_struct *task)
+__noinline int copy_stack(u64 from_va, u64 to, u64 steps)
 {
+	struct task_struct *task = (void *)bpf_get_current_task();
 	u64 top = BPF_CORE_READ(task, mm, start_stack), got = 0, whole = 0, holes = 0, missing = 0;
 	u64 step = SLICE_STEP_BYTES - (from_va & (SLICE_STEP_BYTES - 1));
+	u32 zero = 0;
+	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
 
+	if (!u)
+		return 0;
 	LOOP_NO_UNROLL
 	for (u64 i = 0; i < SLICE_BYTES_MAX / SLICE_STEP_BYTES; i++) {
 		if (i >= steps)
@@ -109,11 +115,11 @@ static __always_inline u64 copy_stack(struct unwind *u, u64 from_va, u64 to, u64
 		step = SLICE_STEP_BYTES;
 	}
 	u->trace.slice_holes = holes;
-	return whole;
+	return (int)whole;
 }
 
 /* A copy of the stack from its pointer on. It goes on from the frames that there are. */
-static __always_inline void take_slice(struct unwind *u, struct task_struct *task)
+static __always_inline void take_slice(struct unwind *u)
 {
 	u64 at = (u64)u->trace.kernel_count + u->trace.user_count;
 	u64 steps = SLICE_BYTES_MAX / SLICE_STEP_BYTES, waiting;
@@ -134,11 +140,11 @@ static __always_inline void take_slice(struct unwind *u, struct task_struct *tas
 	else if (waiting > switches.ring_bytes / 8 && u->slice_pid == u->trace.pid)
 		steps = 5;
 	u->slice_pid = u->trace.pid;
-	u->trace.slice_bytes = copy_stack(u, u->regs.reg[REG_SP], at * 8 + sizeof(struct slice_regs), steps, task);
+	u->trace.slice_bytes = (u32)copy_stack(u->regs.reg[REG_SP], at * 8 + sizeof(struct slice_regs), steps);
 }
 
 /* After a slice that is as long as a record can be: what comes next on the stack, in records of their own. */
-static __always_inline void emit_rest(struct unwind *u, struct task_struct *task)
+static __always_inline void emit_rest(struct unwind *u)
 {
 	u64 va = u->regs.reg[REG_SP];
 	void *ring = ring_of_cpu(u);
@@ -155,7 +161,7 @@ static __always_inline void emit_rest(struct unwind *u, struct task_struct *task
 		if (!ring || u->trace.slice_holes || bytes <= SLICE_BYTES_MAX - SLICE_STEP_BYTES)
 			break;
 		va += bytes;
-		bytes = copy_stack(u, va, 0, SLICE_BYTES_MAX / SLICE_STEP_BYTES, task);
+		bytes = (u32)copy_stack(va, 0, SLICE_BYTES_MAX / SLICE_STEP_BYTES);
 		u->trace.slice_bytes = bytes;
 		if (!bytes || bytes > SLICE_BYTES_MAX ||
 		    bpf_ringbuf_output(ring, &u->trace, sizeof(u->trace) + bytes, BPF_RB_FORCE_WAKEUP))
@@ -268,7 +274,7 @@ static __always_inline int sample_begin(struct unwind *u, void *ctx, struct task
 		return 0;
 	proc = process_find(state, u->trace.kernel_pid, &u->trace.id);
 	if (!proc) {
-		take_slice(u, task);
+		take_slice(u);
 		return 0;
 	}
 	u->map_first = proc->map_first;
@@ -290,11 +296,11 @@ static __always_inline void slice_from_leaf(struct unwind *u, void *ctx, struct 
 	u->trace.frame_count = 0;
 	u->trace.frames_lost = 0;
 	if (!user_registers(u, ctx, task))
-		take_slice(u, task);
+		take_slice(u);
 }
 
 /* ... from the frame on that the walk has come to. Where registers were saved lies below. */
-static __always_inline int slice_from_here(struct unwind *u, struct task_struct *task)
+static __always_inline int slice_from_here(struct unwind *u)
 {
 	if (native_fp(u))
 		return -1;
@@ -302,7 +308,7 @@ static __always_inline int slice_from_here(struct unwind *u, struct task_struct 
 	if (u->bx_va && read_user(u, &u->regs.reg[REG_BX], sizeof(u64), u->bx_va))
 		return -1;
 #endif
-	take_slice(u, task);
+	take_slice(u);
 	return 0;
 }
 
@@ -318,14 +324,14 @@ static __always_inline void sample_end(struct unwind *u, void *ctx, struct task_
 {
 	if (u->trace.end == END_NO_ROWS) {
 		count(COUNTER_ROWS_MISSES);
-		if (slice_from_here(u, task))
+		if (slice_from_here(u))
 			slice_from_leaf(u, ctx, task);
 	} else if (u->trace.end == END_NO_MAPPING || u->trace.end == END_UNREADABLE) {
 		slice_from_leaf(u, ctx, task);
 	}
 	emit(u);
 	if (u->trace.end == END_SLICE)
-		emit_rest(u, task);
+		emit_rest(u);
 	count_by(COUNTER_RUN_NS, bpf_ktime_get_ns() - u->trace.time_ns);
 	u->busy = 0;
 }
