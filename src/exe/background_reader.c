@@ -342,10 +342,11 @@ void background_reader_poll(struct background_reader *b, u64 now_ns)
 	struct read_job *done;
 	u64 count;
 
+	/* Also of a job that was waited for: whoever looks at the descriptor would never sleep again. */
+	(void)!read(b->done_fd, &count, sizeof(count));
 	if (!b->pending_count)
 		return;
 	pthread_mutex_lock(&b->lock);
-	(void)!read(b->done_fd, &count, sizeof(count));
 	done = b->done.first;
 	b->done = (struct queue){ NULL, &b->done.first };
 	wanted = wanted_worker(b, now_ns);
