@@ -342,11 +342,10 @@ void background_reader_poll(struct background_reader *b, u64 now_ns)
 	struct read_job *done;
 	u64 count;
 
-	/* Also of a job that was waited for: whoever looks at the descriptor would never sleep again. */
-	(void)!read(b->done_fd, &count, sizeof(count));
 	if (!b->pending_count)
 		return;
 	pthread_mutex_lock(&b->lock);
+	(void)!read(b->done_fd, &count, sizeof(count));
 	done = b->done.first;
 	b->done = (struct queue){ NULL, &b->done.first };
 	wanted = wanted_worker(b, now_ns);
@@ -362,6 +361,7 @@ bool background_reader_wait(struct background_reader *b, const struct read_job *
 {
 	u64 deadline = deadline_after(limit_ns);
 	struct read_job **link, *found = NULL;
+	u64 told;
 	int r = 0;
 
 	pthread_mutex_lock(&b->lock);
@@ -374,6 +374,9 @@ bool background_reader_wait(struct background_reader *b, const struct read_job *
 	}
 	if (*link)
 		found = queue_remove(&b->done, link);
+	/* Whoever looks at the descriptor would never sleep again, were it left to tell of this one. */
+	if (!b->done.first)
+		(void)!read(b->done_fd, &told, sizeof(told));
 	pthread_mutex_unlock(&b->lock);
 	if (!found)
 		return false;

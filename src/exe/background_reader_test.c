@@ -224,7 +224,6 @@ TEST(background_reader_waits_for_one_job_and_not_for_long)
 	OK(background_reader_wait(b, &slow->job, 10 * SOON_NS));
 	EQ(done_total, 2);
 	/* Nothing is left to be told of. */
-	background_reader_poll(b, 0);
 	EQ(poll(&(struct pollfd){ .fd = background_reader_fd(b), .events = POLLIN }, 1, 0), 0);
 }
 
