@@ -11,12 +11,12 @@
 #include "lang/named.h"
 #include "test.h"
 
-/* With what the file is made out to tell. */
-static inline int runtime_attach(const struct lang_ops *ops, const void *facts, size_t bytes,
+/* With what the file is made out to tell, at that address. */
+static inline int runtime_attach(const struct lang_ops *ops, const void *facts, size_t bytes, u64 bias,
 				 struct runtime_slot *ret_slot, void **ret_state)
 {
 	struct lang_process process = { .pid = (u32)getpid() };
-	struct lang_place place = { .path = "" };
+	struct lang_place place = { .bias = bias, .path = "" };
 	static struct lang_file file;
 
 	memcpy(file.facts, facts, bytes);

@@ -17,13 +17,9 @@ static const u32 versions[] = { 6, 7, 8, 9, 10 };
 
 static int attach(const struct dotnet_facts *facts, void **ret_state)
 {
-	struct lang_process process = { .pid = (u32)getpid() };
-	struct lang_place place = { .bias = CLR_VA, .path = "" };
-	static struct lang_file file;
 	struct runtime_slot slot;
 
-	memcpy(file.facts, facts, sizeof(*facts));
-	return dotnet_ops.attach(&process, &file, &place, &slot, ret_state);
+	return runtime_attach(&dotnet_ops, facts, sizeof(*facts), CLR_VA, &slot, ret_state);
 }
 
 static const char *name_at(void *state, u64 va)

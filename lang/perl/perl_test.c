@@ -19,7 +19,7 @@ static const u32 versions[] = {
 
 static int attach(const struct perl_facts *facts, struct runtime_slot *ret_slot, void **ret_state)
 {
-	return runtime_attach(&perl_ops, facts, sizeof(*facts), ret_slot, ret_state);
+	return runtime_attach(&perl_ops, facts, sizeof(*facts), 0, ret_slot, ret_state);
 }
 
 static const char *name_in(const struct lang_process *process, void *state, u32 kind, u64 object, u64 file, u64 line)

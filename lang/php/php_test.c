@@ -19,7 +19,7 @@ static const u32 versions[] = {
 
 static int attach(const struct php_facts *facts, struct runtime_slot *ret_slot, void **ret_state)
 {
-	return runtime_attach(&php_ops, facts, sizeof(*facts), ret_slot, ret_state);
+	return runtime_attach(&php_ops, facts, sizeof(*facts), 0, ret_slot, ret_state);
 }
 
 static const char *name(const struct lang_process *process, void *state, const u64 frame[2])

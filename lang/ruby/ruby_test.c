@@ -25,7 +25,7 @@ static struct lang_process self(void)
 
 static int attach(const struct ruby_facts *facts, struct runtime_slot *ret_slot, void **ret_state)
 {
-	return runtime_attach(&ruby_ops, facts, sizeof(*facts), ret_slot, ret_state);
+	return runtime_attach(&ruby_ops, facts, sizeof(*facts), 0, ret_slot, ret_state);
 }
 
 static const char *name(void *state, u64 method, u64 iseq, u64 instruction)
