@@ -15,14 +15,20 @@
 # make format      clang-format on everything
 # make mutants     FOLDER=src/base N=100: random changes of a folder that its own unit tests do not notice
 # make coverage    which lines the unit tests run, by folder
+# make bench-filters what rules about processes cost
 # make analyse     gcc's static analyser over the product: clean, but for what is justified where it stands
 # make fuzz        every *_fuzz.c for SECONDS=10
 # make bench       print what we promise about speed and memory, and whether it holds (bench-collector: of the relay alone,
-#                  bench-store: of the store, bench-formats: of readers and writers of files,
-#                  bench-languages: of a sample of each language)
+#                  bench-fleet: of a gateway for 1,000 agents, bench-store: of the store, bench-formats: of readers and writers of files,
+#                  bench-languages: of a sample of each language, bench-waits: what waits cost the programs that wait,
+#                  bench-start: of the one file's start and its memory, bench-peers: profilers and relays beside others in one
+#                  run, which writes docs/benchmarks.md)
 # make dist        build/dist/wick: one file that needs no library
+# make tarball     build/wick-VERSION-linux-ARCH.tar.gz: that file, its SBOM and licences, and install.sh
+# make dist-arm64  build/arm64/dist/wick, cross-built (image-arm64: an image of it)
 # make image       build/wick-VERSION-ARCH-oci.tar: an image of that file, for docker load, podman load, ctr image import
-# make test-deploy what is shipped: the one file, the image and deploy/kubernetes, the package
+# make test-deploy what is shipped: the one file, here and in roots of others; the image and deploy/kubernetes; the packages
+# make rpm         build/wick-VERSION-1.MACHINE.rpm, of that archive, checked by rpmlint
 # make deb         build/wick_VERSION_ARCH.deb, checked by lintian
 # make install     PREFIX=/usr/local DESTDIR=
 MAKEFLAGS += -r --no-print-directory
@@ -121,6 +127,12 @@ $(O)/%.bpf.o: %.bpf.c | $(O)/have-tools
 $(O)/%.skel.h: $(O)/%.bpf.o
 	$(call say,SKEL)$(BPFTOOL) gen skeleton $< name $(notdir $*)_bpf > $@
 
+# Of kinds and languages only the bytes are wanted: compressed, and unpacked when they are loaded (tracer/packed_object.h).
+$(O)/kinds/%.skel.h: $(O)/kinds/%.bpf.o tools/pack.sh
+	$(call say,PACK)tools/pack.sh $(notdir $*)_bpf__elf_bytes $< >$@
+$(O)/lang/%.skel.h: $(O)/lang/%.bpf.o tools/pack.sh
+	$(call say,PACK)tools/pack.sh $(notdir $*)_bpf__elf_bytes $< >$@
+
 # Fuzz targets link everything but main(), built apart by clang.
 FUZZFLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 fuzz-build:
@@ -207,8 +219,9 @@ test-fresh:
 # What is shipped, built, installed and started where wick has never been.
 test-deploy:
 	$(Q)tools/deps.sh build test dist
-	$(Q)awk '$$2 ~ /^(one-file|package|image|rights)$$/' test/list >$(O)/deploy.list
-	$(Q)test/run.sh --list $(O)/deploy.list
+	$(Q)mkdir -p $(O)
+	$(Q)awk '$$1 == "base" || $$2 ~ /^(one-file|package|image|rights|roots|reproducible|helm|compose)$$/' test/list >$(O)/deploy.list
+	$(Q)test/run.sh --all --list $(O)/deploy.list
 
 test-all:
 	$(Q)tools/deps.sh build test kernels all
@@ -242,12 +255,34 @@ bench-languages: all
 	$(Q)make -s -C test/victims O=$(abspath $(O))/victims
 	$(Q)WICK_BUILD=$(abspath $(O)) bench/languages.py
 
+# How soon the one file samples, and what that is made of.
+bench-start: dist
+	$(Q)WICK=$(abspath $(O))/dist/wick bench/start.py
+
 # The collector beside the OpenTelemetry one.
 bench-collector: all $(O)/bench/collector/send $(O)/bench/collector/sink
 	$(Q)WICK_BUILD=$(abspath $(O)) bench/collector/collector.py
 $(O)/bench/collector/%: $(O)/bench/collector/%.o $(O)/bench/collector/peer.o
 	$(call say,LINK)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lnghttp2 -lz -lpthread -o $@
 $(O)/bench/collector/%.o: CPPFLAGS += -Ibench/collector
+
+# All profilers, then all relays, in one run: docs/benchmarks.md.
+bench-peers: all $(O)/bench/collector/send $(O)/bench/collector/sink
+	$(Q)tools/deps.sh bench
+	$(Q)WICK=$(abspath $(O))/wick WICK_BUILD=$(abspath $(O)) bench/peers.py
+
+# One gateway for a thousand agents, beside the OpenTelemetry Collector as one.
+bench-fleet: all $(O)/bench/collector/send $(O)/bench/collector/sink
+	$(Q)WICK_BUILD=$(abspath $(O)) bench/collector/fleet.py
+
+# What it costs programs that waits are sampled.
+bench-waits: all
+	$(Q)WICK_BUILD=$(abspath $(O)) bench/waits.py
+
+# What rules about processes cost.
+.PHONY: bench-filters
+bench-filters: all
+	$(Q)WICK_BUILD=$(abspath $(O)) bench/filters.py
 
 # The page beside other viewers.
 bench-ui: all
@@ -277,23 +312,42 @@ micro: $(MICRO:%_micro.c=$(O)/%)
 	$(Q)$(O)/bench/micro/otlp_check
 	$(Q)$(O)/bench/micro/rows $(wildcard /lib/$(TRIPLE)/libc.so.6 /lib/$(TRIPLE)/libLLVM-14.so.1)
 
-# One file that needs no library, for roots that have none. Two modules load libraries elsewhere; here they have them.
-ONE_FILE := src/base/curl_library src/extensions/htpasswd
-CURL_DIR ?= $(O)/curl
-$(CURL_DIR)/libcurl.a:
-	$(call say,CURL)tools/static_curl.sh $(@D)
-$(O)/one-file/%.o: %.c $(CURL_DIR)/libcurl.a | $(SKELS)
+# One file that needs no library, for roots that have none. Two modules load libraries elsewhere; here they have them. The third
+# keeps libc from loading any.
+# Without debug information, which holds the folder it was built in: the build id would tell of it.
+ONE_FILE := src/base/curl_library src/extensions/htpasswd src/base/name_service
+LIBRARIES ?= $(O)/libraries
+# Where the other archives come from: this machine, or what a cross build has of another.
+ROOT_OF_LIBRARIES ?= /
+$(LIBRARIES)/SOURCES: tools/static_libraries.sh
+	$(call say,LIBS)CC='$(CC)' tools/static_libraries.sh $(@D)
+$(O)/one-file/%.o: %.c $(LIBRARIES)/SOURCES | $(SKELS)
 	$(Q)mkdir -p $(@D)
-	$(call say,CC)$(CC) -DWICK_ONE_FILE -DCURL_STATICLIB -I$(CURL_DIR)/include $(CPPFLAGS) $(CFLAGS) -c $< -o $@
-$(O)/dist/wick: $(filter-out $(ONE_FILE:%=$(O)/%.o),$(OBJS)) $(ONE_FILE:%=$(O)/one-file/%.o)
+	$(call say,CC)$(CC) -DWICK_ONE_FILE -DCURL_STATICLIB -I$(LIBRARIES)/include $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+$(O)/dist/wick: $(filter-out $(ONE_FILE:%=$(O)/%.o),$(OBJS)) $(ONE_FILE:%=$(O)/one-file/%.o) tools/sbom.py
 	$(Q)mkdir -p $(@D)
-	$(call say,LINK)$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now -Wl,-z,pack-relative-relocs -Wl,--gc-sections $^ \
-		$(CURL_DIR)/libcurl.a $(LDLIBS) -lcrypt -o $@.whole 2>$@.log || { cat $@.log; exit 1; }
+	$(call say,LINK)$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now -Wl,-z,pack-relative-relocs -Wl,--gc-sections,--strip-debug,--trace $(filter %.o,$^) \
+		-L$(LIBRARIES)/lib -lcurl $(LDLIBS) -lcrypt -o $@.whole >$@.linked 2>$@.log || { cat $@.log; exit 1; }
 	$(Q)$(STRIP) -o $@ $@.whole
+	$(Q)tools/sbom.py $@ $@.linked $(LIBRARIES) $(ROOT_OF_LIBRARIES) $@
 dist:
 	$(Q)tools/deps.sh build dist
 	$(Q)$(MAKE) $(JOBS) $(O)/dist/wick
 	$(Q)ls -l $(O)/dist/wick
+
+# ... as an archive with a script that installs it.
+tarball: dist all $(O)/completion/bash $(O)/completion/zsh $(O)/completion/fish
+	$(Q)tools/tarball.sh $(O) $(IMAGE_ARCH)
+
+# ... as a package for rpm, checked by rpmlint.
+rpm: tarball
+	$(Q)tools/deps.sh rpm
+	$(Q)tools/rpm.sh $(O) $(IMAGE_ARCH)
+
+# ... and for arm64, from here.
+dist-arm64 image-arm64:
+	$(Q)tools/deps.sh build dist kernels
+	$(Q)tools/cross-arm64.sh $(@:%-arm64=%)
 
 # An image for containers, of that one file.
 IMAGE_ARCH := $(patsubst x86_64%,amd64,$(patsubst aarch64%,arm64,$(TRIPLE)))
@@ -327,7 +381,7 @@ clean:
 
 .PHONY: all soak test-build check check-ui link-layers mutants coverage analyse docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets \
 	deps run \
-	test test-fresh test-all test-runtimes zoo test-kernels bench bench-languages bench-collector bench-formats bench-ui bench-store micro dist image docker-image agent deb install clean test-deploy
+	test test-fresh test-all test-runtimes zoo test-kernels bench bench-languages bench-collector bench-fleet bench-peers bench-formats bench-ui bench-waits bench-store bench-start micro dist dist-arm64 tarball image image-arm64 docker-image agent deb rpm install clean test-deploy
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(patsubst %.c,$(O)/%.d,$(ALL) $(BPF) $(SIDE)))

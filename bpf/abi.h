@@ -227,13 +227,22 @@ struct kept_objects {
 enum filter_kind { FILTER_NONE, FILTER_PIDS, FILTER_CGROUP };
 
 /*
- * A process that no rule wants, by pid, as user space has found out when it was first sampled; of other rules than
+ * What rules say of a process, by pid, as user space has found out when it was first sampled; of other rules than
  * those of that number it says nothing.
  */
-struct unwanted {
+struct verdict {
 	struct proc_id id;
 	u64 number;
+	u32 every;	/* one of so many ticks is taken, by chance, and weighs as many; 0: none */
+	u32 clock_hz;	/* only by ticks of the clock of that rate, all of them; 0: of the one that all others are by */
 };
+
+/*
+ * A bit of the number of rules: there are clocks beside the one that all are sampled by (src/tracer/sampler.h). Each
+ * tick is then looked at for which clock it is of: an event says so in a word that the kernel does not need of it.
+ */
+#define RULES_HAVE_CLOCKS (1ull << 63)
+#define CLOCK_HZ_MAX 999
 
 /*
  * A process that is wanted, by pid; or, where wick is in a PID namespace below the first, by its number there with
@@ -274,7 +283,7 @@ struct switches {
 	u32 wait_switches_max;	/* a second on a CPU; beyond, waits have no stacks */
 	u32 has_task_storage;	/* for programs of tracepoints (v5.12, a10787e6d58c) */
 	u32 kick_count;		/* rings that make interrupts */
-	u32 pad;
+	u32 lanes_max;		/* records of lanes a second on a CPU; 0: none are wanted */
 };
 _Static_assert(sizeof(struct switches) == 88, "no gaps");
 
@@ -299,7 +308,7 @@ struct pace {
 #define WALK_NS_MAX        1000000	/* ... as is one that takes longer, past its first frames */
 #define SLICE_BYTES_MAX    (14 * SLICE_STEP_BYTES)
 #define SLICE_STEP_BYTES   2048	/* divides a page: a step is there as a whole, or not */
-#define SLICE_HOLES_MAX    4	/* steps that may be missing: buffers that nobody has touched yet */
+#define SLICE_HOLES_MAX    12	/* steps of a record that may be missing: buffers that nobody has touched yet */
 #define SLICE_RESTS_MAX    3	/* records that may follow a slice, each with as much again of the stack */
 #define COMM_BYTES         16
 
@@ -361,6 +370,8 @@ enum stack_end {
 #define COUNTERS(X)                                                                              \
 	X(TICKS, "ticks", "clock ticks outside idle, or events of another kind")                  \
 	X(FILTERED, "filtered", "ticks left out by -p, --cgroup or the command")                  \
+	X(OTHER_CLOCK, "ticks_of_other_clocks", "ticks of a clock that the process is not sampled by (boosts)") \
+	X(THINNED, "ticks_thinned", "ticks left out by the rate of a rule: those that are taken weigh for them") \
 	X(OUTSIDE, "outside_pid_namespace", "ticks of processes outside the PID namespace that wick is in") \
 	X(SENT, "samples_sent", "samples handed to user space")                                   \
 	X(RING_FULL, "samples_lost_ring_full", "samples lost: the ring buffer was full")          \
@@ -378,9 +389,18 @@ enum stack_end {
 	X(WAITS_MISSED, "waits_missed", "waits without a stack: the thread had gone on before it could be looked at") \
 	X(WAITS_SHED, "waits_shed", "waits without a stack: more than max_rate of them")          \
 	X(SWITCHES_SHED, "switches_shed", "switches between threads not looked at: there were too many") \
+	X(WAKERS, "wakers", "stacks taken of threads that ended the waits of others")              \
+	X(WAKERS_MISSED, "wakers_missed", "... not taken: the thread had gone on before it could be looked at") \
 	X(THREADS_FULL, "threads_lost", "threads whose waits are not seen: no room to note when they began") \
+	X(LANES_LOST, "lanes_lost", "times of threads left out of lanes: too many switches, or no room") \
 	X(REQUESTS, "samples_with_request", "samples whose thread said for which request it worked") \
-	X(REQUESTS_UNREAD, "requests_unreadable", "... whose thread said so in a way that could not be read")
+	X(REQUESTS_UNREAD, "requests_unreadable", "... whose thread said so in a way that could not be read") \
+	X(IDLE, "events_of_idle_cpus", "events of a probe while no process ran: they are in no profile") \
+	X(VALUES_OUT_OF_RANGE, "values_out_of_range", "values of a probe below 0 or beyond 2^42, which count as 0") \
+	X(VALUES_UNREADABLE, "values_unreadable", "values or keys of a probe that cannot be read, which count as 0") \
+	X(OWED, "values_owed", "values of a probe that no sample has yet: the next one will weigh them") \
+	X(PAIRS_FULL, "starts_not_noted", "starts of pairs that there was no room for: they have no value") \
+	X(ENDS_ALONE, "ends_without_start", "ends of pairs whose start was not seen, or not sampled")
 
 enum counter {
 #define X(ID, name, text) COUNTER_##ID,
@@ -411,11 +431,25 @@ enum wait {
 	WAIT_DISK,	/* ... to a disk */
 	WAIT_STOP,	/* it was stopped, or is traced */
 	WAIT_UNKNOWN,	/* its time is known, but nothing else */
+	WAIT_WAKES,	/* no sample: it ended the waits of others, whose `wake` is the same */
 };
+
+#define WAKE_INTERRUPT 1	/* a `wake`: no thread did, but a timer or a device */
 
 /* What a thread did since it was last told, to the nanosecond: it ran, wanted to, waited for the rest. */
 struct thread_totals {
 	u64 run_ns, cpu_wait_ns, all_ns;
+};
+
+/*
+ * What a thread did up to the time of the record, one after the other, to the nanosecond: a record of the kind `lanes`.
+ * It is the first of its user words; behind it are up to LANE_FRAMES_MAX addresses of the kernel's functions in which
+ * it waited.
+ */
+#define LANE_FRAMES_MAX 32
+
+struct lane_times {
+	u64 ran_ns, waited_ns, queued_ns;
 };
 
 /* The registers a slice starts with, by DWARF number; REG_RA holds the pc on x86. */
@@ -451,15 +485,21 @@ struct trace_record {
 	u8 flags;
 	u8 slice_state;		/* SLICE_... */
 	u8 kind;		/* its number in kinds/list.h */
-	u16 slice_holes;	/* bit n: the slice's step n could not be read */
-	u16 cpu;
+	u32 cpu;
 	u32 frame_count;	/* of user frames that were met */
 	u32 frames_lost;
-	u32 cpu_wait;		/* the part of the value, in 2^32, that a thread which waited could have run */
-	u32 request_words;
+	u32 cpu_wait;		/* the part of the value, in 2^32, that a thread which waited could have run;
+				 * of a pair of probes: PAIR_... (kinds/probe/setup.h) */
+	u16 request_words;
+	u16 clock_hz;		/* of the clock that ticked, see struct verdict; the value is in its periods */
+	u64 wake;		/* of a wait: what ended it; a record with WAIT_WAKES has the same. 0: not known */
+	u64 lock_va;		/* what a thread in futex() waits at; 0: it is not in that */
+	u64 slice_holes;	/* bit n: the slice's step n could not be read, and means nothing */
+	u32 holder;		/* of that lock, a thread of the same process: user space finds out; 0: not known */
+	u32 wait_us;		/* how long a thread in futex() has been waiting, with what was told before */
 	char comm[COMM_BYTES];
 };
-_Static_assert(sizeof(struct trace_record) == 96, "wire size of a trace");
-_Static_assert(SLICE_BYTES_MAX / SLICE_STEP_BYTES <= 16, "a bit for each step of a slice");
+_Static_assert(sizeof(struct trace_record) == 128, "wire size of a trace");
+_Static_assert((SLICE_RESTS_MAX + 1) * SLICE_BYTES_MAX / SLICE_STEP_BYTES <= 64, "a bit for each step of a slice");
 
 #endif

@@ -85,12 +85,25 @@ struct sched_entity {
 	u64 sum_exec_runtime;
 };
 
+/* A function that has been called, and is probed where it returns. */
+struct return_instance {
+	unsigned long stack;		/* where its return address was */
+	unsigned long orig_ret_vaddr;	/* ... and which */
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;	/* the innermost */
+};
+
 struct task_struct {
+	struct uprobe_task *utask;	/* with CONFIG_UPROBES */
 	struct thread_struct thread;
 	unsigned int __state;	/* a long `state` before v5.14 (2f064a59a11f) */
 	struct sched_entity se;
 	struct sched_info sched_info;
 	unsigned int flags;
+	int on_cpu;		/* with CONFIG_SMP */
 	unsigned in_execve : 1;
 	unsigned in_iowait : 1;
 	int tgid;
@@ -107,6 +120,19 @@ struct task_struct {
 
 struct task_struct___old {
 	long state;
+};
+
+struct perf_event_attr {
+	u32 wakeup_events;	/* of records that are sent; ours send none, and it says which clock it is */
+};
+
+struct perf_event {
+	struct perf_event_attr attr;
+};
+
+/* What the context of a program of perf's is. */
+struct bpf_perf_event_data_kern {
+	struct perf_event *event;
 };
 
 struct seq_file;

@@ -16,7 +16,7 @@ struct {
 	__type(value, struct target);
 } targets SEC(".maps");
 
-/* The rules' number, 0 while there are none; and who is not wanted by them. User space writes both. */
+/* The rules' number, 0 while there are none; and who is not wanted by them, or not always. User space writes both. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -29,8 +29,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 64);
 	__type(key, u32);
-	__type(value, struct unwanted);
-} unwanted_procs SEC(".maps");
+	__type(value, struct verdict);
+} verdicts SEC(".maps");
 
 /*
  * The number that a task has in wick's PID namespace; 0: it is not in it, nor below. A function of its own: what it
@@ -156,30 +156,45 @@ static __always_inline int process_in_cgroup(struct task_struct *task)
 	return 0;
 }
 
-/* One look-up where there are rules: whoever is not known to be unwanted is sampled, and user space says what it is. */
-static __always_inline int process_is_unwanted(u32 pid, const struct proc_id *id)
+/* The number of the rules, with RULES_HAVE_CLOCKS; 0: there are none. */
+static __always_inline u64 process_rules(void)
 {
 	u32 zero = 0;
 	const volatile u64 *number = bpf_map_lookup_elem(&rules_number, &zero);
-	const struct unwanted *unwanted;
-	u64 now = number ? *number : 0;
 
-	if (!now)
-		return 0;
-	unwanted = bpf_map_lookup_elem(&unwanted_procs, &pid);
-	return unwanted && unwanted->number == now && unwanted->id.start_ns == id->start_ns &&
-	       unwanted->id.exec_id == id->exec_id;
+	return number ? *number : 0;
 }
 
-static __always_inline int process_is_wanted(struct task_struct *task, u32 pid, const struct proc_id *id)
+/* One look-up where there are rules. NULL: of whom nothing is known, all is taken; user space says what it is. */
+static __always_inline const struct verdict *process_verdict(u64 rules, u32 pid, const struct proc_id *id)
 {
-	if (process_is_unwanted(pid, id))
+	const struct verdict *verdict;
+
+	if (!rules)
 		return 0;
+	verdict = bpf_map_lookup_elem(&verdicts, &pid);
+	if (!verdict || verdict->number != (rules & ~RULES_HAVE_CLOCKS) || verdict->id.start_ns != id->start_ns ||
+	    verdict->id.exec_id != id->exec_id)
+		return 0;
+	return verdict;
+}
+
+/* ... by -p and --cgroup. */
+static __always_inline int process_is_chosen(struct task_struct *task, u32 pid, const struct proc_id *id)
+{
 	if (switches.filter_kind == FILTER_PIDS)
 		return process_is_target(task, pid, id);
 	if (switches.filter_kind == FILTER_CGROUP)
 		return process_in_cgroup(task);
 	return 1;
+}
+
+/* For kinds whose samples have weights of their own: the rate of a rule is none of theirs. */
+static __always_inline int process_is_wanted(struct task_struct *task, u32 pid, const struct proc_id *id)
+{
+	const struct verdict *verdict = process_verdict(process_rules(), pid, id);
+
+	return (!verdict || verdict->every) && process_is_chosen(task, pid, id);
 }
 
 /* A child starts with its parent's memory, and so with its tables, until it calls exec or maps something. */

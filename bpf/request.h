@@ -54,8 +54,8 @@ static __always_inline int request_read(struct unwind *u, u64 variable_va)
 		bytes = 0;
 	}
 	to->attribute_bytes = (u16)bytes;
-	u->trace.request_words = (u32)((sizeof(*to) + bytes + 7) / 8);
-	u->trace.kernel_count += (u16)u->trace.request_words;
+	u->trace.request_words = (u16)((sizeof(*to) + bytes + 7) / 8);
+	u->trace.kernel_count += u->trace.request_words;
 	return 0;
 }
 

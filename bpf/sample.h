@@ -75,26 +75,30 @@ static __always_inline void emit(struct unwind *u)
 	if (bpf_ringbuf_output(ring, &u->trace, bytes, flags))
 		count(COUNTER_RING_FULL);
 	else
-		count(COUNTER_SENT);
+		count(u->trace.flags >> TRACE_WAIT_SHIFT == WAIT_WAKES ? COUNTER_WAKERS : COUNTER_SENT);
 }
 
 /*
  * Copies the stack from an address on, step by step, to that many bytes into u->words: as much as is there, up to the
- * limit or the stack's top. A buffer on it may have pages that are not there yet. Returns how many bytes. Looked at by
- * the verifier alone, as walk_step() is: half a second, were it looked at in each of its callers.
+ * limit or the stack's top. A buffer on it may have pages that are not there yet: u->trace.slice_holes. Returns how
+ * many bytes. Looked at by the verifier alone, as walk_step() is: half a second, were it looked at in each of its
+ * callers.
  */
 __noinline int copy_stack(u64 from_va, u64 to, u64 steps)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	u64 top = BPF_CORE_READ(task, mm, start_stack), got = 0, whole = 0, holes = 0, missing = 0;
+	u64 top = BPF_CORE_READ(task, mm, start_stack), got = 0, whole = 0, i = 0;
 	u64 step = SLICE_STEP_BYTES - (from_va & (SLICE_STEP_BYTES - 1));
 	u32 zero = 0;
 	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
 
 	if (!u)
 		return 0;
+	/* In memory, of which the verifier knows nothing: it would follow each number of them. */
+	u->trace.slice_holes = 0;
+	u->holes = 0;
 	LOOP_NO_UNROLL
-	for (u64 i = 0; i < SLICE_BYTES_MAX / SLICE_STEP_BYTES; i++) {
+	for (; i < SLICE_BYTES_MAX / SLICE_STEP_BYTES; i++) {
 		if (i >= steps)
 			break;
 		if (from_va <= top && from_va + got > top)
@@ -106,16 +110,16 @@ __noinline int copy_stack(u64 from_va, u64 to, u64 steps)
 		if (!bpf_probe_read_user((char *)u->words + to, step, (void *)(from_va + got))) {
 			whole = got + step;
 		} else {
-			if (++missing > SLICE_HOLES_MAX)
+			if (++u->holes > SLICE_HOLES_MAX)
 				break;
-			holes |= 1ull << i;
+			u->trace.slice_holes |= 1ull << i;
 		}
 		got += step;
 		to += step;
 		step = SLICE_STEP_BYTES;
 	}
-	u->trace.slice_holes = holes;
-	return (int)whole;
+	/* What lies in a hole at its end is nothing, but the stack goes on behind it. */
+	return (int)(i == SLICE_BYTES_MAX / SLICE_STEP_BYTES ? got : whole);
 }
 
 /* A copy of the stack from its pointer on. It goes on from the frames that there are. */
@@ -158,7 +162,7 @@ static __always_inline void emit_rest(struct unwind *u)
 	for (u32 part = 0; part < SLICE_RESTS_MAX; part++) {
 		u64 bytes = u->trace.slice_bytes;
 
-		if (!ring || u->trace.slice_holes || bytes <= SLICE_BYTES_MAX - SLICE_STEP_BYTES)
+		if (!ring || bytes <= SLICE_BYTES_MAX - SLICE_STEP_BYTES)
 			break;
 		va += bytes;
 		bytes = (u32)copy_stack(va, 0, SLICE_BYTES_MAX / SLICE_STEP_BYTES);
@@ -233,6 +237,7 @@ static __always_inline void begin(struct unwind *u, void *ctx, u64 pid_tgid)
 	u->trace.kernel_count = 0;
 	u->trace.user_count = 0;
 	u->trace.request_words = 0;
+	u->trace.clock_hz = 0;
 	u->trace.slice_bytes = 0;
 	u->trace.slice_holes = 0;
 	u->trace.end = END_NO_REGISTERS;
@@ -240,6 +245,10 @@ static __always_inline void begin(struct unwind *u, void *ctx, u64 pid_tgid)
 	u->trace.slice_state = 0;
 	u->trace.kind = (u8)switches.kind;
 	u->trace.value = 1;
+	u->trace.wake = 0;
+	u->trace.lock_va = 0;
+	u->trace.holder = 0;
+	u->trace.wait_us = 0;
 	at_leaf(u);
 	u->stack_switches = 0;
 	u->fp_va = 0;

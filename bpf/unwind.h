@@ -9,7 +9,7 @@
  * supplies first:
  *
  *	const struct map_entry *table_map(u32 index);
- *	struct page_entry *table_page(u32 index);			user space's is never absent
+ *	struct page_entry *table_page(u32 index);			absent to user space, too: not read yet
  *	const struct rows_chunk *table_chunk(u32 index);
  *	const struct unwind_rule *table_rule(u32 index);
  *	struct place *table_place(struct unwind *u, u64 va);		where what is known of va is kept, or NULL
@@ -102,6 +102,7 @@ struct unwind {
 	u8 is_unsure;		/* some frames may be missing: the stack goes on, but is not called whole */
 	u8 ends_at_zero;	/* the runtime says that its frames end here: so does the stack, at no return address */
 	u32 slice_pid;		/* whose stack was copied last */
+	u32 holes;		/* in the slice that is being taken */
 	u32 first_slot;		/* of the process; 0: it has no runtimes */
 	u32 langs_off;		/* bit n: runtime n has no program; its code is walked as native */
 	u32 stack_switches;	/* from one stack to another so far */

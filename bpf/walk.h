@@ -69,6 +69,8 @@ static inline int runtime_enter(struct unwind *u, u32 lang, const struct unwind_
 #define WALK_BATCH 128	/* the verifier keeps a few branches for each round of the loop around it, 8192 at most */
 #define WALK_BATCHES 16
 #define QUICK_STEPS 8	/* at once */
+#define HIDDEN_RETURNS_MAX 8	/* functions of a stack that are probed where they return */
+#define URETPROBE_DEPTH_MAX 64	/* kernel/events/uprobes.c, MAX_URETPROBE_DEPTH */
 
 /*
  * Programs that make tail calls may have functions only from v5.10 on (x86-64) and v6.0 (arm64): where the kernel says
@@ -149,18 +151,49 @@ __noinline int walk_batches(u32 unused)
 	return 0;
 }
 
+/*
+ * A function that is probed where it returns, by whomever, has a return address into a page of the kernel's: the walk
+ * has just ended there. The kernel knows which it was. 1 if the walk goes on there.
+ */
+__noinline int walk_hidden_return(u32 unused)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u32 zero = 0;
+	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
+	struct return_instance *at;
+	u64 stack;
+
+	if (!u || !bpf_core_field_exists(task->utask) || !u->trace.user_count ||
+	    u->trace.frame_count > LEAF_FRAMES_MAX)
+		return 0;
+	stack = u->regs.reg[REG_SP] - (REG_RA == 30 ? 0 : 8);
+	at = BPF_CORE_READ(task, utask, return_instances);
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < URETPROBE_DEPTH_MAX && at; i++) {
+		if (BPF_CORE_READ(at, stack) == stack) {
+			u->regs.pc = BPF_CORE_READ(at, orig_ret_vaddr);
+			unwind_give_back(u, u->trace.frame_count - 1, u->trace.user_count - 1u);
+			u->trace.end = END_TRUNCATED;	/* unless it ends before all steps are taken */
+			return 1;
+		}
+		at = BPF_CORE_READ(at, next);
+	}
+	return 0;
+}
+
 /* From the current frame on. In the end, u->trace.end says why. */
 static __always_inline void walk(struct unwind *u, void *ctx)
 {
 	LOOP_NO_UNROLL
-	for (u64 round = 0; round <= SLOT_CHAIN; round++) {
+	for (u64 round = 0; round <= SLOT_CHAIN + HIDDEN_RETURNS_MAX; round++) {
 		LOOP_NO_UNROLL
 		for (u64 i = 0; !u->lang && i < 2 * WALK_FRAMES_MAX / WALK_BATCH / WALK_BATCHES; i++)
 			if (walk_batches(0))
 				break;
-		if (!u->lang)
+		if (u->lang)
+			walk_switch(u, ctx);
+		else if (u->trace.end != END_NO_MAPPING || !walk_hidden_return(0))
 			break;
-		walk_switch(u, ctx);
 	}
 }
 

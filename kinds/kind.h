@@ -46,7 +46,7 @@ struct kind {
 
 	/*
 	 * How wick samples it (kinds/README.md): at events of perf, of which the first that this machine has is taken,
-	 * by a program in its BPF object (the ELF bytes of its skeleton).
+	 * by a program in its BPF object (as tools/pack.sh has packed it).
 	 */
 	const struct kind_event *events;	/* ended by one without a name */
 	u64 events_per_sample;		/* unless it is chosen; 0: by frequency */

@@ -11,12 +11,15 @@
 	X(1, FAULTS, faults)    \
 	X(2, OFF_CPU, off_cpu)  \
 	X(3, WALL, wall)        \
+	X(4, WAKEUP, wakeup)    \
+	X(5, LANES, lanes)      \
 	/* a new one is a line here */
 
 enum kind_number {
 #define X(number, ID, folder) KIND_##ID = number,
 	KINDS(X)
 #undef X
+	KIND_PROBES = 8,	/* from here on: what the user has made up (kinds/probe.h), as they were chosen */
 	KIND_MAX = 16,		/* numbers are below */
 };
 

@@ -118,6 +118,32 @@ enum wait_reason wait_reason_by(enum wait_reason reason, const char *function)
 	return reason;
 }
 
+bool wait_wakes(const char *function)
+{
+	return !strcmp(function, "try_to_wake_up");
+}
+
+/* From v5.10 to v6.18, x86-64 and arm64. */
+bool wait_is_interrupt(const char *function)
+{
+	static const char *const begins[] = { "asm_sysvec_", "asm_common_interrupt", "asm_exc_nmi", "el1_irq",
+					      "el0_irq", "el1_interrupt", "el0_interrupt", "el1h_64_irq",
+					      "el0t_64_irq" };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncmp(function, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
+enum wait_reason wait_reason_named(struct str text)
+{
+	for (u32 i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (str_equal(text, (struct str){ texts[i], (u32)strlen(texts[i]) }))
+			return (enum wait_reason)i;
+	return REASON_OTHER;
+}
+
 const char *wait_reason_text(enum wait_reason reason)
 {
 	return reason < sizeof(texts) / sizeof(*texts) ? texts[reason] : "";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kinds/waits.h"
 
+#include <string.h>
 #include <sys/syscall.h>
 
 #include "test.h"
@@ -12,6 +13,13 @@ TEST(a_wait_is_named_after_the_call_that_waits)
 	EQ(wait_reason(WAIT_SLEEP, SYS_clock_nanosleep), REASON_SLEEP);
 	EQ(wait_reason(WAIT_BLOCK, SYS_fsync), REASON_DISK);
 	EQ(wait_reason(WAIT_STOP, SYS_futex), REASON_STOPPED);
+}
+
+TEST(a_reason_is_found_by_its_text)
+{
+	for (u32 i = REASON_NONE; i <= REASON_OTHER; i++)
+		EQ(wait_reason_named((struct str){ wait_reason_text(i), (u32)strlen(wait_reason_text(i)) }), i);
+	EQ(wait_reason_named(STR("boredom")), REASON_OTHER);
 }
 
 TEST(a_thread_that_could_run_waits_for_a_cpu_whatever_it_called)
@@ -35,4 +43,13 @@ TEST(user_code_that_waits_waits_for_memory)
 {
 	EQ(wait_reason(WAIT_DISK, -1), REASON_PAGE_FAULT);
 	STREQ(wait_reason_text(REASON_PAGE_FAULT), "page_fault");
+}
+
+TEST(what_an_interrupt_has_interrupted_wakes_nobody)
+{
+	OK(wait_wakes("try_to_wake_up"));
+	OK(!wait_wakes("wake_up_q"));
+	OK(wait_is_interrupt("asm_sysvec_apic_timer_interrupt"));
+	OK(wait_is_interrupt("el1h_64_irq"));
+	OK(!wait_is_interrupt("do_syscall_64"));
 }

@@ -149,3 +149,15 @@ u64 lang_read_word(const struct lang_process *process, u64 va)
 
 	return lang_read(process, va, &word, sizeof(word)) == 0 ? word : 0;
 }
+
+int lang_find_word(const struct lang_process *process, u64 va, u32 count, u64 wanted)
+{
+	u64 words[LANG_FIND_WORDS_MAX];
+
+	if (count > LANG_FIND_WORDS_MAX || lang_read(process, va, words, count * sizeof(u64)) < 0)
+		return -1;
+	for (u32 i = 0; i < count; i++)
+		if (words[i] == wanted)
+			return (int)i;
+	return -1;
+}

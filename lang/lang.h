@@ -64,7 +64,7 @@ struct lang_ops {
 	struct frame_type look;		/* of its frames; without a title: that of the type, which another has */
 	const char *tracer;		/* what --tracers and `interpreters` call it */
 
-	/* Its BPF object: the ELF bytes of its skeleton. NULL: it has none. */
+	/* Its BPF object: as tools/pack.sh has packed it. NULL: it has none. */
 	const void *(*object)(size_t *ret_bytes);
 	bool any_code;			/* asked, without a file, of every process that has code in anonymous memory */
 	bool starts_walk;		/* its program runs from the first frame on, not from the first of its own */
@@ -164,6 +164,10 @@ int lang_recall(const struct lang_process *process, u32 lang, u64 id_0, u64 id_1
 
 /* One word; 0 where it cannot be read. */
 u64 lang_read_word(const struct lang_process *process, u64 va);
+
+/* Where among so many words a value is; -1 if nowhere. So threads' own values are found, of which libc has a table. */
+#define LANG_FIND_WORDS_MAX 128
+int lang_find_word(const struct lang_process *process, u64 va, u32 count, u64 wanted);
 
 /* The answer of resolve(): texts are copied, cut at LANG_TEXT_MAX, and made clean UTF-8. */
 void lang_names_line(struct lang_names *names, const char *function, const char *file, u32 line);

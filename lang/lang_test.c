@@ -36,6 +36,10 @@ TEST(lang_reads_memory_that_is_there)
 	EQ(to, word);
 	EQ(lang_read_word(&self, (u64)(uintptr_t)&word), word);
 	EQ(lang_read_word(&self, 16), 0);
+	EQ(lang_find_word(&self, (u64)(uintptr_t)(u64[]){ 5, 6, 7 }, 3, 7), 2);
+	EQ(lang_find_word(&self, (u64)(uintptr_t)(u64[]){ 5, 6, 7 }, 3, 8), -1);
+	EQ(lang_find_word(&self, 16, 1, 0), -1);
+	EQ(lang_find_word(&self, (u64)(uintptr_t)&word, LANG_FIND_WORDS_MAX + 1, word), -1);
 	OK(lang_read(&self, UINT64_MAX - 3, &to, sizeof(to)) < 0);
 	self.is_gone = true;
 	EQ(lang_read(&self, (u64)(uintptr_t)&word, &to, sizeof(to)), -ESRCH);

@@ -56,14 +56,55 @@ done
 echo 'ok - wick shows its first samples'
 sleep 3
 
-status=0
-timeout 200 node test/browser/page.mjs "http://127.0.0.1:$port" leaf_a "$logs" "$PWD/build/victims/v-gcc-O2" || status=1
-timeout 150 node test/browser/hand.mjs "http://127.0.0.1:$port" leaf_a "$logs" || status=1
-timeout 120 node test/browser/links.mjs "http://127.0.0.1:$port" leaf_a $victim "$logs" || status=1
-timeout 150 node test/browser/hurts.mjs "http://127.0.0.1:$port" "$logs" || status=1
-timeout 150 node test/browser/numbers.mjs "http://127.0.0.1:$port" || status=1
-timeout 60 test/browser/exports.py "http://127.0.0.1:$port" "$WICK" "$work" || status=1
-timeout 150 node test/browser/offers.mjs "http://127.0.0.1:$port" "$logs" || status=1
+# Whoever uses a page waits most of the time, for windows, answers and pictures: two of them at a time. Each part prints how long it took.
+url="http://127.0.0.1:$port" status=0
+part() {
+	limit=$1 name=$2 began=$(date +%s)
+	shift 2
+	timeout "$limit" "$@" || parts_status=1
+	echo "# $name: $(($(date +%s) - began)) s"
+}
+# beside FIRST SECOND: both at once, until both are done.
+beside() {
+	(parts_status=0; "$1"; exit $parts_status) &
+	first=$!
+	(parts_status=0; "$2"; exit $parts_status) &
+	second=$!
+	wait $first || status=1
+	wait $second || status=1
+}
+# Those that count, show one range twice, or look whether nothing was kept, are done before others send profiles of their own.
+looks() { part 200 page node test/browser/page.mjs "$url" leaf_a "$logs" "$PWD/build/victims/v-gcc-O2"; }
+counts() {
+	part 150 files node test/browser/files.mjs "$url" "$logs"
+	part 60 exports test/browser/exports.py "$url" "$WICK" "$work"
+	part 150 status node test/browser/status.mjs "$logs"
+	part 150 numbers node test/browser/numbers.mjs "$url"
+}
+touches() {
+	part 200 hand node test/browser/hand.mjs "$url" leaf_a "$logs"
+	part 120 links node test/browser/links.mjs "$url" leaf_a $victim "$logs"
+}
+sends() {
+	part 150 offers node test/browser/offers.mjs "$url" "$logs"
+	part 150 annotations node test/browser/annotations.mjs "$url" "$logs"
+	part 150 sequence node test/browser/sequence.mjs "$url" "$logs"
+}
+# Little else is seen beside what these two send.
+hurts() { part 150 hurts node test/browser/hurts.mjs "$url" "$logs"; }
+starts() { part 150 start node test/browser/start.mjs "$url" "$logs"; }
+beside looks counts
+beside touches sends
+beside hurts starts
+# What is sent here has other types: all pages have another switch from then on.
+waits() { part 150 waits node test/browser/waits.mjs "$url" "$logs"; }
+lanes() { part 150 lanes node test/browser/lanes.mjs "$url" "$logs"; }
+beside waits lanes
+# Of its own, since values of two rates beside each other are shown as time.
+boosts() { part 90 boosts node test/browser/boosts.mjs "$url" "$logs"; }
+parts_status=0
+boosts
+[ $parts_status = 0 ] || status=1
 "$WICK" doctor --duration=0 --store.path="$work/store" | grep -q 'reaches back: blocks [0-9.]* \(seconds\|minutes\)' &&
 	echo 'ok - doctor reads a store that is in use' || { echo 'not ok - doctor reads a store that is in use'; status=1; }
 "$WICK" report -n 20 "$logs/page-export.pb.gz" | grep -q leaf_a &&

@@ -23,6 +23,7 @@ BUILD = os.environ.get("WICK_BUILD", os.path.join(ROOT, "build"))
 WICK = os.path.join(BUILD, "wick")
 VICTIMS = os.path.join(BUILD, "victims")
 RATE_HZ = 997
+RARELY = 3.5        # standard deviations: so far off is one share of two thousand
 
 # Frames of these modules are shown as {module}name: their inside differs with the library's version and debug files.
 LIBRARIES = re.compile(r"^(libc|libm|ld-linux|ld-musl|libgcc_s|libstdc\+\+|libpthread|linux-vdso|\[vdso\]|vdso)")
@@ -70,6 +71,11 @@ def free_port():
         if port not in given_ports:
             given_ports.add(port)
             return port
+
+
+def by_chance(share, *counts):
+    """How far apart shares of so many samples may be by chance."""
+    return RARELY * sum(share * (1 - share) / count for count in counts) ** 0.5
 
 
 def privileged_or_skip(tap, name):

@@ -65,7 +65,9 @@ check 'at least 40 broken configurations' test "$(find bad -name '*.yaml' | wc -
 golden no-file 1 validate --config=nowhere.yaml
 golden http-source 1 validate --config=https://config.example/agent.yaml
 golden unset-source 1 validate --config=env:WICK_TEST_NOT_SET
-golden directory 1 validate --config=.
+golden directory 0 print-config --config=directory --config=site.yaml
+golden directory-empty 1 validate --config=directory/empty
+golden directory-bad 1 validate --config=directory --config=file:directory/bad
 golden merge 0 print-config --config=base.yaml --config=file:site.yaml --set=exporters.debug.verbosity=normal
 golden merge-wipes 1 print-config --config=base.yaml --config='yaml:exporters:'
 golden yaml-source 0 print-config --config=base.yaml --config='yaml:exporters::debug::verbosity: normal'

@@ -40,7 +40,9 @@ static inline void forge_phdr(struct forge *f, unsigned int type, const Elf64_Sh
 {
 	OK(f->ehdr.e_phnum < FORGE_MAX);
 	f->phdr[f->ehdr.e_phnum++] = (Elf64_Phdr){
-		.p_type = type, .p_flags = PF_R | (s->sh_flags & SHF_EXECINSTR ? PF_X : 0), .p_offset = s->sh_offset,
+		.p_type = type, .p_flags = PF_R | (s->sh_flags & SHF_EXECINSTR ? PF_X : 0) |
+						   (s->sh_flags & SHF_WRITE ? PF_W : 0),
+		.p_offset = s->sh_offset,
 		.p_vaddr = s->sh_addr, .p_filesz = s->sh_size, .p_memsz = s->sh_size, .p_align = 4,
 	};
 }

@@ -6,8 +6,8 @@ ground_truth.py [--seconds S] [NAME...]: only the victims whose name contains a 
 several in a row within one recording, so that new processes, not only old ones, are what is judged.
 
 For each victim: 5,000 samples or more; 99.5 % of them have the whole expected stack, frame by frame up to _start or the
-thread's start; the shares of the leaves are within 3 points of what the victim measured itself; nothing forbidden
-occurs. Samples taken inside execve and exit have no stack to compare and are counted apart.
+thread's start; the shares of the leaves are within 3 points, or what chance allows, of what the victim measured itself;
+nothing forbidden occurs. Samples taken inside execve and exit have no stack to compare and are counted apart.
 """
 import argparse
 import collections
@@ -18,7 +18,7 @@ import shlex
 import shutil
 import sys
 
-from common import RATE_HZ, VICTIMS, WICK, Recording, Tap, privileged_or_skip, victim_reports
+from common import RATE_HZ, VICTIMS, WICK, Recording, Tap, by_chance, privileged_or_skip, victim_reports
 from truth_table import rows
 
 CHAIN_SHARE = 0.995
@@ -110,21 +110,23 @@ def shares(counts):
     return {k: 100.0 * v / total for k, v in counts.items()} if total else {}
 
 
-def compare_shares(got, want):
-    """(fits, text) of two {name: percent}."""
-    worst = max((abs(got.get(k, 0.0) - want.get(k, 0.0)) for k in set(got) | set(want)), default=0.0)
+def compare_shares(counts, want):
+    """(fits, text) of what was counted and {name: percent}."""
+    got, count = shares(counts), max(1, sum(counts.values()))
+    fits = all(abs(got.get(k, 0.0) - want.get(k, 0.0)) <= max(SHARE_POINTS, 100 * by_chance(want.get(k, 0.0) / 100, count))
+               for k in set(got) | set(want))
     text = " ".join(f"{k}={got.get(k, 0.0):.1f}/{want.get(k, 0.0):.1f}" for k in sorted(want))
-    return worst <= SHARE_POINTS, text
+    return fits, text
 
 
-def leaf_shares(row, samples):
+def leaf_counts(row, samples):
     patterns = {leaf: re.compile(frame) for leaf, frame in row.leaves.items()}
     found = collections.Counter()
     for sample in samples:
         for leaf, pattern in patterns.items():
             if any(pattern.fullmatch(f) for f in sample.user):
                 found[leaf] += sample.count
-    return shares(found)
+    return found
 
 
 def show_worst(tap, samples, chain):
@@ -153,15 +155,11 @@ def judge(tap, row, profile, report, text, expected_samples):
         show_worst(tap, samples, chain)
     if row.leaves:
         want = shares({k: report.get(k, 0) for k in row.leaves})
-        fits, words = compare_shares(leaf_shares(row, samples), want)
+        fits, words = compare_shares(leaf_counts(row, samples), want)
         tap.check(f"truth {row.name} shares", fits and bool(want), words)
     if row.threads:
-        fits, words = compare_shares(
-    shares(
-        tally(
-            samples, lambda s: s.attributes.get("thread.name"))), shares(
-                report.get(
-                    "threads", {})))
+        found = tally(samples, lambda s: s.attributes.get("thread.name"))
+        fits, words = compare_shares(found, shares(report.get("threads", {})))
         tap.check(f"truth {row.name} thread names", fits and "threads" in report, words)
     if row.forbidden:
         forbidden = re.compile(row.forbidden)

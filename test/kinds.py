@@ -69,7 +69,8 @@ def every_kind(tap):
 
 
 def kind_names():
-    return sorted(os.path.basename(os.path.dirname(folder)) for folder in glob.glob(os.path.join(common.ROOT, "kinds", "*", "")))
+    with open(os.path.join(common.ROOT, "kinds", "list.h"), encoding="utf-8") as table:
+        return sorted(re.findall(r"X\(\d+, \w+, (\w+)\)", table.read()))
 
 
 def ask(port, question):

@@ -13,7 +13,7 @@ from runtime_profile import Victim, check_most, record_beside
 VICTIMS = os.path.join(ROOT, "test", "victims", "jit")
 INSTALL = os.path.join(ROOT, "test", "runtimes", "install.sh")
 VERSION = "lli-orc"
-VERSIONS = ["lli-orc", "lli-mcjit", "numba", "wasmtime", "wasmtime-jitdump", "erlang"]
+VERSIONS = ["lli-orc", "lli-mcjit", "numba", "wasmtime", "wasmtime-jitdump"]
 EXACT = 0.99
 AT_WORK = 0.5   # of all samples, at least, are in generated code
 # Until wick has taken up Python, a second on a busy machine, its functions are those of the interpreter.
@@ -31,11 +31,6 @@ CHAINS = {
               r"__main__::leaf\[[^;]*", r"__main__::leaf\[.*"),
     "wasmtime": (PYTHON + r".*;wasm\[0\]::array_to_wasm_trampoline\[2\];outer;middle;leaf", "leaf"),
     "wasmtime-jitdump": (PYTHON + r".*;wasm\[0\]::array_to_wasm_trampoline\[2\];.*outer;.*middle;.*leaf", ".*leaf"),
-    # A process of Erlang has a stack of its own, whose first function is nobody's callee.
-    "erlang": (r".*\$chain:loop/1;\$chain:outer/1;\$chain:middle/1;\$chain:leaf/2", r"\$chain:leaf/2"),
-}
-COMMANDS = {
-    "erlang": ["erl", "+JPperf", "true", "-noshell", "-s", "chain", "main"],
 }
 
 
@@ -57,19 +52,13 @@ def command_of(runtime, directory):
         made, why = run_tool(["clang", "-O1", "-fomit-frame-pointer", "-emit-llvm", "-c", "-o", code,
                               os.path.join(VICTIMS, "chain.c")])
         return (None, why) if made is None else (["lli", f"--jit-kind={runtime[4:]}", code], "")
-    if runtime in PYTHON_JITS:
-        python, why = run_tool([INSTALL, "python-jits", "1"])
-        if python is None:
-            return None, why
-        if runtime == "numba":
-            return [python, os.path.join(VICTIMS, "chain_numba.py")], ""
-        how = "jitdump" if runtime.endswith("jitdump") else "perfmap"
-        return [python, os.path.join(VICTIMS, "chain_wasm.py"), how], ""
-    if runtime == "erlang":
-        made, why = run_tool(["erlc", "-o", directory, os.path.join(VICTIMS, "chain.erl")])
-        return (None, why) if made is None else (COMMANDS[runtime], "")
-    made, why = run_tool([COMMANDS[runtime][0], "--version"])
-    return (None, why) if made is None else (COMMANDS[runtime], "")
+    python, why = run_tool([INSTALL, "python-jits", "1"])
+    if python is None:
+        return None, why
+    if runtime == "numba":
+        return [python, os.path.join(VICTIMS, "chain_numba.py")], ""
+    how = "jitdump" if runtime.endswith("jitdump") else "perfmap"
+    return [python, os.path.join(VICTIMS, "chain_wasm.py"), how], ""
 
 
 def check_chain(tap, runtime, stacks, samples):

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from common import ROOT
+from common import ROOT, by_chance
 from runtime_profile import Victim, lines_of_calls, record_beside, wrong_lines
 
 KIND = "cpython"
@@ -129,9 +129,9 @@ def judge(tap, python, name, scenario, stacks):
     good, bad = stacks.matching(KIND, pattern)
     shares = {k if python.version >= (3, 11) else k.split(".")[-1]: v for k, v in SCENARIOS[scenario][1].items()}
     seen = stacks.inclusive(KIND)
-    # Three points, or what so many samples are off by once in two thousand times, where that is more.
+    # Three points, or what so many samples are off by rarely, where that is more.
     off = {f: round(seen.get(f, 0), 3) for f, share in shares.items()
-           if abs(seen.get(f, 0) - share) > max(0.03, 3.5 * (share * (1 - share) / stacks.count) ** 0.5)} if None not in shares.values() else \
+           if abs(seen.get(f, 0) - share) > max(0.03, by_chance(share, stacks.count))} if None not in shares.values() else \
           {f: round(seen.get(f, 0), 3) for f in shares if seen.get(f, 0) < 0.9}
     lines, example = wrong_lines_of(stacks)
     fine = tap.check(name, good >= 0.99 and not off and lines <= 0.01,

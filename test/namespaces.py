@@ -78,7 +78,7 @@ def in_a_namespace(tap):
     # In a namespace below: its processes have other numbers there, and are seen by those of ours.
     _, profile = run(tap, "a namespace below", OWN_PROC, [], ["unshare", "-p", "-f", "--mount-proc", BUSY, "2"])
     check_victim(tap, "a namespace below", profile, 200)
-    script = "def inner():\n  for i in range(20000000): pass\ndef outer():\n  inner()\nouter()\n"
+    script = "def inner():\n  for i in range(80000000): pass\ndef outer():\n  inner()\nouter()\n"
     _, profile = run(tap, "an interpreter", OWN_PROC, [], ["python3", "-c", script])
     if profile:
         seen = sum(s.count for s in profile.samples)

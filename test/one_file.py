@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one file of `make dist`, in a root that holds nothing else: it records and names what runs on the machine, keeps and
 shows it, and sends it on by gRPC and by HTTPS. Prints TAP."""
+import hashlib
 import json
 import os
 import re
@@ -14,11 +15,22 @@ import urllib.request
 import common
 
 FILE = os.path.join(common.BUILD, "dist", "wick")
+SIZE_MAX = 10_000_000
 VICTIM = os.path.join(common.BUILD, "victims", "v-fp")
 
 
+# Most roots name modules for users and hosts that are made for their own libc, and end a program that has another.
+SWITCH = "passwd: deadly files\ngroup: deadly files\nhosts: deadly files dns\n"
+MODULE = """
+__attribute__((constructor)) static void deadly(void)
+{
+	asm volatile("syscall" : : "a"(231), "D"(77));
+}
+"""
+
+
 class Root:
-    """Nothing but the file, /proc, /sys and /tmp."""
+    """Nothing but the file, /proc, /sys and /tmp, and what the file must not load."""
 
     def __init__(self, path):
         self.path = path
@@ -26,6 +38,15 @@ class Root:
         for folder in ("proc", "sys", "tmp"):
             os.mkdir(os.path.join(path, folder))
         shutil.copy(FILE, os.path.join(path, "wick"))
+        self.add_module()
+
+    def add_module(self):
+        for folder in ("etc", "lib"):
+            os.mkdir(os.path.join(self.path, folder))
+        with open(os.path.join(self.path, "etc", "nsswitch.conf"), "w") as file:
+            file.write(SWITCH)
+        subprocess.run(["gcc", "-shared", "-fPIC", "-nostdlib", "-x", "c", "-", "-o", os.path.join(self.path, "lib", "libnss_deadly.so.2")],
+                       input=MODULE, text=True, check=True)
 
     def command(self, *arguments):
         mounts = f"mount --bind /proc {self.path}/proc && mount --rbind /sys {self.path}/sys && exec chroot {self.path} /wick \"$@\""
@@ -39,10 +60,35 @@ class Root:
         return subprocess.Popen(self.command(*arguments), stdout=log, stderr=log, env={**os.environ, **environment})
 
 
-def check_file(tap):
-    headers = subprocess.run(["readelf", "-dlW", FILE], capture_output=True, text=True, check=True).stdout
+def check_file(tap, path):
+    headers = subprocess.run(["readelf", "-dlW", path], capture_output=True, text=True, check=True).stdout
     tap.check_or_note("no library and no loader is asked for", "NEEDED" not in headers and "INTERP" not in headers, headers[-300:])
     tap.check_or_note("it is position independent", re.search(r"Elf file type is DYN", headers) is not None)
+    size = os.path.getsize(path)
+    tap.check("it is 10 MB at most", size <= SIZE_MAX, f"{size} bytes")
+
+
+def check_told(tap, path):
+    """What is in it is told: of each library its version, its licence and the text of that."""
+    with open(path + ".spdx.json") as file:
+        told = json.load(file)
+    with open(path + ".licences.txt") as file:
+        texts = file.read()
+    with open(path, "rb") as file:
+        digest = hashlib.sha256(file.read()).hexdigest()
+    packages = {p["name"]: p for p in told["packages"]}
+    tap.check_or_note("its SBOM is of this very file", packages["wick"]["checksums"][0]["checksumValue"] == digest)
+    with open(path + ".linked") as file:
+        linked = set(re.findall(r"lib([\w-]+?)(?:-[\d.]+)?\.a", file.read()))
+    owners = {"bpf": "libbpf", "dw": "elfutils", "elf": "elfutils", "lzma": "xz-utils", "iberty": "libiberty", "z": "zlib", "yaml": "libyaml",
+              "pcre2": "pcre2", "crypt": "libxcrypt", "c": "glibc", "m": "glibc", "mvec": "glibc", "pthread": "glibc", "gcc": "libgcc",
+              "gcc_eh": "libgcc", "ssl": "openssl", "crypto": "openssl", "sqlite3": "sqlite"}
+    missing = {name for name in linked if owners.get(name.removesuffix("-8"), name) not in packages}
+    tap.check_or_note("... and tells of all that is linked", len(linked) >= 15 and not missing, missing)
+    bad = [name for name, p in packages.items() if not re.match(r"\d", p["versionInfo"]) or p["licenseConcluded"] == "NOASSERTION"]
+    tap.check_or_note("... with versions and licences", len(packages) >= 14 and not bad, bad)
+    bare = [name for name, p in packages.items() if name != "wick" and f"\n{name} {p['versionInfo']}: " not in texts]
+    tap.check_or_note("... whose texts go with it", not bare and "Permission is hereby granted" in texts, bare)
 
 
 def check_record(tap, root):
@@ -126,7 +172,8 @@ def check_https(tap, root):
 
 def main():
     tap = common.Tap()
-    check_file(tap)
+    check_file(tap, FILE)
+    check_told(tap, FILE)
     with tempfile.TemporaryDirectory(prefix="wick-one-file-") as folder:
         root = Root(folder)
         check_record(tap, root)

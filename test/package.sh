@@ -10,7 +10,7 @@ unit=$root/lib/systemd/system/wick.service
 holds() {
 	dpkg-deb -x "$deb" "$root" && for file in usr/bin/wick etc/wick/config.yaml lib/systemd/system/wick.service \
 		usr/share/man/man1/wick.1.gz usr/share/bash-completion/completions/wick usr/share/zsh/vendor-completions/_wick \
-		usr/share/fish/vendor_completions.d/wick.fish; do
+		usr/share/fish/vendor_completions.d/wick.fish usr/share/doc/wick/examples/wick.socket; do
 		[ -s "$root/$file" ] || { echo "no $file"; return 1; }
 	done
 	dpkg-deb -I "$deb" conffiles | grep -qx /etc/wick/config.yaml
@@ -58,6 +58,8 @@ check 'bash completes commands and options' completes
 if command -v systemd-analyze >/dev/null; then
 	sed -i "s|/usr/bin/wick|$root/usr/bin/wick|" "$unit"
 	check 'systemd takes the unit' sh -c "systemd-analyze verify --man=no '$unit' 2>&1 | grep wick.service; [ \$? = 1 ]"
+	cp "$root/usr/share/doc/wick/examples/wick.socket" "$(dirname "$unit")"
+	check 'systemd takes the example of a socket' sh -c "systemd-analyze verify --man=no '$(dirname "$unit")/wick.socket' 2>&1 | grep -i wick; [ \$? = 1 ]"
 	check 'its exposure is 4.5 at most' systemd-analyze security --offline=true --threshold=45 --no-pager "$unit"
 else
 	skip 'systemd takes the unit' 'systemd-analyze is not installed'

@@ -65,8 +65,9 @@ class Wick:
         with open(self.errors, "ab") as errors:
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
         if not self.is_up():
+            said = self.said()
             self.__exit__()
-            raise RuntimeError("wick did not start: " + self.said())
+            raise RuntimeError("wick did not start: " + said)
         return self
 
     def __exit__(self, *_):
@@ -312,8 +313,13 @@ def channel(wick):
     return None
 
 
-def frame(kind, body, magic=0x6b636977, version=1):
+def frame(kind, body, magic=0x6b636977, version=2):
     return struct.pack("<IHH", magic, version, kind) + body
+
+
+def boost(number=1, rate=999, seconds=600, pid=1, service=b""):
+    """A wish to sample a process faster: the last of these are good ones."""
+    return frame(4, struct.pack("<IHHIBI", number, rate, seconds, pid, 0, 0) + bytes([len(service)]) + service + bytes(4))
 
 
 def check_bytes(wick):
@@ -323,8 +329,10 @@ def check_bytes(wick):
         TAP.skip("hostile bytes", "this kernel gives no descriptors of others")
         return
     hostile = [frame(3, struct.pack("<Q", 0)), frame(3, struct.pack("<Q", 2**64 - 1)), frame(1, bytes(16)), frame(2, bytes(4)),
-               frame(3, b"short"), frame(3, bytes(9)), frame(9, bytes(8)), frame(3, bytes(8), magic=1), frame(3, bytes(8), version=2),
-               frame(0, b""), rng.randbytes(4096), b"\0" * 100000]
+               frame(3, b"short"), frame(3, bytes(9)), frame(9, bytes(8)), frame(3, bytes(8), magic=1), frame(3, bytes(8), version=1),
+               frame(0, b""), rng.randbytes(4096), b"\0" * 100000, frame(5, bytes(16)), boost(rate=1000), boost(rate=65535), boost(seconds=601),
+               boost(rate=0), boost(pid=0), boost(number=0), boost(service=b"a\n"), boost(service=b"a\0"), boost(service=b"\xff"), boost()[:-1],
+               boost() + b"\0", boost(), boost(rate=0, seconds=0, pid=0)]
     for number, data in enumerate(hostile):
         connection = None
         ends = time.monotonic() + 10
@@ -467,10 +475,152 @@ def check_gateway(key_mode):
                   and mine["NoNewPrivs"] == "1" and mine["Seccomp"] == "2", str(mine["CapPrm"]))
 
 
+# ---- A service that had to stay root ------------------------------------------------------------------------------------------
+
+CREATE, WRITE = os.O_CREAT | os.O_WRONLY, os.O_WRONLY
+
+
+def landlock_abi():
+    return max(0, ctypes.CDLL(None).syscall(444, None, 0, 1))
+
+
+def config_of_root(folder, port, **more):
+    """A collector with a token of root's, so that it stays root."""
+    return {"receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}", "auth": {"authenticator": "bearertokenauth"}}}},
+                          "profiling": {}},
+            "exporters": {"store": {"path": f"{folder}/store"}, "file": {"path": f"{folder}/out/profiles.json"}, **more},
+            "extensions": {"bearertokenauth": {"filename": f"{folder}/secrets/token"}, "page": {"endpoint": f"127.0.0.1:{port + 1}"}},
+            "service": {"extensions": ["bearertokenauth", "page"], "telemetry": {"metrics": {"level": "none"}},
+                        "pipelines": {"profiles": {"receivers": ["otlp", "profiling"], "exporters": ["store", "file", *more]}}}}
+
+
+def write_config(folder, config):
+    """As editors do: aside, then renamed."""
+    with open(f"{folder}/etc/new", "w", encoding="ascii") as file:
+        json.dump(config, file)
+    os.rename(f"{folder}/etc/new", f"{folder}/etc/wick.yaml")
+
+
+class OfRoot(Wick):
+    """A wick whose service stays root for a token that only root may read."""
+
+    def __init__(self):
+        super().__init__()
+        self.port = self.pair_of_ports()
+        for name in ("etc", "secrets", "out", "beside", "more"):
+            os.mkdir(f"{self.folder}/{name}", 0o755)
+        with open(f"{self.folder}/secrets/token", "w", encoding="ascii") as file:
+            file.write("secret")
+        os.chmod(f"{self.folder}/secrets/token", 0o600)
+        os.chmod(f"{self.folder}/secrets", 0o700)
+        for name in ("beside/secret", "beside/mine"):
+            with open(f"{self.folder}/{name}", "w", encoding="ascii") as file:
+                file.write("of root's")
+        write_config(self.folder, config_of_root(self.folder, self.port))
+        self.command = [WICK, f"--config={self.folder}/etc/wick.yaml"]
+
+    @staticmethod
+    def pair_of_ports():
+        while True:
+            port = free_port()
+            with socket.socket() as other:
+                try:
+                    other.bind(("127.0.0.1", port + 1))
+                    return port
+                except OSError:
+                    pass
+
+
+def root_tries(wick):
+    """What files a service of root's could use to become root again, with what root gets from the same calls."""
+    folder = wick.folder.encode()
+    return {
+        "read /etc/shadow": (2, b"/etc/shadow\0", 0),
+        "read /etc/gshadow": (2, b"/etc/gshadow\0", 0),
+        "read a file of root's beside its own": (2, folder + b"/beside/secret\0", 0),
+        "list /root": (2, b"/root\0", os.O_DIRECTORY),
+        "write to a file of root's": (2, folder + b"/beside/mine\0", WRITE),
+        "write to the configuration": (2, folder + b"/etc/wick.yaml\0", WRITE),
+        "write to its token": (2, folder + b"/secrets/token\0", WRITE),
+        "make a file in /etc": (2, b"/etc/wick-was-here\0", CREATE, 0o644),
+        "make one in /etc/cron.d": (2, b"/etc/cron.d/wick-was-here\0", CREATE, 0o644),
+        "make one in /root": (2, b"/root/wick-was-here\0", CREATE, 0o644),
+        "make one in /tmp": (2, b"/tmp/wick-was-here\0", CREATE, 0o644),
+        "write to /proc/sys": (2, b"/proc/sys/kernel/core_pattern\0", WRITE),
+        "delete a file of root's": (87, folder + b"/beside/secret\0"),
+        "rename a file of root's": (82, folder + b"/beside/secret\0", folder + b"/out/secret\0"),
+        "link a file of root's into its directory": (86, folder + b"/beside/secret\0", folder + b"/out/secret\0"),
+        "shorten a file of root's": (76, folder + b"/beside/mine\0", 0),
+        "make a directory": (83, folder + b"/beside/new\0", 0o755),
+        "run a shell": (59, b"/bin/sh\0", 0, 0),
+        "open the memory of a process of root's without capabilities": (2, f"/proc/{wick.process.pid}/mem\0".encode(), 0),
+    }
+
+
+def check_files_of_root(wick):
+    with Taken(wick.service()) as taken:
+        for what, call in root_tries(wick).items():
+            got = taken.call(*call)
+            # EXDEV: what is moved or linked from one directory to another where that is not allowed
+            TAP.check(f"a service that stays root and was taken over cannot {what}", got in (-1, -13, -18), str(got))
+        folder = wick.folder.encode()
+        TAP.check("… but read its token", taken.call(2, folder + b"/secrets/token\0", 0) > 2)
+        TAP.check("… but write to its directories", taken.call(2, folder + b"/out/x\0", CREATE, 0o600) > 2 and
+                  taken.call(2, folder + b"/store/x\0", CREATE, 0o600) > 2 and taken.call(87, folder + b"/store/x\0") == 0)
+    TAP.check("what it was kept from is as it was", all(os.path.getsize(f"{wick.folder}/beside/{name}") for name in ("mine", "secret")))
+    for place in ("/etc", "/etc/cron.d", "/root", "/tmp"):
+        if os.path.exists(f"{place}/wick-was-here"):
+            os.unlink(f"{place}/wick-was-here")
+    for what, call in root_tries(wick).items():     # root, for whom each works: else it would prove nothing
+        if call[0] == 2 and not call[2]:
+            TAP.check(f"root can {what}", os.path.exists(call[1].rstrip(b"\0").decode()))
+
+
+def check_reload_of_root(wick):
+    """SIGHUP: files in directories that were named before are used at once, by the same process; others by a new one."""
+    service, sampler = wick.service(), wick.sampler()
+
+    def reload(says, **more):
+        before = wick.said().count(says)
+        write_config(wick.folder, config_of_root(wick.folder, wick.port, **more))
+        wick.process.send_signal(signal.SIGHUP)
+        return wait_for(lambda: wick.said().count(says) > before, 20)
+
+    done = reload("runs with the configuration as it is now", **{"file/2": {"path": f"{wick.folder}/out/two.json"}})
+    TAP.check("SIGHUP with a file in a directory of before: the same service takes it", done and wick.service() == service)
+    done = reload(f"is started again, to be let to {wick.folder}/more", **{"file/3": {"path": f"{wick.folder}/more/three.json"}})
+    came = done and wait_for(lambda: wick.service() not in (None, service) and listens(wick.port), 20)
+    TAP.check("SIGHUP with a file elsewhere: the service says so and is started again, the sampler stays", came and wick.sampler() == sampler)
+    TAP.check("… and writes to it", wait_for(lambda: os.path.exists(f"{wick.folder}/more/three.json"), 20))
+    write_config(wick.folder, {"nonsense": 1})
+    service = wick.service()
+    before = wick.said().count("the old one goes on running")
+    wick.process.send_signal(signal.SIGHUP)
+    TAP.check("SIGHUP with nonsense changes nothing", wait_for(lambda: wick.said().count("the old one goes on running") > before, 20)
+              and wick.service() == service)
+
+
+def check_root():
+    if not landlock_abi():
+        TAP.skip("a service that stays root", "this kernel has no Landlock")
+        return
+    with OfRoot() as wick:
+        TAP.check("a service with a token of root's stays root", status(wick.service())["Uid"].split()[0] == "0")
+        TAP.check("… and says what it may do", wait_for(lambda: "Landlock (ABI" in wick.said(), 20))
+        check_files_of_root(wick)
+        before = os.path.getsize(f"{wick.folder}/out/profiles.json")
+        TAP.check("… and goes on to write", wait_for(lambda: os.path.getsize(f"{wick.folder}/out/profiles.json") > before, 20))
+        check_reload_of_root(wick)
+        check_stop(wick)
+
+
 def main():
     if os.geteuid() != 0:
         TAP.skip("privileges", "needs root")
         return
+    if sys.argv[1:] == ["root"]:
+        check_root()
+        TAP.end()
     with Wick() as wick:
         check_rights(wick)
         check_taken(wick)
@@ -480,6 +630,7 @@ def main():
     check_store_of_before()
     check_gateway(0o644)
     check_gateway(0o600)
+    check_root()
     TAP.end()
 
 

@@ -102,15 +102,25 @@ two=$?
 wait $one
 check 'several wicks run at once' test "$?$two" = 00
 
-# Wheels of Python have libraries without a build id, large ones.
+# Wheels of Python have libraries without a build id, large ones. Now and then the child is sampled before it calls exec,
+# as wick itself, whose files are in the cache: then once more.
 cat >plain.c <<'END'
 #include <time.h>
+const volatile int attempt = ATTEMPT;
 int main(void) { while (clock() < CLOCKS_PER_SEC / 4) continue; return 0; }
 END
-cc -O2 -static -Wl,--build-id=none -o plain plain.c
-"$WICK" record -F 199 -o plain.otlp -- ./plain 2>plain.err
+record_plain() {
+	"$WICK" record -F 199 -o plain.otlp -- ./plain 2>plain.err
+	grep -q ' 2  files_opened' plain.err # and the kernel's, which is in every process
+}
+for attempt in 1 2 3 4 5; do
+	cc -O2 -static -Wl,--build-id=none -DATTEMPT=$attempt -o plain plain.c
+	! record_plain || break
+done
 check 'rows of a new file are not in the cache' sh -c '! grep -q rows_from_cache plain.err'
-"$WICK" record -F 199 -o plain.otlp -- ./plain 2>plain.err
+for _ in 1 2 3 4 5; do
+	! record_plain || break
+done
 check '... and are from then on, whether or not it has a build id' grep -q '1  rows_from_cache' plain.err
 
 # Root's with nothing but what the documents name.

@@ -196,6 +196,15 @@ def hostile():
     TAP.check("a schema that is not known is left alone", judged is not None and counter(said, "samples_with_request") == 0)
 
 
+def check_ids(who, judged, spans):
+    """Those of each span, whose name says what is checked, and none outside."""
+    for name, what in spans.items():
+        share, everything = judged.share("samples", name)
+        TAP.check(f"{who}: {what}", share >= 0.99 and everything > 50, f"{100 * share:.2f} % of {everything}")
+    outside = judged.by_kind["samples", "outside"]
+    TAP.check(f"{who}: what is outside has none", outside["none"] >= 0.99 * sum(outside.values()), str(dict(outside)))
+
+
 def ddtrace():
     """A library of PyPI that publishes both contexts by itself: the variable is in a block that threads get when they first use it."""
     found = subprocess.run([os.path.join(common.ROOT, "test/peers/venv.sh"), "ddtrace"], stdout=subprocess.PIPE, text=True, check=False)
@@ -208,11 +217,7 @@ def ddtrace():
     judged, _ = recorded([found.stdout.strip(), program, "8"], environment=environment, wait=2, quiet=True)
     if not TAP.check("record of a program with Datadog's Python library", judged is not None):
         return
-    for name in ("a", "b"):
-        share, everything = judged.share("samples", name)
-        TAP.check(f"ddtrace: samples in span {name} have its ids", share >= 0.99 and everything > 50, f"{100 * share:.2f} % of {everything}")
-    outside = judged.by_kind["samples", "outside"]
-    TAP.check("ddtrace: what is outside has none", outside["none"] >= 0.99 * sum(outside.values()), str(dict(outside)))
+    check_ids("ddtrace", judged, {name: f"samples in span {name} have its ids" for name in ("a", "b")})
     roots = {value for shown in judged.attributes["a"] for key, value in shown if key == "datadog.local_root_span_id"}
     known = {span for (_, span) in judged.names}
     TAP.check("ddtrace: the local root span is told", roots and roots <= known, f"{len(roots)} of them")
@@ -231,11 +236,7 @@ def goroutines():
         judged, _ = recorded([path, "6", "10ms"])
     if not TAP.check("record of goroutines with labels", judged is not None):
         return
-    for name in ("grafana", "datadog"):
-        share, everything = judged.share("samples", name)
-        TAP.check(f"goroutines: samples have the ids that {name}'s keys say", share >= 0.99 and everything > 50, f"{100 * share:.2f} % of {everything}")
-    outside = judged.by_kind["samples", "outside"]
-    TAP.check("goroutines: what is outside has none", outside["none"] >= 0.99 * sum(outside.values()), str(dict(outside)))
+    check_ids("goroutines", judged, {name: f"samples have the ids that {name}'s keys say" for name in ("grafana", "datadog")})
     TAP.check("goroutines: the endpoint is told", (("process.context.label.trace endpoint", "GET /y"),) in judged.attributes["datadog"])
 
 

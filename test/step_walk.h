@@ -127,7 +127,7 @@ static void step_setup(u32 lang, u32 first, u32 last, u64 pc_va)
 }
 
 /* A native stack of these return addresses. */
-static void put_stack(const u64 *return_va, u32 count)
+static inline void put_stack(const u64 *return_va, u32 count)
 {
 	for (u32 i = 0; i < count; i++)
 		put(STACK_VA + i * STACK_BYTES + STACK_BYTES - 8, return_va[i]);

@@ -51,7 +51,7 @@ class Window:
             samples = []
             for _ in range(rng.randrange(1, 40)):
                 names = ["main"] + [f"f{rng.randrange(6)}" for _ in range(rng.randrange(0, 5))]
-                thread, cpu = rng.choice(["io", "work"]), rng.randrange(4)
+                thread, cpu, wait = rng.choice(["io", "work"]), rng.randrange(4), rng.choice(["", "", "futex", "run_queue", "disk"])
                 time_ns = start_ns + rng.randrange(5_000_000_000)
                 link = rng.choice([None, (f"{rng.randrange(5):032x}", f"{rng.randrange(3) + 1:016x}")])
                 link = None if link and not int(link[0], 16) else link
@@ -59,9 +59,10 @@ class Window:
                 samples.append({"stackIndex": number(stacks, stack), "timestampsUnixNano": [str(time_ns)],
                                 "linkIndex": number(links, link),
                                 "attributeIndices": [number(attributes, ("thread.name", thread)),
-                                                     number(attributes, ("cpu.logical_number", cpu))]})
+                                                     number(attributes, ("cpu.logical_number", cpu))] +
+                                                    ([number(attributes, ("wait.reason", wait))] if wait else [])})
                 self.samples.append({"host": host, "process": process, "thread": thread, "cpu": str(cpu), "time": time_ns,
-                                     "names": names, "link": link})
+                                     "wait": wait, "names": names, "link": link})
             resources.append({"resource": {"attributes": [attribute("host.name", host),
                                                           attribute("process.executable.name", process)]},
                               "scopeProfiles": [{"profiles": [{
@@ -97,8 +98,8 @@ def selection(rng, first_ns, last_ns):
     from_ns, to_ns = sorted(rng.sample(range(first_ns // 1000, last_ns // 1000), 2))
     from_ns, to_ns = from_ns * 1000, to_ns * 1000
     where, tests = [], [lambda s: from_ns <= s["time"] < to_ns]
-    for label, value in (("host", "a"), ("process", "db"), ("thread", "io"), ("cpu", "2")):
-        kind = rng.randrange(4)
+    for label, value in (("host", "a"), ("process", "db"), ("thread", "io"), ("cpu", "2"), ("wait", "futex")):
+        kind = rng.randrange(5)
         if kind == 0:
             where.append(f"{label}={value}")
             tests.append(lambda s, l=label, v=value: s[l] == v)
@@ -124,8 +125,10 @@ def compare(base, rng, samples, first_ns, last_ns):
     good = top["total"] == len(chosen) and got == dict(totals(chosen))
     grouped = ask(base, "values", label="thread", **query)
     by_thread = collections.Counter(s["thread"] for s in chosen)
+    waits = ask(base, "values", label="wait", **query)
+    good &= dict(map(tuple, waits)) == dict(collections.Counter(s["wait"] for s in chosen))
     return check(f"answers {query} ({len(chosen)} samples)", good and dict(map(tuple, grouped)) == dict(by_thread),
-                 f"total {top['total']}, not {len(chosen)}", f"{got}, not {dict(totals(chosen))}", grouped, by_thread)
+                 f"total {top['total']}, not {len(chosen)}", f"{got}, not {dict(totals(chosen))}", grouped, by_thread, waits)
 
 
 def narrowed(names, focus, ignore, hide):
@@ -259,8 +262,8 @@ def compare_inverted(base, rng, samples, first_ns, last_ns):
     query, wanted = selection(rng, first_ns, last_ns)
     chosen = [s for s in samples if wanted(s)]
     good = True
-    for group in ("", "process"):
-        stacks = [((s["process"],) if group else ()) + tuple(reversed(s["names"])) for s in chosen]
+    for group in ("", "process", "wait"):
+        stacks = [((s[group] or "(running)",) if group else ()) + tuple(reversed(s["names"])) for s in chosen]
         want = collections.Counter(stack[:depth] for stack in stacks for depth in range(len(stack) + 1))
         good &= +tree_totals(ask(base, "flame", inverted=1, group=group, **query)) == +want
     return check(f"turns {query} around ({len(chosen)} samples)", good)
@@ -301,7 +304,7 @@ def compare_some_stacks(base, rng, samples, first_ns, last_ns):
     left = [s for s in samples if wanted(s) and narrowed(s["names"], focus, ignore, ()) is not None]
     query |= {"focus": [f"/^{f}$/" for f in focus], "ignore": ignore}
     good = True
-    for label in ("process", "thread", "cpu"):
+    for label in ("process", "thread", "cpu", "wait"):
         good &= dict(map(tuple, ask(base, "values", label=label, **query))) == dict(collections.Counter(s[label] for s in left))
     # A minute and more at each end, where roll-ups are spread.
     chart = ask(base, "chart", by="process", buckets=1, **query)
@@ -431,6 +434,89 @@ def compare_rates(sender, base, before_ns):
     return ok & check("one rate is told in samples and its period", (one["total"], one["unit"]) == (20, "count"), one["total"])
 
 
+REASONS = ["", "futex", "run_queue", "disk", "poll"]
+
+
+class Lanes:
+    """Threads that do one thing after the other without gaps, told as kinds tell it: at its end, or (lanes) at its beginning."""
+
+    def __init__(self, rng, host, start_ns, types):
+        strings, attributes, profiles = ["", "main", "cpu", "nanoseconds"], [{}], []
+        self.host, self.start_ns, self.parts = host, start_ns, []
+
+        def string(text):
+            if text not in strings:
+                strings.append(text)
+            return strings.index(text)
+
+        def sample(tid, reason, time_ns, value):
+            named = [("thread.id", {"intValue": str(tid)})] + ([("wait.reason", {"stringValue": reason})] if reason else [])
+            attributes.extend({"keyStrindex": string(key), "value": text} for key, text in named)
+            return {"stackIndex": 1, "timestampsUnixNano": [str(time_ns)], "values": [str(value)],
+                    "attributeIndices": list(range(len(attributes) - len(named), len(attributes)))}
+
+        samples = collections.defaultdict(list)
+        for tid in (71, 72, 73):
+            at_ns = start_ns
+            while at_ns < start_ns + 20 * 10**9:
+                reason, long_ns = rng.choice(REASONS), rng.choice([10, 250, 3000]) * 10**6 * rng.randrange(1, 4)
+                self.parts.append((tid, reason, at_ns, at_ns + long_ns))
+                at_ns += long_ns
+                if "samples" in types and not reason:
+                    samples["samples"] += [sample(tid, "", at_ns - i * 10**7, 1) for i in range(long_ns // 10**7)]
+                else:
+                    samples[types[-1]].append(sample(tid, reason, at_ns - long_ns if types[-1] == "lanes" else at_ns, long_ns))
+        for kind in types:
+            profiles.append({"sampleType": {"typeStrindex": string(kind), "unitStrindex": string("count" if kind == "samples" else "nanoseconds")},
+                             "timeUnixNano": str(start_ns), "samples": samples[kind]})
+            if kind == "samples":
+                profiles[-1] |= {"periodType": {"typeStrindex": 2, "unitStrindex": 3}, "period": str(10**7)}
+        self.request = {"resourceProfiles": [{"resource": {"attributes": [attribute("host.name", host), attribute("process.pid", 70)]},
+                                              "scopeProfiles": [{"profiles": profiles}]}],
+                        "dictionary": {"mappingTable": [{}], "linkTable": [{}], "attributeTable": attributes, "stringTable": strings,
+                                       "functionTable": [{}, {"nameStrindex": 1}], "locationTable": [{}, {"lines": [{"functionIndex": 1}]}],
+                                       "stackTable": [{}, {"locationIndices": [1]}]}}
+
+
+def compare_lanes(base, rng, kind, lanes):
+    """Of each thread and bucket how long it did what, in microseconds, by the parts that are known."""
+    from_us, to_us = sorted(rng.sample(range(0, 18_000_000, 1000), 2))
+    begin_ns, buckets = lanes.start_ns + from_us * 1000, rng.choice([1, 7, 200])
+    width_ns = (to_us - from_us) * 1000 / buckets
+    got = ask(base, "lanes", host=lanes.host, buckets=buckets, where=["type=samples", "wait!=disk"], **{"from": f"{begin_ns // 10**9}.{begin_ns % 10**9:09}",
+              "to": f"{(begin_ns + (to_us - from_us) * 1000) // 10**9}.{(begin_ns + (to_us - from_us) * 1000) % 10**9:09}"})
+    found = {(lane["tid"], line["wait"]): line["values"] for lane in got["lanes"] for line in lane["lines"]}
+    want = collections.defaultdict(lambda: [0.0] * buckets)
+    for tid, reason, first_ns, last_ns in lanes.parts:
+        for i in range(buckets):
+            overlap = min(last_ns - begin_ns, (i + 1) * width_ns) - max(first_ns - begin_ns, i * width_ns)
+            if overlap > 0:
+                want[tid, reason][i] += overlap / 1000
+    good = found.keys() == want.keys() and all(abs(a - b) <= 1 for key in want for a, b in zip(found[key], want[key]))
+    ran = {tid: sum(sum(values) for (who, reason), values in want.items() if who == tid and reason in ("", "run_queue")) for tid in (71, 72, 73)}
+    order = [ran[lane["tid"]] for lane in got["lanes"]]
+    good &= got["exact"] == (kind == "lanes") and got["threads"] == 3 and all(a >= b - 3 for a, b in zip(order, order[1:]))
+    ends = {tid: max(last_ns for who, _, first_ns, last_ns in lanes.parts if who == tid and first_ns < begin_ns + (to_us - from_us) * 1000) for tid in (71, 72, 73)}
+    if kind == "wall":
+        good &= all(abs(lane["last"] - max(got["to"], ends[lane["tid"]] / 1e9)) < 1e-3 for lane in got["lanes"])
+    return check(f"knows what threads did by {kind} in {buckets} parts of {(to_us - from_us) / 1e6} s", good, found, dict(want), got["source"])
+
+
+def compare_all_lanes(base, rng, before_ns):
+    ok = True
+    for i, types in enumerate((["wall"], ["samples", "off_cpu"], ["lanes"])):
+        lanes = Lanes(rng, "lanes-" + types[-1], before_ns + i * 60 * 10**9, types)
+        send(base, lanes)
+        span = {"from": lanes.start_ns / 1e9 - 60, "to": lanes.start_ns / 1e9 + 60}
+        ok &= check(f"{types[-1]} came", eventually(lambda lanes=lanes, span=span: [lanes.host] in [row[:1] for row in ask(base, "values", label="host", **span)]))
+        for _ in range(4):
+            ok &= compare_lanes(base, rng, types[-1], lanes)
+    few = ask(base, "lanes", host="lanes-wall", max=1, **{"from": before_ns / 1e9, "to": before_ns / 1e9 + 20})
+    ok &= check("shows no more threads than asked for, and says how many there are", len(few["lanes"]) == 1 and few["threads"] == 3, few["threads"])
+    long = ask(base, "lanes", **{"from": before_ns / 1e9 - 7200, "to": before_ns / 1e9})
+    return ok & check("shows the end of a long range", abs(long["to"] - long["from"] - 900) < 1e-6, long["from"], long["to"])
+
+
 def check_local(work, rng, windows, first_ns, last_ns):
     wick = Wick(work, "store", {"path": os.path.join(work, "store")}, {})
     ok = False
@@ -446,6 +532,7 @@ def check_local(work, rng, windows, first_ns, last_ns):
         levels = {level["name"]: level["blocks"] for level in ask(wick.base, "status")["levels"]}
         ok &= check("minutes and hours were rolled up", levels["1 m"] > 0 and levels["1 h"] > 0, levels)
         ok &= compare_rates(wick.base, wick.base, first_ns)
+        ok &= compare_all_lanes(wick.base, rng, last_ns - 6 * 3600 * 10**9)
     finally:
         ok &= wick.stop()
     return ok
@@ -479,6 +566,8 @@ def check_clickhouse(python, work, rng, windows, first_ns, last_ns):
         ok &= check("it says what there is", status["backend"] == "clickhouse" and status["bytes"] > 1000 and
                     status["levels"][0]["rows"] == sum(len(w.samples) for w in windows), status)
         ok &= compare_rates(writers[0].base, shows.base, first_ns)
+        status, sentence = failure(shows.base, "lanes")
+        ok &= check("says that it has no lanes", status == 400 and "sums only" in sentence, sentence)
         ok &= check_away(shows, server)
     finally:
         for wick in writers + [shows]:

@@ -16,16 +16,16 @@ import common
 SPIN = ["-c", "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done"]
 
 
-def make_lua(folder):
+def make_julia(folder):
     """Such runtimes are known by the names of their files alone: any program will do."""
-    return shutil.copy("/bin/sh", os.path.join(folder, "lua5.4"))
+    return shutil.copy("/bin/sh", os.path.join(folder, "julia"))
 
 
-def unread_by_record(tap, lua):
-    recording = common.Recording([], [lua, *SPIN], rate=199).wait()
+def unread_by_record(tap, julia):
+    recording = common.Recording([], [julia, *SPIN], rate=199).wait()
     said = recording.stderr.decode(errors="replace")
-    found = re.search(r"^Lua: ([\d.]+) % of samples", said, re.M)
-    if not tap.check("record says that Lua's functions are not read", found and float(found[1]) > 90, found[0] if found else ""):
+    found = re.search(r"^Julia: ([\d.]+) % of samples", said, re.M)
+    if not tap.check("record says that Julia's functions are not read", found and float(found[1]) > 90, found[0] if found else ""):
         tap.note(said[-2000:])
     recording = common.Recording([], ["sh", *SPIN], rate=199).wait()
     said = recording.stderr.decode(errors="replace")
@@ -37,17 +37,17 @@ def counters_of(port):
         return json.load(answer)["sampling"]
 
 
-def unread_by_the_page(tap, folder, lua):
+def unread_by_the_page(tap, folder, julia):
     port = common.free_port()
     command = [common.WICK, f"--listen=127.0.0.1:{port}", f"--set=exporters.store.path={folder}/store"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as wick, \
-            subprocess.Popen([lua, "-c", "while :; do :; done"]) as spinning:
+            subprocess.Popen([julia, "-c", "while :; do :; done"]) as spinning:
         seen = []
         try:
             for _ in range(60):
                 time.sleep(0.5)
                 try:
-                    seen = [c for c in counters_of(port) if c["name"] == "samples_of_unread_runtimes" and c["of"] == "Lua"]
+                    seen = [c for c in counters_of(port) if c["name"] == "samples_of_unread_runtimes" and c["of"] == "Julia"]
                 except OSError:
                     continue
                 if seen and seen[0]["value"] >= 20:
@@ -55,7 +55,7 @@ def unread_by_the_page(tap, folder, lua):
         finally:
             spinning.kill()
             wick.terminate()
-    tap.check("the page's status has Lua with its samples", seen and seen[0]["value"] >= 20, json.dumps(seen))
+    tap.check("the page's status has Julia with its samples", seen and seen[0]["value"] >= 20, json.dumps(seen))
 
 
 def reader_that_does_not_start(tap, folder):
@@ -84,9 +84,9 @@ def reader_that_does_not_start(tap, folder):
 def main():
     tap = common.Tap()
     with tempfile.TemporaryDirectory(prefix="wick-test-") as folder:
-        lua = make_lua(folder)
-        unread_by_record(tap, lua)
-        unread_by_the_page(tap, folder, lua)
+        julia = make_julia(folder)
+        unread_by_record(tap, julia)
+        unread_by_the_page(tap, folder, julia)
         reader_that_does_not_start(tap, folder)
     tap.end()
 

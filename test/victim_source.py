@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from common import ROOT
+from common import ROOT, by_chance
 from runtime_profile import lines_of_calls, record_beside, wrong_lines
 
 INSTALL = os.path.join(ROOT, "test", "runtimes", "install.sh")
@@ -36,31 +36,35 @@ class Source:
         return self.bare.sub("", name)
 
     def wrong_lines(self, stacks):
-        name = "/" + os.path.basename(self.path)
-        return wrong_lines(stacks, self.kind, self.calls, self.plain, lambda path: path.endswith(name))
+        name = os.path.basename(self.path)
+        return wrong_lines(stacks, self.kind, self.calls, self.plain, lambda path: os.path.basename(path) == name)
 
-    def off_shares(self, stacks, shares):
-        """Those that are too far off: three points, or what so many samples are off by once in two thousand times."""
+    def off_shares(self, stacks, shares, within=None):
+        """Those that are too far off: three points, or what so many samples are off by rarely. With
+        `within` they are those of the samples that this function is in."""
         seen, off = stacks.inclusive(self.kind), {}
+        whole = seen.get(self.own(within), 0) if within else 1
+        if not whole:
+            return {within: 0}
         for name, share in shares.items():
-            is_share = seen.get(self.own(name), 0)
-            allowed = max(0.03, 3.5 * (share * (1 - share) / stacks.count) ** 0.5) if share else 0
+            is_share = seen.get(self.own(name), 0) / whole
+            allowed = max(0.03, by_chance(share, whole * stacks.count)) if share else 0
             if abs(is_share - share) > allowed if share else is_share < 0.9:
                 off[name] = round(is_share, 3)
         return off
 
-    def check(self, tap, name, victim, samples, pattern, shares):
+    def check(self, tap, name, victim, samples, pattern, shares, settle_ns=0, within=None):
         """Records a running victim: are its stacks as its source says?"""
         if victim.pid is None:
             tap.check(name, False, "the victim does not run")
             return
-        recording, stacks = record_beside(victim, samples, self.kind)
+        recording, stacks = record_beside(victim, samples, self.kind, settle_ns=settle_ns)
         if not stacks or stacks.count < samples // 2:
             tap.note(recording.said())
             tap.check(name, False, f"{stacks.count if stacks else 0} samples")
             return
         good, bad = stacks.matching(self.kind, pattern)
-        off, (lines, example) = self.off_shares(stacks, shares), self.wrong_lines(stacks)
+        off, (lines, example) = self.off_shares(stacks, shares, within), self.wrong_lines(stacks)
         if not tap.check(name, good >= 0.99 and not off and lines <= 0.01,
                          f"{good:.2%} of {stacks.count} stacks as expected, {1 - lines:.1%} lines, "
                          f"from {stacks.late_ns / 1e6:.0f} ms on" +
@@ -70,9 +74,9 @@ class Source:
                 tap.note(f"{count:6} {text[:400]}")
 
 
-def check_judged(tap, name, victim, samples, kind, out, is_compared=lambda function: True, during=None):
+def check_judged(tap, name, victim, samples, kind, out, is_compared=lambda function: True, during=None, within=None):
     """Beside a judge in the same process, which writes to `out` when that ends: shares of functions, by their name, and how
-    many samples it took."""
+    many samples it took. It may have looked at those stacks alone that a function is in."""
     _, stacks = record_beside(victim, samples, kind, during)
     victim.process.terminate()
     victim.process.wait(30)
@@ -82,8 +86,9 @@ def check_judged(tap, name, victim, samples, kind, out, is_compared=lambda funct
     with open(out, encoding="utf-8") as file:
         theirs = json.load(file)
     ours = stacks.inclusive(kind)
+    ours = {n: share / ours.get(within, 1) for n, share in ours.items()}
     apart = {n: (round(ours.get(n, 0), 3), round(share, 3)) for n, share in theirs["shares"].items()
-             if is_compared(n) and share >= JUDGED and abs(ours.get(n, 0) - share) > APART}
+             if is_compared(n) and share >= JUDGED and abs(ours.get(n, 0) - share) > max(APART, by_chance(share, stacks.count, theirs["samples"]))}
     tap.check(name, not apart and theirs["samples"] > 200,
               f"{stacks.count} samples of ours, {theirs['samples']} of its, apart: {apart or 'none'}")
 

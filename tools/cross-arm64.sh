@@ -33,7 +33,8 @@ cross_victims() {
 }
 
 cross_make() {
-	${MAKE:-make} O=build/arm64 TRIPLE=aarch64-linux-gnu CC="aarch64-linux-gnu-gcc --sysroot=$sysroot" "$@"
+	TARGET=aarch64-linux-gnu ${MAKE:-make} O=build/arm64 TRIPLE=aarch64-linux-gnu CC="aarch64-linux-gnu-gcc --sysroot=$sysroot" \
+		ROOT_OF_LIBRARIES="$sysroot" "$@"
 }
 
 case ${1:-} in

@@ -47,7 +47,7 @@ ubuntu() {
 }
 sources() {
 	case $suite in
-	focal | jammy | noble | questing | resolute | stonking) ubuntu "$suite" ;;
+	xenial | bionic | focal | jammy | noble | questing | resolute | stonking) ubuntu "$suite" ;;
 	experimental) stanza "$archive" sid && stanza "$archive" experimental ;; # what it lacks is sid's
 	sid | *-*) stanza "$archive" "$suite" ;; # neither it nor backports have a security archive
 	*)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """image.py FILE ARCH OUT: an image for containers, of the one file of `make dist` and what it needs: certificates of
-authorities, a user, its directories. OUT is an archive that `docker load`, `podman load`, `ctr image import` and `skopeo
+authorities, a user, its directories, its licences and SBOM. OUT is an archive that `docker load`, `podman load`, `ctr image import` and `skopeo
 copy oci-archive:` take. The same file makes the same bytes: times are those of the last commit, or SOURCE_DATE_EPOCH."""
 import gzip
 import hashlib
@@ -52,14 +52,15 @@ def read(path):
         return file.read()
 
 
-def root(binary):
+def root(path):
     folders = [("etc", 0o755), ("etc/ssl", 0o755), ("etc/ssl/certs", 0o755), ("etc/wick", 0o755), ("tmp", 0o1777), ("var", 0o755),
                ("var/cache", 0o755), ("var/cache/wick", 0o700), ("var/lib", 0o755), ("var/lib/wick", 0o700)]
     return [(name, None, mode) for name, mode in folders] + [
         ("etc/passwd", PASSWD.encode(), 0o644), ("etc/group", GROUP.encode(), 0o644),
         ("etc/ssl/certs/ca-certificates.crt", read(AUTHORITIES), 0o644),
         ("etc/wick/LICENSE", read(os.path.join(TOP, "LICENSE")), 0o644),
-        ("etc/wick/THIRD-PARTY.md", read(os.path.join(TOP, "THIRD-PARTY.md")), 0o644), ("wick", binary, 0o755)]
+        ("etc/wick/licences.txt", read(path + ".licences.txt"), 0o644), ("etc/wick/wick.spdx.json", read(path + ".spdx.json"), 0o644),
+        ("wick", read(path), 0o755)]
 
 
 def digest(data):
@@ -77,7 +78,7 @@ def description(kind, data):
 def main(binary_path, arch, out):
     seconds = epoch()
     version = read(os.path.join(TOP, "VERSION")).decode().strip()
-    tar = archive(root(read(binary_path)), seconds)
+    tar = archive(root(binary_path), seconds)
     layer = gzip.compress(tar, 9, mtime=0)
     config = as_json({
         "architecture": arch, "os": "linux", "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)),

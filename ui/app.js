@@ -9,21 +9,22 @@
 //   picture() a canvas that can be saved
 //   take(file)  a file that was dropped
 //   keys, help  by key: what it does; [keys, text] for the help
-import { absolute, ask, change, chartRange, chosen, chooseRange, addFilter, declare, grouping, labels, lists, onChange, problems, readURL, replaceFilters, selection, state, tabs, views } from "./state.js";
+import { absolute, ask, change, chartRange, chosen, chooseRange, addFilter, declare, grouping, labels, lists, onChange, problems, readURL, selection, spent, state, tabs, views } from "./state.js";
 import { Chart } from "./chart.js";
 import { copy, toast } from "./copy.js";
 import { element, update } from "./element.js";
 import { openKept, startKept } from "./kept.js";
-import { follow } from "./live.js";
+import { showTypes, stepTo } from "./kinds.js";
+import { follow, pause } from "./live.js";
 import { closeMenu, hideTip, isMenuOpen } from "./menu.js";
 import { openPicker, pan, showTime, startTime, zoomOut } from "./time.js";
 import { values } from "./tree.js";
+import { isWaiting, reasonNames } from "./waits.js";
 
 const $ = id => document.getElementById(id);
 const CONTROLS = "input[name], select[name]";
 const SUGGESTED_MAX = 100, LINES_MAX = 12;    // as many as there are colours, and what is left
 const PROGRESS_AFTER_MS = 250;
-const REFRESH_MIN_MS = 900, REST = 4;    // a page that is slow to answer rests four times as long as that takes
 
 function say(text) {
   if ($("message").textContent !== text)
@@ -83,15 +84,21 @@ function bind(control) {
   control.addEventListener(isTyped ? "input" : "change", () => change({ [control.name]: value(), ...zoom }, isTyped));
 }
 
+let types = [];
+
 const typeChosen = () => state.where.find(filter => filter.startsWith("type="))?.slice(5);
 
 // Values of two types do not add up: one is shown at a time, the first unless another is asked for.
 async function loadTypes() {
-  const types = await ask("types", chosen());
-  update($("type"), ...types.map(({ type, title }) => element("option", { value: type }, title)));
-  $("type-label").hidden = types.length < 2;
+  types = await ask("types", chosen());
   Object.assign(values, types.find(({ type }) => type === typeChosen()) ?? types[0]);
-  $("type").value = values.type;
+  showSwitch();
+}
+
+function showSwitch() {
+  showTypes($("kinds"), $("type-label"), $("type"), types, typeChosen() ?? values.type, type => type && change(stepTo(values, type)));
+  // Reasons are of waits: elsewhere there is nothing to group by.
+  $("group").querySelector("[value=wait]").hidden = !isWaiting(values.kind) && state.group !== "wait";
 }
 
 const chipTitles = { where: "", focus: "only", ignore: "without", hide: "hidden" };
@@ -103,6 +110,12 @@ function showChips() {
       change({ [key]: state[key].filter(other => other !== text), path: "" }) }, "×")))));
 }
 
+// Whoever is chosen may be sampled faster; that one is stays in sight.
+function showBoost() {
+  if (state.where.length || !$("boost").hidden)
+    import("./boosts.js").then(({ show }) => show()).catch(() => {});
+}
+
 function showControls() {
   for (const tab of tabs) {
     const isShown = tab.dataset.view === state.view;
@@ -111,26 +124,30 @@ function showControls() {
     tab.tabIndex = isShown ? 0 : -1;
   }
   showTime();
+  showLooking();
   for (const control of document.querySelectorAll(CONTROLS)) {
     if (control.type === "checkbox")
       control.checked = Boolean(state[control.name]);
     else if (control !== document.activeElement)
       control.value = state[control.name] ?? "";
   }
-  $("type").value = typeChosen() ?? values.type;
+  showSwitch();
   showChips();
+  showBoost();
 }
 
 // ---- Everything together
 
-const chart = new Chart($("chart"), $("chart-note"), $("chart-legend"), { choose: chooseRange, filter: name => addFilter(`${grouping.by}=${name}`) });
+const chart = new Chart($("chart"), $("chart-note"), $("chart-legend"), { choose: chooseRange, filter: (name, isOut) => addFilter(`${grouping.by}${isOut ? "!=" : "="}${name}`),
+  menu: (time, notes, place) => busy(import("./notes.js").then(({ openMomentMenu }) => openMomentMenu(time, notes, chart.data, { ...place, reload: load }))) });
 
 async function loadChart() {
-  const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3))), query = selection({ by: state.group || "process", buckets, lines: LINES_MAX });
+  const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3))), query = selection({ by: state.group || "process", buckets, lines: state.group === "wait" ? reasonNames.length : LINES_MAX });
   Object.entries(chartRange()).forEach(([key, value]) => query.set(key, value));
-  const [data] = await Promise.all([ask("chart", query), loadTypes()]);
+  const range = new URLSearchParams([...query].filter(([key]) => ["from", "to", "where", "file"].includes(key)));
+  const [data, notes] = await Promise.all([ask("chart", query), ask("annotations", range), loadTypes()]);
   grouping.by = data.by ?? state.group;
-  chart.show(data, state.context ? [absolute(state.from), absolute(state.to)] : null);
+  chart.show(data, state.context ? [absolute(state.from), absolute(state.to)] : null, notes.rows);
 }
 
 let running = 0;
@@ -149,9 +166,12 @@ async function busy(work) {
   $("progress").hidden ||= !running;
 }
 
+// What went wrong with something that was done by hand; said until the next step.
+let notice = "";
+
 async function loadAll() {
   const [text] = await Promise.all([open(state.view).then(tab => tab.load()), loadChart()]);
-  say([...problems, text].filter(Boolean).join(" "));
+  say([...problems, notice, text].filter(Boolean).join(" "));
 }
 
 function load() {
@@ -160,24 +180,27 @@ function load() {
 }
 
 // What is new comes in under the hand: not while something is dragged or a menu is open, nor before what was asked for is there.
-let isHeld = false, later = 0, taken = 0, asked = 0;
+let isHeld = false, later = 0, taken = 0, asked = 0, cost = 0;
 
 for (const [name, held] of [["pointerdown", true], ["pointerup", false], ["pointercancel", false]])
   addEventListener(name, () => isHeld = held, true);
 
 async function refresh() {
-  const wait = running || isHeld || isMenuOpen() ? 250 : Math.max(REFRESH_MIN_MS, REST * taken) - (performance.now() - asked);
+  const wait = running || isHeld || isMenuOpen() ? 250 : pause(taken, cost) - (performance.now() - asked);
   clearTimeout(later);
   if (wait > 0) {
     later = setTimeout(refresh, wait);
     return;
   }
   asked = performance.now();
+  spent.ms = 0;
   await busy(loadAll());
   taken = performance.now() - asked;
+  cost = spent.ms;
 }
 
 onChange(changes => {
+  notice = "";
   showControls();
   adjustLive();
   const done = Object.keys(changes).every(key => key === "live") || shown[state.view]?.changed?.(changes);
@@ -193,7 +216,6 @@ bind($("live"));
 $("group").addEventListener("change", () => change({ group: $("group").value, path: "" }));
 startTime();
 startKept();
-$("type").addEventListener("change", () => change({ where: replaceFilters("type=" + $("type").value), path: "" }));
 $("filter").addEventListener("keydown", event => {
   if (event.key === "Enter") {
     addFilter($("filter").value.trim());
@@ -246,10 +268,37 @@ addEventListener("drop", event => {
   if (!hasFiles(event) || event.defaultPrevented)
     return;
   event.preventDefault();
-  const file = event.dataTransfer.files[0];
-  change({ view: "executables" });
-  busy(open("executables").then(tab => tab.take(file)));
+  take([...event.dataTransfer.files]);
 });
+
+const ELF = "\x7fELF";
+
+// A program has names for what came without; anything else is a profile to look at.
+async function takeFiles(files) {
+  const isProgram = String.fromCharCode(...new Uint8Array(await files[0].slice(0, 4).arrayBuffer())) === ELF;
+  if (isProgram) {
+    change({ view: "executables" });
+    return (await open("executables")).take(files[0]);
+  }
+  return (await import("./files.js")).openFiles(files);
+}
+
+const take = files => files.length && busy(takeFiles(files).catch(error => say(notice = error.message)));
+
+$("open").addEventListener("click", () => $("open-file").click());
+$("open-file").addEventListener("change", () => {
+  take([...$("open-file").files]);
+  $("open-file").value = "";
+});
+
+function showLooking() {
+  $("looking").hidden = !state.file;
+  document.body.classList.toggle("file", Boolean(state.file));
+  if (state.file)
+    busy(import("./files.js").then(files => files.showFile()));
+  else
+    document.body.classList.remove("untimed");
+}
 
 // ---- Light and dark
 
@@ -281,7 +330,7 @@ function help() {
 $("help").addEventListener("click", help);
 
 const keys = {
-  "?": help, w: openPicker, k: openKept, "[": () => pan(-0.5), "]": () => pan(0.5), o: zoomOut, t: toggleTheme, l: () => change({ live: state.live ? "" : "1" }), r: () => change({ collapse: state.collapse ? "" : "1" }),
+  "?": help, w: openPicker, k: openKept, O: () => $("open-file").click(), "[": () => pan(-0.5), "]": () => pan(0.5), o: zoomOut, t: toggleTheme, l: () => change({ live: state.live ? "" : "1" }), r: () => change({ collapse: state.collapse ? "" : "1" }),
   Escape: () => closeMenu() || shown[state.view]?.keys?.Escape?.(),
 };
 
@@ -295,7 +344,7 @@ function meant(key) {
       change({ view: there });
       return shown[there] ? shown[there].keys[key]() : busy(open(there).then(tab => tab.keys[key]()));
     };
-  return views[key - 1] && (() => change({ view: views[key - 1] }));
+  return /^\d$/.test(key) && views[key] && (() => change({ view: views[key] }));
 }
 
 addEventListener("keydown", event => {
@@ -307,6 +356,17 @@ addEventListener("keydown", event => {
     action();
   }
 });
+
+// ---- Who is here for the first time
+
+const showHints = () => import("./hints.js").then(hints => hints.showHint());
+
+$("hints").addEventListener("click", () => {
+  $("keys").close();
+  busy(showHints());
+});
+if (!localStorage.getItem("hints"))
+  showHints().catch(() => {});
 
 document.documentElement.className = localStorage.getItem("theme") ?? "";
 readURL();

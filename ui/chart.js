@@ -1,12 +1,17 @@
 // The chart of what was sampled over time, and what charts share: a range is chosen by dragging.
 import { element, update } from "./element.js";
 import { hideTip, showTip } from "./menu.js";
-import { moment } from "./time.js";
+import { moment, tick } from "./time.js";
 import { rate, seconds, values } from "./tree.js";
+import { reasonColour, reasonText, reasonWord } from "./waits.js";
 
 export const colours = ["#e8590c", "#f2b84b", "#22b8cf", "#69c36d", "#6d9eeb", "#b487c9", "#e5738a", "#7bbfb5", "#b4d455", "#c6a5e0", "#c98f5b"];
 
 export const OTHER = "(other)", OTHER_COLOUR = "#9aa0a8", LEFT = 56, FLOOR = 18, TOLD_MAX = 8, STEPS = [1, 2, 5, 10, 15, 30];
+
+const MARK_HEIGHT = 12, NEAR_PX = 7;
+const noteColours = { deploy: "#2b8a3e", restart: "#1971c2", oom: "#c92a2a", incident: "#c92a2a", config: "#7048e8" };
+export const noteColour = kind => noteColours[kind] ?? "#5c5f66";
 
 // What has a colour keeps it, whatever comes and goes; what is new, or comes back to find its own taken, gets one that nothing else here has.
 export class LineColours {
@@ -61,6 +66,8 @@ export function brush(canvas, redraw, done, click, left = 0) {
   let start = null;
   const share = event => Math.min(1, Math.max(0, (event.offsetX - left) / (canvas.clientWidth - left)));
   canvas.addEventListener("pointerdown", event => {
+    if (event.button)
+      return;
     start = share(event);
     canvas.setPointerCapture(event.pointerId);
   });
@@ -82,11 +89,16 @@ export function brush(canvas, redraw, done, click, left = 0) {
 }
 
 export class Chart {
-  // events: choose(from, to), filter(name)
+  // events: choose(from, to), filter(name); if wanted menu(time, notes, place): what is said of a moment
   constructor(canvas, note, legend, events) {
-    Object.assign(this, { canvas, note, legend, events, data: null, at: -1, pointer: null, colours: new LineColours() });
+    Object.assign(this, { canvas, note, legend, events, data: null, at: -1, pointer: null, lit: null, notes: [], colours: new LineColours() });
     brush(canvas, dragged => this.draw(dragged), (from, to) => events.choose(this.time(from), this.time(to), this.data),
-          at => this.choose(this.bucket(at)), LEFT);
+          (at, y) => y < MARK_HEIGHT && this.notesAt(at).length ? this.menu(at) : this.choose(this.bucket(at)), LEFT);
+    if (events.menu)
+      canvas.addEventListener("contextmenu", event => {
+        event.preventDefault();
+        this.menu(Math.max(0, (event.offsetX - LEFT) / (canvas.clientWidth - LEFT)));
+      });
     canvas.addEventListener("pointermove", event => {
       this.pointer = { x: event.clientX, y: event.clientY };
       this.point(this.bucket((event.offsetX - LEFT) / (canvas.clientWidth - LEFT)));
@@ -112,11 +124,29 @@ export class Chart {
     return this.count && share >= 0 ? Math.min(this.count - 1, Math.floor(share * this.count)) : -1;
   }
 
-  // chosen: the range that everything else shows, which may be a part of it.
-  show(data, chosen) {
+  // Those that a share of the width is at, nearest first.
+  notesAt(share) {
+    const near = NEAR_PX / Math.max(1, this.canvas.clientWidth - LEFT), place = note => this.share(note.time);
+    const far = note => note.end && share >= place(note) && share <= this.share(note.end) ? near / 2 : Math.abs(place(note) - share);
+    return this.notes.filter(note => far(note) <= near).sort((a, b) => far(a) - far(b));
+  }
+
+  share(time) {
+    return (time - this.data.from) / (this.data.to - this.data.from);
+  }
+
+  menu(at) {
+    const notes = this.notesAt(at), bounds = this.canvas.getBoundingClientRect(), x = this.pointer?.x ?? bounds.left + LEFT + at * (bounds.width - LEFT);
+    hideTip();
+    this.events.menu?.(notes[0]?.time ?? this.time(at), notes, { x, y: this.pointer?.y ?? bounds.top + 20 });
+  }
+
+  // chosen: the range that everything else shows, which may be a part of it. notes: what is said of moments.
+  show(data, chosen, notes = []) {
     const isHere = this.at >= 0 && this.data;
-    Object.assign(this, { data, chosen, lines: [...data.lines].sort((a, b) => (a.name === OTHER) - (b.name === OTHER) || (a.name < b.name ? -1 : 1)) });
-    this.fills = this.colours.of(this.lines.map(line => line.name));
+    Object.assign(this, { data, chosen, notes, lines: [...data.lines].sort((a, b) => (a.name === OTHER) - (b.name === OTHER) || (a.name < b.name ? -1 : 1)) });
+    this.isByReason = data.by === "wait";
+    this.fills = this.isByReason ? this.lines.map(line => reasonColour(line.name)) : this.colours.of(this.lines.map(line => line.name));
     this.sums = new Float64Array(this.count);
     for (const line of data.lines)
       line.values.forEach((value, i) => this.sums[i] += value);
@@ -135,19 +165,28 @@ export class Chart {
       return "nothing was sampled in this range";
     const mean = this.sums.reduce((a, b) => a + b, 0) / count, most = this.sums.reduce((a, b) => Math.max(a, b), 0), length = this.data.to - this.data.from;
     const known = count / this.count * length;
-    return `${rate(mean)} on average, ${rate(most)} at most` + (this.data.narrowed ? ", only stacks that are shown" : "") + (known < 0.9 * length ? `; ${seconds(known)} of ${seconds(length)} were watched` : "");
+    return `${rate(mean)} on average, ${rate(most)} at most` + (this.data.narrowed ? ", only stacks that are shown" : "") + (known < 0.9 * length ? `; ${seconds(known)} of ${seconds(length)} were watched` : "") + this.notesText();
+  }
+
+  notesText() {
+    const count = this.notes.length, titles = this.notes.slice(0, 3).map(note => note.title).join(", ");
+    return count ? `; ${count === 1 ? "annotated" : count + " annotations"}: ${titles}${count > 3 ? ", …" : ""}` : "";
   }
 
   // Largest first, as they come.
   showLegend() {
     const total = this.sums.reduce((a, b) => a + b, 0) || 1, share = line => line.values.reduce((a, b) => a + b, 0) / total;
     update(this.legend, ...this.data.lines.map(line => {
-      const swatch = element("i", { class: "swatch" }), name = line.name || "(none)";
-      swatch.style.background = this.colours.given.get(line.name);
-      return element("button", { type: "button", "data-key": name, title: `${name}: ${(100 * share(line)).toFixed(1)} %`, disabled: line.name === OTHER || !line.name,
-                                 onclick: () => this.events.filter(line.name), onpointerenter: () => this.light(line.name), onpointerleave: () => this.light(null) },
+      const swatch = element("i", { class: "swatch" }), name = this.nameOf(line);
+      swatch.style.background = this.fills[this.lines.indexOf(line)];
+      return element("button", { type: "button", "data-key": name, title: `${this.isByReason ? reasonText(line.name) : name}: ${(100 * share(line)).toFixed(1)} %. Click: only this; with Shift: without it`,
+                                 disabled: line.name === OTHER || (!line.name && !this.isByReason), onclick: event => this.events.filter(line.name, event.shiftKey), onpointerenter: () => this.light(line.name), onpointerleave: () => this.light(null) },
                      swatch, element("span", {}, name));
     }));
+  }
+
+  nameOf(line) {
+    return this.isByReason ? reasonWord(line.name) : line.name || "(none)";
   }
 
   light(name) {
@@ -162,11 +201,19 @@ export class Chart {
       return hideTip();
     const width = (this.data.to - this.data.from) / this.count, from = this.data.from + at * width, bounds = this.canvas.getBoundingClientRect();
     const rows = this.lines.map((line, i) => [line, this.fills[i]]).filter(([line]) => line.values[at] > 0).sort((a, b) => b[0].values[at] - a[0].values[at]);
-    const told = rows.slice(0, TOLD_MAX).map(([line, fill]) => [this.label(line.name || "(none)", fill), rate(line.values[at])]);
+    const told = rows.slice(0, TOLD_MAX).map(([line, fill]) => [this.label(this.nameOf(line), fill), rate(line.values[at])]);
     const place = this.pointer ?? { x: bounds.left + LEFT + (at + 0.5) / this.count * (bounds.width - LEFT), y: bounds.top + 20 };
     showTip(`${moment(from, width * 10)} – ${moment(from + width, width * 10)}`,
-            [["all", rate(this.sums[at])], ...told, ...(rows.length > TOLD_MAX ? [["…", `${rows.length - TOLD_MAX} more`]] : []),
+            [...this.notesRows(at), ["all", rate(this.sums[at])], ...told, ...(rows.length > TOLD_MAX ? [["…", `${rows.length - TOLD_MAX} more`]] : []),
              ...(this.data.watched && !this.data.watched[at] ? [["", "nobody sampled then"]] : [])], place.x, place.y);
+  }
+
+  // What is said where the pointer is, or in a bucket.
+  notesRows(at) {
+    const bounds = this.canvas.getBoundingClientRect(), share = this.pointer ? (this.pointer.x - bounds.left - LEFT) / (bounds.width - LEFT) : (at + 0.5) / this.count;
+    const here = this.notesAt(share);
+    return [...here.slice(0, 4).flatMap(note => [[this.label(note.kind, noteColour(note.kind)), [note.title, moment(note.time, 60), note.service, note.host].filter(Boolean).join(" · ")], ["", note.text]]),
+            ...(here.length > 4 ? [["…", `${here.length - 4} more`]] : [])];
   }
 
   label(text, fill) {
@@ -188,6 +235,8 @@ export class Chart {
       this.choose(this.at);
     else if (event.key === "Escape" && this.at >= 0)
       this.point(-1);
+    else if (event.key === "a" && this.at >= 0 && this.events.menu)
+      this.menu((this.at + 0.5) / this.count);
     else
       return;
     event.preventDefault();
@@ -205,6 +254,7 @@ export class Chart {
     this.drawUnwatched(context, x, floor, style);
     this.drawLines(context, x, y, count);
     this.axes(context, { x, y, top: most, width, height, floor }, style);
+    this.drawNotes(context, x, floor, style);
     this.drawChosen(context, x, floor, wide, style);
     if (this.at >= 0) {
       context.fillStyle = style.getPropertyValue("--fg");
@@ -222,7 +272,7 @@ export class Chart {
     const base = new Float64Array(count), wide = x(1 / (count || 1)) - x(0);
     this.lines.forEach((line, n) => {
       context.fillStyle = this.fills[n];
-      context.globalAlpha = !this.lit || this.lit === line.name ? 1 : 0.25;
+      context.globalAlpha = this.lit === null || this.lit === line.name ? 1 : 0.25;
       line.values.forEach((value, i) => {
         if (!value)
           return;
@@ -232,6 +282,30 @@ export class Chart {
       });
     });
     context.globalAlpha = 1;
+  }
+
+  // A line with a flag each; what lasted is shaded.
+  drawNotes(context, x, floor, style) {
+    for (const { time, end, kind } of this.notes) {
+      const left = Math.round(x(Math.max(0, this.share(time)))), isHere = this.share(time) >= 0;
+      context.fillStyle = noteColour(kind);
+      if (end) {
+        context.globalAlpha = 0.16;
+        context.fillRect(left, 0, x(Math.min(1, this.share(end))) - left, floor);
+        context.globalAlpha = 1;
+      }
+      if (!isHere)
+        continue;
+      context.fillRect(left, 0, 1.5, floor);
+      context.beginPath();
+      context.moveTo(left, 0);
+      context.lineTo(left + 9, 4.5);
+      context.lineTo(left, 9);
+      context.fill();
+      context.strokeStyle = style.getPropertyValue("--bg");
+      context.lineWidth = 1;
+      context.stroke();
+    }
   }
 
   // Where nobody sampled, nothing is known: hatched.
@@ -273,8 +347,9 @@ export class Chart {
     }
     context.fillStyle = style.getPropertyValue("--dim");
     context.textAlign = "center";
-    for (const at of ticks(this.data.from, this.data.to, Math.max(2, Math.floor(width / 110)))) {
-      const left = x((at - this.data.from) / length), text = moment(at, length > 7200 ? length : Math.max(5, length)), half = context.measureText(text).width / 2;
+    const marks = ticks(this.data.from, this.data.to, Math.max(2, Math.floor(width / 110)));
+    for (const at of marks) {
+      const left = x((at - this.data.from) / length), text = tick(at, marks[1] - marks[0], length), half = context.measureText(text).width / 2;
       context.fillRect(Math.round(left), floor, 1, 4);
       context.fillText(text, Math.min(width - half, Math.max(LEFT + half, left)), height - 6);
     }

@@ -1,4 +1,6 @@
 // The colours of frames. Each is light enough for dark text: a contrast of at least 4.5, which test/browser/page.mjs checks.
+import { reasonColour } from "./waits.js";
+
 export const INK = "#1d1d1f";
 
 // By kind of frame, as answers bring them: lang/frame_type.c and the languages have the table.
@@ -42,6 +44,8 @@ export function textColour(text) {
 export function frameColours(tree, by, fileOf) {
   return tree.frames.name.map((name, i) => {
     const kind = tree.kinds[tree.frames.kind[i]];
+    if (kind === "label" && tree.isByReason)
+      return reasonColour(name);
     if (by === "file")
       return textColour(fileOf(i));
     return by === "name" ? textColour(name) : kindColour(kind, hash(name) % 5 * 2.5);

@@ -5,6 +5,7 @@ import { Flame } from "./flame.js";
 import { baseName, exactly } from "./match.js";
 import { hideTip, isMenuOpen, openMenu, showTip } from "./menu.js";
 import { percent } from "./tree.js";
+import { RUNNING } from "./waits.js";
 
 // ---- What is said of a frame
 
@@ -50,9 +51,9 @@ function frameMenu(flame, node, x, y) {
       names.unshift(tree.name(at));
     return names.join(";");
   };
-  const label = state.group === "auto" ? grouping.by : state.group;
-  const items = !node ? [] : tree.kind(node) === "label" ? [[`Only ${label} ${name}`, () => addFilter(`${label}=${name}`)],
-    [`Without ${label} ${name}`, () => addFilter(`${label}!=${name}`)], null, ["Copy name", () => copy(name)]] : functionItems(name, tree.home(node));
+  const label = state.group === "auto" ? grouping.by : state.group, value = ["(none)", RUNNING].includes(name) ? "" : name;
+  const items = !node ? [] : tree.kind(node) === "label" ? [[`Only ${label} ${name}`, () => addFilter(`${label}=${value}`)],
+    [`Without ${label} ${name}`, () => addFilter(`${label}!=${value}`)], null, ["Copy name", () => copy(name)]] : functionItems(name, tree.home(node));
   openMenu(name, [["Zoom into it", () => flame.zoom(node)], ...items, ["Copy stack", () => copy(stack())], ["Copy link to this view", () => copy(location.href)]], x, y);
 }
 

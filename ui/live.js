@@ -2,6 +2,11 @@
 import { ask } from "./state.js";
 
 const ASK_EACH_MS = 2000;
+// Whoever looks on is to cost wick less than a hundredth of a CPU, what is not in the answers' own account included; but nobody waits longer than this for news.
+const REFRESH_MIN_MS = 900, REST = 4, COST = 120, COST_MAX_MS = 10000;
+
+// How long from one refresh to the next, in milliseconds: of how long the last took, and what of a CPU it cost. A page that is slow to answer rests four times as long as that takes.
+export const pause = (taken, cost) => Math.max(REFRESH_MIN_MS, REST * taken, Math.min(COST_MAX_MS, COST * cost));
 
 // wanted(): whether anybody wants to know; changed(): something is new.
 export function follow(wanted, changed) {

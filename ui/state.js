@@ -4,7 +4,10 @@ export const tabs = [...document.querySelectorAll("#tabs > *")];
 export const views = tabs.map(tab => tab.dataset.view);
 
 // What is not in the URL. Tabs add keys of their own as they are read; until then these stay in the URL as they are.
-const defaults = { view: views[0], from: "now-5m", to: "now", context: "", group: "auto", search: "", path: "", collapse: "", live: "1" };
+const defaults = { view: "flame", from: "now-5m", to: "now", context: "", file: "", group: "auto", search: "", path: "", collapse: "", live: "1" };
+
+// What an address shows that says nothing at all.
+const START = "start";
 
 // What may be given more than once: labels that must hold, functions that stacks must have or not, and that are taken out.
 export const lists = ["where", "focus", "ignore", "hide"];
@@ -24,7 +27,7 @@ export function onChange(listener) {
 }
 
 // Labels as keys of their own (?pid=12, ?trace_id=ab) are filters too, so that links can be made by hand.
-export const labels = ["host", "service", "namespace", "pod", "container", "process", "executable", "pid", "type", "thread", "tid",
+export const labels = ["host", "service", "namespace", "pod", "container", "process", "executable", "pid", "type", "wait", "thread", "tid",
                 "cpu", "trace", "span"];
 
 // What is wrong with an address is said, and shown as if it were not there.
@@ -52,7 +55,9 @@ export function readURL() {
   }
   problems.length = 0;
   if (!views.includes(state.view))
-    refuse("view", views[0], `There is no view "${state.view}"`);
+    refuse("view", defaults.view, `There is no view "${state.view}"`);
+  if (!query.size)
+    state.view = START;
   for (const key of ["from", "to"])
     if (!/^(now(-\d{1,9}[smhd])?|\d{1,11}(\.\d*)?)$/.test(state[key]))
       refuse(key, defaults[key], `"${state[key]}" is no time: now, now-15m, or seconds since 1970`);
@@ -68,7 +73,9 @@ function url() {
     else if (value !== defaults[key])
       query.set(key, value);
   }
-  return "/" + (query.size ? "?" + query : "");
+  if (query.size === (state.view === START ? 1 : 0))
+    return state.view === START ? "/" : "/?view=" + state.view;
+  return "/?" + query;
 }
 
 // A step that can be taken back; replace: one that need not.
@@ -128,9 +135,9 @@ export function lookAtMoment(from, to, ...filters) {
 
 // ---- Questions
 
-// The range and the labels.
+// The range and the labels; of a file that is only looked at, if there is one.
 export function chosen(extra = {}) {
-  const query = new URLSearchParams({ from: state.from, to: state.to, ...extra });
+  const query = new URLSearchParams({ from: state.from, to: state.to, ...(state.file ? { file: state.file } : {}), ...extra });
   for (const filter of state.where)
     query.append("where", filter);
   return query;
@@ -168,6 +175,11 @@ if (first) {
   early.answer.catch(() => {});
 }
 
+// What answers have cost the server, in milliseconds of a CPU, since somebody last set it to 0.
+export const spent = { ms: 0 };
+
+const costOf = answer => Number(/cpu;dur=([\d.]+)/.exec(answer.headers?.get("server-timing") ?? "")?.[1] ?? 0);
+
 // One answer at a time for each kind of question: a newer question makes an older one moot.
 const running = {};
 
@@ -179,6 +191,7 @@ export async function ask(name, query, slot = name) {
   const answer = await asked.catch(error => {
     throw error.name === "AbortError" ? error : new Error("wick does not answer. Is it still running?");
   });
+  spent.ms += costOf(answer);
   if (answer.ok)
     return answer.json();
   // Whoever was let in before is asked again, and then comes back here.

@@ -7,12 +7,21 @@ const quick = [["now-1m", "last minute"], ["now-5m", "last 5 minutes"], ["now-15
                ["now-1d", "last day"], ["now-7d", "last 7 days"]];
 const units = { s: "seconds", m: "minutes", h: "hours", d: "days" };
 
+const clock = (time, length) => time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(length < 7200 ? { second: "2-digit" } : {}),
+                                                              ...(length < 5 ? { fractionalSecondDigits: 2 } : {}) });
+export const precise = time => new Date(time * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
+const day = time => time.toLocaleDateString([], { month: "short", day: "numeric" });
+
 // A moment in as many words as the length of the range needs.
 export function moment(seconds, length) {
   const time = new Date(seconds * 1000), isToday = time.toDateString() === new Date().toDateString();
-  const clock = time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(length < 7200 ? { second: "2-digit" } : {}),
-                                              ...(length < 5 ? { fractionalSecondDigits: 2 } : {}) });
-  return isToday && length < 86400 ? clock : time.toLocaleDateString([], { month: "short", day: "numeric" }) + " " + clock;
+  return isToday && length < 86400 ? clock(time, length) : day(time) + " " + clock(time, length);
+}
+
+// The same along an axis, every `step` seconds: which day it is stands elsewhere, unless there are several.
+export function tick(seconds, step, length) {
+  const time = new Date(seconds * 1000);
+  return length < 86400 ? clock(time, step < 1 ? 0 : length) : step < 86400 ? day(time) + " " + clock(time, length) : day(time);
 }
 
 export function rangeText() {
@@ -22,6 +31,10 @@ export function rangeText() {
   const from = absolute(state.from), to = absolute(state.to);
   return `${moment(from, to - from)} – ${moment(to, to - from)}`;
 }
+
+// What a range is compared with.
+export const baseRange = { before: (from, to) => [2 * from - to, from], hour: (from, to) => [from - 3600, to - 3600],
+                           day: (from, to) => [from - 86400, to - 86400], week: (from, to) => [from - 604800, to - 604800], same: (from, to) => [from, to] };
 
 const forget = { context: "", live: "" };
 

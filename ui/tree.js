@@ -1,6 +1,7 @@
 // What /api/v1/flame answers (docs/api.md), laid out for drawing: columns of numbers, no object for a node.
 import { learnColours } from "./colours.js";
 import { baseName, letters, matcher } from "./match.js";
+import { isWaiting } from "./waits.js";
 
 const STEP = "\x1f", FILE = "\x1e";
 
@@ -235,12 +236,15 @@ export function seconds(value) {
 }
 
 // What is on show, as /api/v1/types tells it: values of one type, since those of two do not add up.
-export const values = { type: "", sum: "nanoseconds" };
+export const values = { type: "", kind: "", sum: "nanoseconds" };
 
-// Of a chart: time by time is CPUs. step: of an axis, which needs no more digits than tell its marks apart.
+// Of a chart: time by time is CPUs, or threads where those wait. step: of an axis, which needs no more digits than tell its marks apart.
 export function rate(value, step = 0) {
+  const number = value.toFixed(step >= 1 ? 0 : step >= 0.1 ? 1 : step || value < 10 ? 2 : 1);
+  if (values.sum === "nanoseconds" && isWaiting(values.kind))
+    return step ? number : number + " thread" + (value === 1 ? "" : "s");
   if (values.sum === "nanoseconds")
-    return value.toFixed(step >= 1 ? 0 : step >= 0.1 ? 1 : step || value < 10 ? 2 : 1) + " CPU" + (value === 1 ? "" : "s");
+    return number + " CPU" + (value === 1 ? "" : "s");
   return (values.sum === "bytes" ? bytes(value) : value.toLocaleString([], { maximumSignificantDigits: 3 })) + "/s";
 }
 

@@ -153,19 +153,18 @@ def counts(runs):
     return f"{sum(r['lost'] for r in runs):,.0f} / {sum(r['refused'] for r in runs):,}" if runs else ""
 
 
-def show(rows):
+def table(rows):
     rows = [["", "wick", "target", "", "otelcol 0.159"], *rows]
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     rows.insert(1, ["-" * width for width in widths])
-    print(f"{CLIENTS} clients, requests of {sum(map(os.path.getsize, FILES)) / len(FILES) / 1000:.0f} KB, {ROUNDS} rounds of "
-          f"{SECONDS} s, {os.cpu_count()} CPUs, load average {os.getloadavg()[0]:.1f}. Medians.\n")
-    for row in rows:
-        print("| " + " | ".join(text.ljust(width) for text, width in zip(row, widths)) + " |")
+    heading = (f"{CLIENTS} clients, requests of {sum(map(os.path.getsize, FILES)) / len(FILES) / 1000:.0f} KB, {ROUNDS} rounds of "
+               f"{SECONDS} s, {os.cpu_count()} CPUs, load average {os.getloadavg()[0]:.1f}. Medians.\n\n")
+    return heading + "\n".join("| " + " | ".join(text.ljust(width) for text, width in zip(row, widths)) + " |" for row in rows)
 
 
-def main():
+def measured(wanted=()):
+    """The table, and the runs by scenario and relay. wanted: scenarios with one of these words; none: all."""
     binary = process.otelcol() if os.environ.get("OTELCOL") != "0" else None
-    wanted = sys.argv[1:]
     scenarios = [s for s in SCENARIOS if not wanted or any(word in s[0] for word in wanted)]
     relays = {"wick": process.Wick, "otelcol": lambda config, ports: process.Otelcol(binary, config, ports)}
     per_file = {path: samples_in(path) for path in FILES}
@@ -180,8 +179,9 @@ def main():
                 except RuntimeError as error:
                     print(f"# {name}: {str(error)[-400:]}", file=sys.stderr, flush=True)
     sink.close()
-    show([row for s in scenarios for row in rows_of(s, found[s[0], "wick"], found[s[0], "otelcol"])])
+    return (table([row for s in scenarios for row in rows_of(s, found[s[0], "wick"], found[s[0], "otelcol"])]),
+            {f"{scenario}; {name}": runs for (scenario, name), runs in found.items()})
 
 
 if __name__ == "__main__":
-    main()
+    print(measured(sys.argv[1:])[0])

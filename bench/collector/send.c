@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * send grpc|http PORT CLIENTS SECONDS none|gzip FILE...: so many connections,
- * each with one request under way at a time, taken in turns from the files.
+ * send grpc|http PORT CLIENTS[/EVERY] SECONDS none|gzip FILE...: so many connections,
+ * each with one request under way at a time, taken in turns from the files. With EVERY, a client sends once in so
+ * many seconds, a tenth more or less, as an agent does: all of them have connected before the first one sends.
  * Prints `FILE ACCEPTED` for each file, then `refused N`; a request that is refused (UNAVAILABLE, 503)
  * is sent again a little later.
  */
@@ -30,7 +31,9 @@ static struct file {
 	atomic_ullong accepted;
 } files[FILES_MAX];
 
-static unsigned file_count, port, seconds;
+#define CLIENTS_MAX 2000
+
+static unsigned file_count, port, seconds, every;
 static bool gzip;
 static atomic_ullong refused, turn;
 
@@ -42,7 +45,26 @@ static unsigned long long now_ns(void)
 	return (unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec;
 }
 
-static unsigned long long ends_ns;
+static atomic_ullong ends_ns;
+static pthread_barrier_t all_connected;
+
+/* When a client sends next: at first anywhere within its interval. False when the time is over. */
+static bool wait_turn(unsigned *seed, unsigned long long *due_ns)
+{
+	const unsigned long long interval_ns = every * 1000000000ull;
+	unsigned long long part = (unsigned long long)rand_r(seed) % 1000;
+
+	if (every && !*due_ns)
+		*due_ns = now_ns() + interval_ns * part / 1000;
+	else if (every)
+		*due_ns += interval_ns * (900 + part / 5) / 1000;
+	while (now_ns() < *due_ns && now_ns() < ends_ns) {
+		unsigned long long left_ns = *due_ns - now_ns();
+
+		nanosleep(&(struct timespec){ .tv_nsec = left_ns < 100000000 ? (long)left_ns : 100000000 }, NULL);
+	}
+	return now_ns() < ends_ns;
+}
 
 static void load(struct file *file, const char *path)
 {
@@ -127,9 +149,12 @@ static int exchange(int fd, const struct file *file)
 
 static void *client_http(void *arg)
 {
+	unsigned seed = (unsigned)(size_t)arg;
+	unsigned long long due_ns = 0;
 	int fd = dial();
 
-	while (now_ns() < ends_ns) {
+	pthread_barrier_wait(&all_connected);
+	while (wait_turn(&seed, &due_ns)) {
 		struct file *file = next_file();
 		int status;
 
@@ -207,6 +232,8 @@ static void *client_grpc(void *arg)
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_session *session;
 	struct call call = { 0 };
+	unsigned seed = (unsigned)(size_t)arg;
+	unsigned long long due_ns = 0;
 	char *buffer = malloc(65536);
 	int fd = dial(), status;
 
@@ -216,7 +243,8 @@ static void *client_grpc(void *arg)
 	if (nghttp2_session_client_new(&session, callbacks, &call))
 		peer_die("nghttp2");
 	peer_begin_session(session);
-	while (now_ns() < ends_ns) {
+	pthread_barrier_wait(&all_connected);
+	while (wait_turn(&seed, &due_ns)) {
 		call.file = next_file();
 		while ((status = call_once(session, fd, &call, buffer, 65536)) == 14 || status == 8)
 			wait_a_little();
@@ -231,27 +259,43 @@ static void *client_grpc(void *arg)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+/* Small stacks: there may be a thousand of them. */
+static void run_clients(unsigned clients, void *(*client)(void *))
 {
-	unsigned clients;
-	pthread_t threads[64];
+	static pthread_t threads[CLIENTS_MAX];
+	pthread_attr_t attributes;
 
-	if (argc < 7 || argc - 6 > FILES_MAX)
-		peer_die("usage: send grpc|http PORT CLIENTS SECONDS none|gzip FILE...");
-	port = (unsigned)atoi(argv[2]);
-	clients = (unsigned)atoi(argv[3]);
-	seconds = (unsigned)atoi(argv[4]);
-	gzip = !strcmp(argv[5], "gzip");
-	if (clients > 64)
-		peer_die("at most 64 clients");
-	for (file_count = 0; (int)file_count < argc - 6; file_count++)
-		load(&files[file_count], argv[6 + file_count]);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 128 << 10);
+	pthread_barrier_init(&all_connected, NULL, clients + 1);
+	for (unsigned i = 0; i < clients; i++)
+		if (pthread_create(&threads[i], &attributes, client, (void *)(size_t)(i + 1)))
+			peer_die("thread");
+	ends_ns = ~0ull;
+	pthread_barrier_wait(&all_connected);
 	ends_ns = now_ns() + seconds * 1000000000ull;
 	for (unsigned i = 0; i < clients; i++)
-		if (pthread_create(&threads[i], NULL, strcmp(argv[1], "grpc") ? client_http : client_grpc, NULL))
-			peer_die("thread");
-	for (unsigned i = 0; i < clients; i++)
 		pthread_join(threads[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *slash;
+	unsigned clients;
+
+	if (argc < 7 || argc - 6 > FILES_MAX)
+		peer_die("usage: send grpc|http PORT CLIENTS[/EVERY] SECONDS none|gzip FILE...");
+	port = (unsigned)atoi(argv[2]);
+	clients = (unsigned)atoi(argv[3]);
+	slash = strchr(argv[3], '/');
+	every = slash ? (unsigned)atoi(slash + 1) : 0;
+	seconds = (unsigned)atoi(argv[4]);
+	gzip = !strcmp(argv[5], "gzip");
+	if (!clients || clients > CLIENTS_MAX)
+		peer_die("at most %d clients", CLIENTS_MAX);
+	for (file_count = 0; (int)file_count < argc - 6; file_count++)
+		load(&files[file_count], argv[6 + file_count]);
+	run_clients(clients, strcmp(argv[1], "grpc") ? client_http : client_grpc);
 	for (unsigned i = 0; i < file_count; i++)
 		printf("%s %llu\n", files[i].name, atomic_load(&files[i].accepted));
 	printf("refused %llu\n", atomic_load(&refused));

@@ -34,6 +34,7 @@ static __always_inline void check_grid(struct tick_grid *g, u64 now_ns)
 
 static __always_inline u64 measure(struct unwind *u, struct cpu_state *state, void *ctx)
 {
-	check_grid((struct tick_grid *)state->own, u->trace.time_ns);
+	if (!u->trace.clock_hz)
+		check_grid((struct tick_grid *)state->own, u->trace.time_ns);
 	return 1;
 }

@@ -8,17 +8,21 @@
  * switch is done, in the thread that came back, and walks there (`sample`).
  *
  * Chance: a thread's waiting time is cut into strata; in each lies a point, at random. A wait that covers points
- * is a sample that weighs as much as their strata. So long waits are never missed, short ones not favoured, and each
- * stack gets its share. How long strata are each CPU decides by how many samples it takes.
+ * is a sample that weighs as much as their strata (weigh.h). So long waits are never missed, short ones not favoured,
+ * and each stack gets its share. How long strata are each CPU decides by how many samples it takes.
+ *
+ * Who ended a wait is known when it does so (`woken`): then the part of the wait up to there is weighed. If that makes
+ * it a sample, the one that wakes is walked by such an interrupt, too, and both records have the same number.
  *
  * How long a thread ran and waited in all the kernel knows by itself: `account` and `exited` tell that of each thread,
  * and user space lets samples share it (src/trace/totals.h). So nothing is wrong where some are missing.
+ *
+ * Of chosen processes each time that a thread ran or waited can be told, too: lanes.h.
  */
 #include "sample.h"
+#include "lanes.h"
+#include "weigh.h"
 
-#define STRATUM_MIN_NS 1000000ull
-#define STRATUM_MAX_NS (1ull << 32)
-#define STRATUM_FIRST_NS 10000000ull
 #define TURN_NS 100000000ull	/* a CPU looks at its pace ten times a second: whoever comes first has not all */
 #define TURNS 10
 #define SWITCH_NS 200		/* what a switch costs, about: to look at the clock again would be half of it */
@@ -26,25 +30,19 @@
 #define LONG_BURST 40		/* times as many of them in one turn */
 #define GROWTH_MAX 4		/* of a stratum in one turn */
 
-/* What is noted of a thread. */
-struct thread {
-	u64 out_ns;		/* when it left its CPU; 0: it runs, or that is not known */
-	u64 at_ns;		/* how far it has come in its stratum */
-	u64 next_ns;		/* where something is to be done: at the point, or at the stratum's end */
-	u64 point_ns, stratum_ns;
-	u64 owed_ns;		/* what waits weighed whose stacks were not walked: the next one's weighs that more */
-	u64 cpu_wait_ns;	/* the kernel's, when it left */
-	u64 told_ns;		/* when its totals were last told, and what the kernel's were */
-	u64 told_run_ns, told_cpu_wait_ns;
-	u32 wait;		/* enum wait */
-	u32 pad;
-};
+#if defined(__TARGET_ARCH_arm64)
+#define CALL_FUTEX 98
+#define REG_FIRST_ARGUMENT 0
+#else
+#define CALL_FUTEX 202
+#define REG_FIRST_ARGUMENT 5	/* rdi */
+#endif
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct thread);
+	__type(value, struct thread_notes);
 } storage SEC(".maps");
 
 /* Where tasks have no storage: by number. */
@@ -52,17 +50,32 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, u32);
-	__type(value, struct thread);
+	__type(value, struct thread_notes);
 } threads SEC(".maps");
 
 /* The wait that is to be walked when the interrupt comes. */
 struct wanted {
-	u64 value;
+	u64 value, after, since_ns;
 	u64 length_ns, cpu_wait_ns;
+	u64 wake;
 	u32 wait;
 	u32 kernel_bytes;
 	u64 kernel[KERNEL_FRAMES_MAX];
 };
+
+/* Who wakes, and is to be walked then. */
+struct waking {
+	u64 wake;
+	u64 kernel_bytes;
+	u64 kernel[KERNEL_FRAMES_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct waking);
+} wakings SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -98,11 +111,13 @@ struct {
 /* What a CPU keeps. */
 struct turn {
 	u64 since_ns;		/* when this turn began */
-	u64 walks, points, switch_count;	/* in it; points of strata, each a walk if there is room */
+	u64 switch_count, points;	/* in it; points of strata, each a walk if there is room */
 	u64 stratum_ns;
-	u64 is_shed;		/* too many switches: time stamps only */
-	u64 wanted_tid;		/* whose wait is to be walked; 0: none */
-	u64 walks_max;		/* in a turn */
+	u32 walks, walks_max;	/* of waits, in it */
+	u32 lanes;		/* records of lanes, in it */
+	u32 is_shed;		/* too many switches: time stamps only */
+	u32 wanted_tid;		/* whose wait is to be walked; 0: none */
+	u32 waker_tid;		/* who is, as the one that ended a wait; 0: none */
 };
 _Static_assert(sizeof(struct turn) <= sizeof(((struct cpu_state *)0)->own), "fits what a kind may keep");
 
@@ -124,13 +139,16 @@ static __always_inline long hook_kernel_stack(struct unwind *u, void *ctx)
 {
 	u32 zero = 0;
 	struct wanted *w = bpf_map_lookup_elem(&wanted, &zero);
+	struct waking *by = bpf_map_lookup_elem(&wakings, &zero);
 
-	if (!w || bpf_probe_read_kernel(u->words, sizeof(w->kernel), w->kernel))
+	if (!w || !by)
 		return -1;
-	return w->kernel_bytes;
+	if (u->trace.flags >> TRACE_WAIT_SHIFT == WAIT_WAKES)
+		return bpf_probe_read_kernel(u->words, sizeof(by->kernel), by->kernel) ? -1 : (long)by->kernel_bytes;
+	return bpf_probe_read_kernel(u->words, sizeof(w->kernel), w->kernel) ? -1 : w->kernel_bytes;
 }
 
-static __always_inline struct thread *thread_find(struct task_struct *task)
+static __always_inline struct thread_notes *thread_find(struct task_struct *task)
 {
 	u32 tid;
 
@@ -140,59 +158,19 @@ static __always_inline struct thread *thread_find(struct task_struct *task)
 	return bpf_map_lookup_elem(&threads, &tid);
 }
 
-static __always_inline u64 random_below(u64 limit)
-{
-	return bpf_get_prandom_u32() * (limit & (STRATUM_MAX_NS * 2 - 1)) >> 32;
-}
-
 static __always_inline u64 cpu_wait_of(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
 }
 
-static __always_inline void stratum_begin(struct thread *t, u64 stratum_ns, u64 at_ns)
+static __always_inline u32 walk_grant(struct turn *turn, u64 length_ns)
 {
-	t->stratum_ns = stratum_ns;
-	t->point_ns = random_below(stratum_ns);
-	t->at_ns = at_ns;
-	t->next_ns = t->point_ns >= at_ns ? t->point_ns : stratum_ns;
-}
+	u32 max = turn->walks_max * (length_ns < LONG_NS ? 1 : LONG_BURST);
 
-/* What a wait weighs: the strata whose points it covers. */
-static __always_inline u64 weigh(struct thread *t, u64 length_ns, u64 stratum_ns)
-{
-	u64 from = t->at_ns, to = from + length_ns, weight = 0, rest;
-
-	if (to < t->next_ns) {
-		t->at_ns = to;
-		return 0;
-	}
-	if (t->point_ns >= from && t->point_ns < to)
-		weight = t->stratum_ns;
-	if (to < t->stratum_ns) {
-		t->at_ns = to;
-		t->next_ns = t->point_ns >= to ? t->point_ns : t->stratum_ns;
-		return weight;
-	}
-	rest = to - t->stratum_ns;
-	weight += rest - rest % stratum_ns;
-	stratum_begin(t, stratum_ns, rest % stratum_ns);
-	return t->point_ns < t->at_ns ? weight + stratum_ns : weight;
-}
-
-/* The same where each wait has the same chance. */
-static __always_inline u64 weigh_by_chance(u64 length_ns)
-{
-	u64 chance = switches.wait_chance;
-
-	if (bpf_get_prandom_u32() > chance)
-		return 0;
-	return length_ns < 1ull << 40 ? (length_ns << 20) / ((chance >> 12) + 1) : length_ns;
-}
-
-static __always_inline u64 wait_weight(struct thread *t, u64 length_ns, u64 stratum_ns)
-{
-	return switches.wait_chance ? weigh_by_chance(length_ns) : weigh(t, length_ns, stratum_ns);
+	if (turn->walks >= max)
+		return ROOM_NONE;
+	turn->walks++;
+	return ROOM_GRANTED;
 }
 
 /* As many samples as are wanted, or a little less. */
@@ -214,6 +192,7 @@ static __always_inline void turn_begin(struct turn *turn, u64 now)
 	turn->since_ns = now;
 	turn->walks = 0;
 	turn->points = 0;
+	turn->lanes = 0;
 	turn->switch_count = 0;
 }
 
@@ -259,9 +238,12 @@ static __noinline int kick(u32 cpu)
 	return 1;
 }
 
-/* This wait is to be a sample: its kernel stack is taken now, while nothing lies on top of it. */
-static __always_inline void want(struct turn *turn, struct task_struct *task, const struct thread *t, u64 length_ns,
-				 u64 weight)
+/*
+ * This wait is to be a sample: its kernel stack is taken now, while nothing lies on top of it. value: what it weighs;
+ * after: ... the part for which it only lacked a CPU, if that is known.
+ */
+static __always_inline void want(struct turn *turn, struct task_struct *task, const struct thread_notes *t,
+				 u64 length_ns, u64 value, u64 after)
 {
 	u32 zero = 0;
 	struct wanted *w = bpf_map_lookup_elem(&wanted, &zero);
@@ -269,13 +251,15 @@ static __always_inline void want(struct turn *turn, struct task_struct *task, co
 
 	if (!w)
 		return;
-	turn->walks++;
 	bytes = bpf_get_task_stack(task, w->kernel, sizeof(w->kernel), 0);
 	w->kernel_bytes = bytes > 0 ? (u32)bytes : 0;
-	w->value = weight;
+	w->value = value;
+	w->after = after;
+	w->since_ns = t->since_ns;
 	w->length_ns = length_ns;
 	w->cpu_wait_ns = t->cpu_wait_ns;
 	w->wait = t->wait;
+	w->wake = t->wake;
 	if (kick(bpf_get_smp_processor_id()))
 		turn->wanted_tid = (u32)task->pid;
 	else
@@ -284,38 +268,142 @@ static __always_inline void want(struct turn *turn, struct task_struct *task, co
 
 static __always_inline void leaves(struct task_struct *task, int preempted, u64 now)
 {
-	struct thread *t = task->flags & PF_KTHREAD ? 0 : thread_find(task);
+	struct thread_notes *t = task->flags & PF_KTHREAD ? 0 : thread_find(task);
 
 	if (!t)
 		return;
+	if (switches.lanes_max)
+		lane_leave(t, now);
 	t->out_ns = now;
+	t->since_ns = now;
+	t->weighed_ns = now;
+	t->wake = 0;
+	t->walk = ROOM_OPEN;
 	t->cpu_wait_ns = cpu_wait_of(task);
 	t->wait = wait_of(task, preempted);
 }
 
 static __always_inline void returns(struct turn *turn, struct task_struct *task, u64 now)
 {
-	struct thread *t = task->flags & PF_KTHREAD ? 0 : thread_find(task);
-	u64 length_ns, weight, walks_max;
+	struct thread_notes *t = task->flags & PF_KTHREAD ? 0 : thread_find(task);
+	u64 length_ns, weight, value, woken_ns, after = ~0ull;
 
+	if (t && switches.lanes_max)
+		lane_return(task, t, now, ++turn->lanes <= switches.lanes_max / TURNS);
 	if (!t || !t->out_ns)
 		return;
 	length_ns = now - t->out_ns;
+	woken_ns = t->weighed_ns != t->out_ns ? t->weighed_ns : 0;
+	value = t->owed_ns;
+	weight = wait_weight(t, now, turn->stratum_ns);
 	t->out_ns = 0;
-	if ((s64)length_ns < 0)
+	if ((s64)length_ns < 0 || !(weight | t->owed_ns) || length_ns < switches.wait_min_ns || turn->is_shed)
 		return;
-	weight = wait_weight(t, length_ns, turn->stratum_ns);
-	if (!(weight | t->owed_ns) || length_ns < switches.wait_min_ns || turn->is_shed)
-		return;
-	walks_max = turn->walks_max * (length_ns < LONG_NS ? 1 : LONG_BURST);
 	turn->points += weight > 0;
 	t->owed_ns += weight;
-	if (turn->walks < walks_max) {
-		want(turn, task, t, length_ns, t->owed_ns);
-		t->owed_ns = 0;
-	} else if (weight) {
-		count(COUNTER_WAITS_SHED);
+	if (t->walk == ROOM_OPEN) {
+		t->walk = walk_grant(turn, length_ns);
+		if (t->walk == ROOM_NONE && weight)
+			count(COUNTER_WAITS_SHED);
 	}
+	if (t->walk != ROOM_GRANTED)
+		return;
+	/*
+	 * Points before it was woken weigh for the wait, of which it is known who ended it. All of them weigh for what
+	 * came after, by its part: it is short mostly, and by its own points alone would have none of its own.
+	 */
+	if (woken_ns)
+		after = part_of(t->owed_ns, now - woken_ns, length_ns);
+	want(turn, task, t, length_ns, woken_ns ? value + after : t->owed_ns, after);
+	t->owed_ns = 0;
+}
+
+/*
+ * Does a device or a timer wake, whatever thread it has interrupted? Interrupts have a stack of their own, where the
+ * arguments of this tracepoint are then. So has work that was put off to after one, but also what a system call makes
+ * of it, such as to send to a neighbour: that one is looked at, and user space knows by the functions.
+ */
+static __always_inline int in_interrupt(void *ctx, struct task_struct *task)
+{
+	struct kernel_regs *regs;
+	u32 one = 1;
+	struct report *r = bpf_map_lookup_elem(&reports, &one);
+	u64 at = 0, base = (u64)BPF_CORE_READ(task, stack);
+
+	/* A copy of the pointer, with which the verifier lets us compute. */
+	if (!r || bpf_probe_read_kernel(&at, sizeof(at), &ctx))
+		return 1;
+	if (at - base < thread_bytes)
+		return 0;
+	regs = &r->regs;
+	return registers_of_current(task, regs) || !registers_in_syscall(regs);
+}
+
+/* The current thread, which wakes, is to be walked. Several that it wakes before the interrupt have one number. */
+static __always_inline void want_waker(struct turn *turn, void *ctx, struct thread_notes *t, u64 now)
+{
+	u32 zero = 0, tid = (u32)bpf_get_current_pid_tgid(), cpu = bpf_get_smp_processor_id();
+	struct waking *by = bpf_map_lookup_elem(&wakings, &zero);
+	long bytes;
+
+	if (!by)
+		return;
+	if (!tid || in_interrupt(ctx, (void *)bpf_get_current_task())) {
+		t->wake = WAKE_INTERRUPT;
+		return;
+	}
+	if (turn->waker_tid == tid) {
+		t->wake = by->wake;
+		return;
+	}
+	bytes = bpf_get_stack(ctx, by->kernel, sizeof(by->kernel), 0);
+	by->kernel_bytes = bytes > 0 ? (u64)bytes : 0;
+	by->wake = now << 10 | (cpu & 1023);
+	if (kick(cpu)) {
+		turn->waker_tid = tid;
+		t->wake = by->wake;
+	} else {
+		count(COUNTER_WAKERS_MISSED);
+	}
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(woken, struct task_struct *task)
+{
+	struct thread_notes *t = task->flags & PF_KTHREAD ? 0 : thread_find(task);
+	struct turn *turn;
+	u64 now, weight, length_ns;
+
+	if (!t || !t->out_ns || t->wait == WAIT_CPU)
+		return 0;
+	turn = turn_of_cpu();
+	now = bpf_ktime_get_ns();
+	if (switches.lanes_max && !t->woken_ns)
+		t->woken_ns = now;
+	length_ns = now - t->out_ns;
+	if (!turn || turn->is_shed || !turn->stratum_ns || now < t->out_ns || length_ns < switches.wait_min_ns)
+		return 0;
+	weight = wait_weight(t, now, turn->stratum_ns);
+	t->owed_ns += weight;
+	turn->points += weight > 0;
+	if (!t->owed_ns)
+		return 0;
+	t->walk = walk_grant(turn, length_ns);
+	if (t->walk == ROOM_GRANTED)
+		want_waker(turn, ctx, t, now);
+	else if (weight)
+		count(COUNTER_WAITS_SHED);
+	return 0;
+}
+
+static __always_inline void forget_wanted(struct turn *turn)
+{
+	if (turn->wanted_tid)
+		count(COUNTER_WAITS_MISSED);
+	if (turn->waker_tid)
+		count(COUNTER_WAKERS_MISSED);
+	turn->wanted_tid = 0;
+	turn->waker_tid = 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -328,13 +416,13 @@ int BPF_PROG(switched, u64 preempted, struct task_struct *prev, struct task_stru
 		return 0;
 	if (now - turn->since_ns > TURN_NS)
 		turn_begin(turn, now);
-	if (turn->wanted_tid) {
-		turn->wanted_tid = 0;
-		count(COUNTER_WAITS_MISSED);
-	}
+	if (turn->wanted_tid | turn->waker_tid)
+		forget_wanted(turn);
 	/* Twice as many as there are time stamps for: none, until the turn is over. */
 	if (++turn->switch_count > 2ull * switches.wait_switches_max / TURNS) {
 		count(COUNTER_SWITCHES_SHED);
+		if (switches.lanes_max)
+			lanes_shed(turn->since_ns + TURN_NS);
 		return 0;
 	}
 	leaves(prev, (u8)preempted, now);
@@ -348,7 +436,10 @@ static __always_inline u32 cpu_wait_part(const struct wanted *w)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	u64 part = 0, length = w->length_ns;
 
-	if (bpf_core_field_exists(task->sched_info.run_delay))
+	if (w->wait != WAIT_CPU && w->after != ~0ull) {
+		part = w->after;
+		length = w->value;
+	} else if (bpf_core_field_exists(task->sched_info.run_delay))
 		part = BPF_CORE_READ(task, sched_info.run_delay) - w->cpu_wait_ns;
 	if (w->wait == WAIT_CPU || part >= length)
 		return ~0u;
@@ -365,22 +456,65 @@ static __always_inline u32 cpu_wait_part(const struct wanted *w)
 #define INTERRUPT "raw_tp/irq_work_entry"
 #endif
 
-/* Of whatever interrupt: the first in the thread that came back will do. */
+/* What is to be said of the current thread: 0 if nothing. */
+static __always_inline u32 wanted_of(struct turn *turn, const struct wanted *w, u32 tid)
+{
+	if (tid && turn->wanted_tid == tid) {
+		turn->wanted_tid = 0;
+		count(COUNTER_TICKS);
+		return w->wait;
+	}
+	if (!tid || turn->waker_tid != tid)
+		return 0;
+	turn->waker_tid = 0;
+	return WAIT_WAKES;
+}
+
+static __always_inline void describe(struct trace_record *trace, const struct wanted *w, u32 wait)
+{
+	u32 zero = 0;
+	const struct waking *by = bpf_map_lookup_elem(&wakings, &zero);
+
+	trace->flags = (u8)(wait << TRACE_WAIT_SHIFT);
+	if (wait == WAIT_WAKES) {
+		trace->wake = by ? by->wake : 0;
+		trace->cpu_wait = 0;
+		return;
+	}
+	trace->value = w->value;
+	trace->wake = w->wake;
+	trace->cpu_wait = cpu_wait_part(w);
+}
+
+/* The lock, or what else it is, that a thread waits at: what futex() was called with. */
+static __always_inline void lock_of(struct trace_record *trace, const struct slice_regs *regs, u64 since_ns)
+{
+	u64 us = (trace->time_ns - since_ns) / 1000;
+
+	if (!(trace->flags & TRACE_SYSCALL) || trace->syscall != CALL_FUTEX)
+		return;
+	trace->lock_va = regs->reg[REG_FIRST_ARGUMENT];
+	trace->wait_us = us < ~0u ? (u32)us : ~0u;
+}
+
+/* Of whatever interrupt: the first in the thread that came back, or woke another, will do. */
 SEC(INTERRUPT)
 int sample(void *ctx)
 {
 	struct turn *turn = turn_of_cpu();
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct task_struct *task = (void *)bpf_get_current_task();
-	u32 zero = 0;
+	u32 zero = 0, wait;
 	struct wanted *w = bpf_map_lookup_elem(&wanted, &zero);
 	const struct pace *pace_now;
 	struct unwind *u;
+	int is_walked;
 
-	if (!w || !turn || turn->wanted_tid != (u32)pid_tgid || !(u32)pid_tgid)
+	if (!w || !turn)
 		return 0;
-	turn->wanted_tid = 0;
-	count(COUNTER_TICKS);
+	wait = wanted_of(turn, w, (u32)pid_tgid);
+	if (!wait)
+		return 0;
 	u = scratch_take();
 	if (!u || (switches.pid_namespace && sample_number(u, task)))
 		return 0;
@@ -389,10 +523,11 @@ int sample(void *ctx)
 	pace_now = bpf_map_lookup_elem(&pace, &zero);
 	u->frames_max = pace_now ? pace_now->frames_max : 0;
 	begin(u, ctx, pid_tgid);
-	u->trace.value = w->value;
-	u->trace.flags = (u8)(w->wait << TRACE_WAIT_SHIFT);
-	u->trace.cpu_wait = cpu_wait_part(w);
-	if (sample_begin(u, ctx, task))
+	describe(&u->trace, w, wait);
+	is_walked = sample_begin(u, ctx, task);
+	if (wait != WAIT_WAKES)
+		lock_of(&u->trace, &u->regs, w->since_ns);
+	if (is_walked)
 		walk(u, ctx);
 	sample_end(u, ctx, task);
 	return 0;
@@ -411,11 +546,12 @@ int finish(void *ctx)
 }
 
 /* Begins to look at a thread, of which all is known since `since_ns`, and had run and waited so long by then. */
-static __always_inline struct thread *thread_begin(struct task_struct *task, u64 since_ns, u64 run_ns, u64 cpu_wait_ns)
+static __always_inline struct thread_notes *thread_begin(struct task_struct *task, u64 since_ns, u64 run_ns,
+							 u64 cpu_wait_ns)
 {
-	struct thread first = { .told_ns = since_ns, .told_run_ns = run_ns, .told_cpu_wait_ns = cpu_wait_ns,
-				.wait = WAIT_SLEEP };
-	struct thread *t;
+	struct thread_notes first = { .told_ns = since_ns, .told_run_ns = run_ns, .told_cpu_wait_ns = cpu_wait_ns,
+				.since_ns = since_ns, .lane_ns = since_ns, .wait = WAIT_SLEEP };
+	struct thread_notes *t;
 	u32 tid = (u32)task->pid;
 
 	stratum_begin(&first, STRATUM_FIRST_NS, 0);
@@ -436,35 +572,21 @@ int BPF_PROG(started, struct task_struct *task)
 {
 	struct proc_id id = process_id(task);
 	u64 now = bpf_ktime_get_ns();
-	struct thread *t;
+	struct thread_notes *t;
 
 	if (task->flags & PF_KTHREAD || !process_is_wanted(task, (u32)task->tgid, &id))
 		return 0;
 	t = thread_begin(task, now, task->se.sum_exec_runtime, cpu_wait_of(task));
 	if (t) {
+		t->weighed_ns = now;
 		t->out_ns = now;
 		t->wait = WAIT_CPU;
 	}
 	return 0;
 }
 
-/* 1 if it is not to be told of: a process outside of the namespace. */
-static __always_inline int report_begin(struct report *r, struct task_struct *task, const struct proc_id *id, u64 now)
-{
-	__builtin_memset(&r->trace, 0, sizeof(r->trace));
-	r->trace.time_ns = now;
-	r->trace.id = *id;
-	r->trace.kernel_pid = (u32)task->tgid;
-	r->trace.pid = switches.pid_namespace ? process_number(BPF_CORE_READ(task, group_leader)) : (u32)task->tgid;
-	r->trace.tid = switches.pid_namespace ? process_number(task) : (u32)task->pid;
-	r->trace.syscall = -1;
-	r->trace.kind = (u8)switches.kind;
-	r->trace.end = END_NOT_TAKEN;
-	bpf_probe_read_kernel_str(r->trace.comm, sizeof(r->trace.comm), task->comm);
-	return !r->trace.pid || !r->trace.tid;
-}
-
-static __always_inline void report_totals(struct report *r, struct task_struct *task, const struct thread *t, u64 now)
+static __always_inline void report_totals(struct report *r, struct task_struct *task, const struct thread_notes *t,
+					  u64 now)
 {
 	r->trace.flags = TRACE_TOTALS;
 	r->trace.user_count = sizeof(r->totals) / 8;
@@ -476,7 +598,7 @@ static __always_inline void report_totals(struct report *r, struct task_struct *
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exited, struct task_struct *task)
 {
-	struct thread *t = thread_find(task);
+	struct thread_notes *t = thread_find(task);
 	u32 number = 1, which = bpf_get_smp_processor_id() % switches.ring_count, tid = (u32)task->pid;
 	struct report *r = bpf_map_lookup_elem(&reports, &number);
 	void *ring = bpf_map_lookup_elem(&rings, &which);
@@ -485,7 +607,9 @@ int BPF_PROG(exited, struct task_struct *task)
 
 	if (!t || !r || !ring)
 		return 0;
-	if (!report_begin(r, task, &id, now)) {
+	if (switches.lanes_max)
+		lane_end(task, t, now);
+	if (!report_begin(&r->trace, task, &id, now)) {
 		report_totals(r, task, t, now);
 		if (bpf_ringbuf_output(ring, r, sizeof(r->trace) + sizeof(r->totals), BPF_RB_NO_WAKEUP))
 			count(COUNTER_RING_FULL);
@@ -498,9 +622,10 @@ int BPF_PROG(exited, struct task_struct *task)
 }
 
 /* The stack of a thread that waits: its kernel part, and the registers from which user space can read on. */
-static __always_inline int report_stack(struct report *r, struct seq_file *seq, struct task_struct *task, u32 wait,
-					u64 weight)
+static __always_inline int report_stack(struct report *r, struct seq_file *seq, struct task_struct *task,
+					const struct thread_notes *t, u64 weight)
 {
+	u32 wait = t->wait;
 	long bytes = bpf_get_task_stack(task, r->kernel, sizeof(r->kernel), 0);
 
 	if (registers_of_task(task, &r->regs))
@@ -519,6 +644,7 @@ static __always_inline int report_stack(struct report *r, struct seq_file *seq, 
 		r->trace.slice_state |= SLICE_IS_RETURN;
 	}
 	registers_to_dwarf(&r->regs, &r->slice);
+	lock_of(&r->trace, &r->slice, t->since_ns);
 	bytes = bytes < 0 ? 0 : bytes;
 	if (bytes > (long)sizeof(r->kernel))
 		return 0;
@@ -535,20 +661,22 @@ static __always_inline int report_stack(struct report *r, struct seq_file *seq, 
  * what is told does not fit the buffer, and the kernel asks again.
  */
 static __always_inline int account_thread(struct report *r, struct seq_file *seq, struct task_struct *task,
-					  const struct proc_id *id, struct thread *t)
+					  const struct proc_id *id, struct thread_notes *t)
 {
 	struct turn *turn = turn_of_cpu();
 	u64 now = bpf_ktime_get_ns(), out_ns = t->out_ns, weight = 0;
-	struct thread next = *t;
+	struct thread_notes next = *t;
 
-	if (!turn || report_begin(r, task, id, now))
+	if (!turn || report_begin(&r->trace, task, id, now))
 		return 0;
 	report_totals(r, task, t, now);
 	if (bpf_seq_write(seq, &r->trace, sizeof(r->trace) + sizeof(r->totals)))
 		return 0;
-	if (out_ns && out_ns < now)
-		weight = weigh(&next, now - out_ns, turn->stratum_ns ? turn->stratum_ns : STRATUM_FIRST_NS);
-	if (weight && report_stack(r, seq, task, t->wait, weight))
+	if (out_ns && t->weighed_ns < now)
+		weight = weigh(&next, now - t->weighed_ns, turn->stratum_ns ? turn->stratum_ns : STRATUM_FIRST_NS);
+	if (weight && report_stack(r, seq, task, t, weight))
+		return 0;
+	if (switches.lanes_max && account_lane(seq, task, t, now))
 		return 0;
 	t->told_ns = now;
 	t->told_run_ns += r->totals.run_ns;
@@ -556,11 +684,18 @@ static __always_inline int account_thread(struct report *r, struct seq_file *seq
 	if (!out_ns || t->out_ns != out_ns)
 		return 0;
 	t->out_ns = now;
+	t->weighed_ns = now;
 	t->at_ns = next.at_ns;
 	t->next_ns = next.next_ns;
 	t->point_ns = next.point_ns;
 	t->stratum_ns = next.stratum_ns;
 	return 0;
+}
+
+/* Without that field there is one CPU, on which it is we who run; a guess of others. */
+static __always_inline int is_on_cpu(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->on_cpu) ? task->on_cpu != 0 : !state_of(task);
 }
 
 SEC("iter/task")
@@ -570,7 +705,7 @@ int account(struct bpf_iter__task *ctx)
 	u32 zero = 0;
 	struct report *r = bpf_map_lookup_elem(&reports, &zero);
 	struct proc_id id;
-	struct thread *t;
+	struct thread_notes *t;
 
 	if (!task || !r || task->flags & (PF_KTHREAD | PF_EXITING))
 		return 0;
@@ -581,7 +716,10 @@ int account(struct bpf_iter__task *ctx)
 	if (t)
 		return account_thread(r, ctx->meta->seq, task, &id, t);
 	t = thread_begin(task, bpf_ktime_get_ns(), task->se.sum_exec_runtime, cpu_wait_of(task));
-	if (t && state_of(task))
+	if (t && !is_on_cpu(task)) {
+		t->wait = wait_of(task, 0);
+		t->weighed_ns = t->told_ns;
 		t->out_ns = t->told_ns;
+	}
 	return 0;
 }

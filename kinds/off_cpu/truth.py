@@ -214,9 +214,11 @@ def check_waits(tap, found, threads, many):
     total, below, why, unknown = sums(found, "off_cpu")
     wrong = collections.defaultdict(list)
     for thread in threads:
-        tid, slack = thread.tid, 0.03 * thread.off + SLACK_NS
+        tid = thread.tid
+        # Where it was when others took its CPU is known by samples, of which a busy machine has few.
+        slack = 0.03 * thread.off + SLACK_NS + 0.05 * why[tid, "run_queue"]
         said = f"{thread.name}: {below[tid, thread.name] / 1e6:.0f} of {thread.off / 1e6:.0f} ms"
-        if not near(below[tid, thread.name] + unknown[tid], thread.off, 0.03) and not many:
+        if abs(below[tid, thread.name] + unknown[tid] - thread.off) > slack and not many:
             wrong["time"].append(said)
         if unknown[tid] > slack and not many:
             wrong["stack"].append(f"{said}, {unknown[tid] / 1e6:.0f} ms without a stack")

@@ -27,6 +27,23 @@ static __always_inline void perl_keep(const struct perl_slot *slot, u64 low, u64
 	(void)keep_names(low, second, slot->has_threads);
 }
 
+static __always_inline int perl_next(struct unwind *u);
+
 #include "perl_step.h"
+
+/* Global functions of v5.10 take no pointers: the state is looked up again. */
+__noinline int next_context(u32 unused)
+{
+	u32 zero = 0;
+	struct unwind *u = bpf_map_lookup_elem(&scratch, &zero);
+
+	asm volatile("" : : "r"(unused));	/* callers would pass what they have not set */
+	return u ? perl_one(u, (void *)u->slot, (void *)u->state) : STEP_END;
+}
+
+static __always_inline int perl_next(struct unwind *u)
+{
+	return next_context(0);
+}
 
 WALKER(LANG_PERL)

@@ -6,8 +6,10 @@
  *
  *	u64 walk_thread_pointer(void);
  *	void perl_keep(const struct perl_slot *slot, u64 low, u64 second);
+ *	int perl_next(struct unwind *u);
  *
- * the second of which copies the names of what is gone soon.
+ * the second of which copies the names of what is gone soon; the third is
+ * perl_one(), by a function that the verifier looks at once, not at each turn.
  *
  * Perl_runops_standard() runs operation after operation; subs that call each
  * other are contexts on a stack, all in one run of it. Where C code lies between
@@ -197,7 +199,7 @@ static inline int perl_sub(struct unwind *u, struct perl_slot *slot, u64 code, u
 	return 0;
 }
 
-static inline int perl_push(struct unwind *u, struct perl_slot *slot, struct perl_state *st, u64 low)
+static __always_inline int perl_push(struct unwind *u, struct perl_slot *slot, struct perl_state *st, u64 low)
 {
 	u64 second = perl_place(u, slot, st->cop), kind = low & PERL_KIND_MASK;
 
@@ -421,7 +423,7 @@ static inline int runtime_step(struct unwind *u, const struct unwind_rule *rule)
 	}
 	LOOP_NO_UNROLL
 	for (u64 i = 0; i < PERL_CONTEXTS_STEP && step == STEP_AGAIN; i++)
-		step = perl_one(u, slot, st);
+		step = perl_next(u);
 	return step;
 }
 

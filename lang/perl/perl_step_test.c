@@ -25,7 +25,15 @@ static void perl_keep(const struct perl_slot *slot, u64 low, u64 second)
 	kept_count++;
 }
 
+struct unwind;
+static int perl_next(struct unwind *u);
+
 #include "step_walk.h"
+
+static int perl_next(struct unwind *at)
+{
+	return perl_one(at, (void *)at->slot, (void *)at->state);
+}
 
 static struct perl_slot *slot = (void *)u.slot;
 

@@ -48,24 +48,11 @@ static const struct libc arm64 = { .glibc_first = 0x110, .musl_values = 0x70, .i
 #define VARIABLES 64
 #define ARM64_VARIABLES 16
 
-/* The index of a word, or -1. */
-static int find_word(const struct lang_process *process, u64 va, u32 count, u64 wanted)
-{
-	u64 words[MUSL_KEYS];
-
-	if (lang_read(process, va, words, count * sizeof(u64)) < 0)
-		return -1;
-	for (u32 i = 0; i < count; i++)
-		if (words[i] == wanted)
-			return (int)i;
-	return -1;
-}
-
 static bool find_in_block(const struct lang_process *process, u64 id, u64 offset, u32 words, u64 thread,
 			  struct python_slot *slot)
 {
 	u64 block = lang_read_word(process, id + offset);
-	int at = block ? find_word(process, block, words, thread) : -1;
+	int at = block ? lang_find_word(process, block, words, thread) : -1;
 
 	if (at < 0)
 		return false;
@@ -78,7 +65,7 @@ static bool find_in_block(const struct lang_process *process, u64 id, u64 offset
 static bool find_in_glibc(const struct lang_process *process, const struct libc *libc, u64 id, u64 thread,
 			  struct python_slot *slot)
 {
-	int at = find_word(process, id + libc->glibc_first, 2 * GLIBC_KEYS, thread);
+	int at = lang_find_word(process, id + libc->glibc_first, 2 * GLIBC_KEYS, thread);
 
 	if (at >= 0) {
 		slot->tsd = libc->glibc_first + (u64)at * 8;

@@ -28,6 +28,8 @@
 #define TRACER_NICE (-10)
 #define STATUS_NS 200000000ull
 #define NAMES_REST_MAX 100	/* windows wait for them */
+#define NAMES_REST_LAST 400	/* where the budget is used up: a hundredth of a CPU is all of it */
+#define NAMES_PART 8		/* of the budget of a span, that names of one file may take once it is tight */
 #define WANTED_NS 100000000ull	/* no window is shorter because somebody wants it */
 
 struct agent {
@@ -49,8 +51,10 @@ struct agent {
 	u64 own_ns;		/* CPU time of this process and of those that it started */
 	struct governor governor;
 	u64 govern_ns;		/* when it wants to know again what was used */
+	struct boosts boosts;
 	struct thread thread;
 	atomic_bool stop;
+	_Atomic u64 rounds;
 
 	/* Between the two. */
 	pthread_mutex_t lock;
@@ -60,6 +64,7 @@ struct agent {
 	u32 queue_count;
 	bool ended;
 	int error;
+	struct boost_mail boost_mail;
 	struct agent_status status;
 	struct counter_value metered[METER_VALUES];
 	u32 metered_count;
@@ -120,11 +125,72 @@ static void agent_publish(struct agent *a)
 static void set_pace(struct agent *a, enum governor_step step)
 {
 	const struct governor_lowered lowered = governor_lowered(step);
+	u32 names_max = step == GOVERNOR_REST ? NAMES_REST_LAST : NAMES_REST_MAX;
 
 	tracer_set_pace(a->tracer, &(struct pace){ lowered.every, lowered.frames_max }, lowered.rest_times);
 	atomic_store(&a->spares_names, step >= GOVERNOR_NAMES);
 	/* Whoever waits for a profile waits for names: slowly, but they come. */
-	reader_set_rest(a->reader, lowered.rest_times < NAMES_REST_MAX ? lowered.rest_times : NAMES_REST_MAX);
+	reader_set_rest(a->reader, lowered.rest_times < names_max ? lowered.rest_times : names_max);
+}
+
+static void note_boost(struct agent *a, const struct boost_event *event)
+{
+	LOCKED(&a->lock);
+	boost_mail_tell(&a->boost_mail, event);
+}
+
+static void end_boosts(struct agent *a, enum boost_outcome outcome)
+{
+	struct boost_event event;
+	bool had_some = a->boosts.list.count;
+
+	while (a->boosts.list.count && boosts_stop(&a->boosts, a->boosts.list.at[0].id, outcome, &event))
+		note_boost(a, &event);
+	if (had_some)
+		(void)tracer_boost(a->tracer, &a->boosts.list);	/* none needs no clocks */
+}
+
+static void take_boost(struct agent *a, const struct boost *asked, u64 now)
+{
+	struct boost_event event;
+
+	if (!asked->hz && !asked->id) {
+		end_boosts(a, BOOST_STOPPED);
+		return;
+	}
+	if (!asked->hz && !boosts_stop(&a->boosts, asked->id, BOOST_STOPPED, &event))
+		return;
+	if (asked->hz)
+		(void)boosts_start(&a->boosts, asked, a->build.frequency_hz,
+				   governor_step(&a->governor) != GOVERNOR_ALL, now, &event);
+	if (event.outcome == BOOST_RUNS && tracer_boost(a->tracer, &a->boosts.list) < 0)
+		(void)boosts_stop(&a->boosts, asked->id, BOOST_NO_CLOCK, &event);
+	note_boost(a, &event);
+	/* Those that there were, or fewer. */
+	if ((event.outcome == BOOST_NO_CLOCK || event.outcome == BOOST_STOPPED) &&
+	    tracer_boost(a->tracer, &a->boosts.list) < 0)
+		end_boosts(a, BOOST_NO_CLOCK);
+}
+
+/* What was asked for since, and what is over. */
+static void agent_turn_boosts(struct agent *a, u64 now)
+{
+	struct boost asked[BOOST_MAIL_MAX];
+	struct boost_event event;
+	bool is_over = false;
+	u32 count;
+
+	pthread_mutex_lock(&a->lock);
+	count = boost_mail_take(&a->boost_mail, asked);
+	pthread_mutex_unlock(&a->lock);
+	for (u32 i = 0; i < count; i++)
+		take_boost(a, &asked[i], now);
+	while (boosts_expire(&a->boosts, now, &event)) {
+		note_boost(a, &event);
+		is_over = true;
+	}
+	if (is_over)
+		(void)tracer_boost(a->tracer, &a->boosts.list);
 }
 
 static void agent_govern(struct agent *a, u64 now)
@@ -136,8 +202,11 @@ static void agent_govern(struct agent *a, u64 now)
 	tracer_reader_pids(a->tracer, readers + 1);
 	note.own_ns = usage_family(readers, 1 + TRACER_READERS_MAX, &a->own_ns) +
 		      usage_step(&a->supervisor, &supervisor, 1) + tracer_kernel_ns(a->tracer);
-	if (governor_note(&a->governor, &note))
+	if (governor_note(&a->governor, &note)) {
+		if (governor_step(&a->governor) != GOVERNOR_ALL)
+			end_boosts(a, BOOST_SPARED);
 		set_pace(a, governor_step(&a->governor));
+	}
 	a->govern_ns = now + governor_due_ns(&a->governor);
 	tracer_note_cost(a->tracer, &(struct tracer_cost){ (u64)(governor_used(&a->governor) * 1e6),
 							    (u64)(a->governor.limit * 1e6),
@@ -184,6 +253,7 @@ static int wait_ms(const struct agent *a, u64 until_ns)
 	u64 now = monotonic_ns();
 
 	until_ns = until_ns < a->govern_ns ? until_ns : a->govern_ns;
+	until_ns = until_ns < boosts_due_ns(&a->boosts) ? until_ns : boosts_due_ns(&a->boosts);
 	if (now >= until_ns)
 		return 0;
 	return until_ns - now > POLL_MS * 1000000ull ? POLL_MS : (int)((until_ns - now) / 1000000ull + 1);
@@ -213,8 +283,10 @@ static void *agent_run(void *arg)
 
 		r = tracer_poll(a->tracer, wait_ms(a, has_room ? wanted_end(a, window_ns) : UINT64_MAX));
 		now = monotonic_ns();
+		atomic_fetch_add_explicit(&a->rounds, 1, memory_order_relaxed);
 		if (now >= a->govern_ns)
 			agent_govern(a, now);
+		agent_turn_boosts(a, now);
 		if (now - status_ns > STATUS_NS) {
 			status_ns = now;
 			agent_publish(a);
@@ -278,6 +350,7 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 
 	if (!tracer.kinds.count)
 		r = kind_choices_add(&tracer.kinds, "cpu", why);
+	a->build.kinds = tracer.kinds;
 	raise_file_limit();
 	/* Without it rows are compiled anew each time; that is all. */
 	if (tracer.cache_path)
@@ -304,10 +377,10 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 	a->draw_percent = options->draw_percent;
 	a->wanted_ns = options->wanted_ns;
 	a->wanted_arg = options->wanted_arg;
-	a->build.kinds = tracer.kinds;
 	a->build.frequency_hz = tracer.frequency_hz;
 	governor_init(&a->governor, options->cpu_max, options->cpu_span_ns ? options->cpu_span_ns : GOVERNOR_SPAN_NS,
 		      monotonic_ns());
+	reader_set_resting_max(a->reader, (u64)(a->governor.limit * (double)a->governor.span_ns) / NAMES_PART);
 	a->build.without_marks = options->without_marks;
 	if (options->says_host)
 		host_identity_read("/", &a->build.host);
@@ -355,6 +428,7 @@ void agent_free(struct agent *a)
 	meter_free(a->meter);
 	symbolizer_free(a->symbolizer);
 	reader_free(a->reader);
+	kind_choices_done(&a->build.kinds);
 	pthread_cond_destroy(&a->changed);
 	pthread_mutex_destroy(&a->lock);
 	free(a);
@@ -413,6 +487,11 @@ u64 agent_end_ns(const struct agent *a)
 	return a->end_ns;
 }
 
+u64 agent_rounds(const struct agent *a)
+{
+	return atomic_load_explicit(&a->rounds, memory_order_relaxed);
+}
+
 void agent_note_companions(struct agent *a, pid_t supervisor, pid_t service)
 {
 	atomic_store(&a->companions[0], supervisor);
@@ -422,6 +501,35 @@ void agent_note_companions(struct agent *a, pid_t supervisor, pid_t service)
 void agent_choose(struct agent *a, struct process_choice *choice)
 {
 	tracer_choose(a->tracer, choice);
+}
+
+/* hz 0: the end of it. */
+static int ask_boost(struct agent *a, const struct boost *boost)
+{
+	int r;
+
+	pthread_mutex_lock(&a->lock);
+	r = boost_mail_ask(&a->boost_mail, boost);
+	pthread_mutex_unlock(&a->lock);
+	tracer_wake(a->tracer);
+	return r;
+}
+
+int agent_boost(struct agent *a, const struct boost *boost)
+{
+	assert(boost->hz);
+	return ask_boost(a, boost);
+}
+
+int agent_unboost(struct agent *a, u32 id)
+{
+	return ask_boost(a, &(struct boost){ .id = id });
+}
+
+u32 agent_boost_events(struct agent *a, struct boost_event ret_events[BOOST_EVENTS_MAX])
+{
+	LOCKED(&a->lock);
+	return boost_mail_events(&a->boost_mail, ret_events);
 }
 
 size_t agent_counters(struct agent *a, struct counter_value *ret_values, size_t count_max)

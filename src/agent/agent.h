@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "agent/boosts.h"
 #include "base/cleanup.h"
 #include "symbol/symbolizer.h"
 #include "tracer/counters.h"
@@ -22,7 +23,8 @@ struct profile;
 struct agent;
 
 struct agent_options {
-	struct tracer_options tracer;	/* no kinds: cpu */
+	/* No kinds: cpu. They are the agent's from agent_start() on, whatever it returns. */
+	struct tracer_options tracer;
 	struct symbolizer_options symbolizer;
 	u32 interval_ms;	/* of a window */
 	u32 first_ms;		/* the first ends so long after the first sample, if that is sooner; 0: as the others */
@@ -62,6 +64,9 @@ int agent_next(struct agent *agent, int timeout_ms, struct profile **ret_profile
 /* When the window that it returned last ended, CLOCK_MONOTONIC. */
 u64 agent_end_ns(const struct agent *agent);
 
+/* How often the thread that takes samples went round: while that grows it is not stuck. Any thread. */
+u64 agent_rounds(const struct agent *agent);
+
 /* Ends sampling. The window that was open closes; agent_next() still returns it. */
 void agent_stop(struct agent *agent);
 
@@ -83,6 +88,16 @@ void agent_note_companions(struct agent *agent, pid_t supervisor, pid_t service)
 
 /* Other rules about processes, which become the agent's. Any thread. */
 void agent_choose(struct agent *agent, struct process_choice *choice);
+
+/*
+ * Samples processes faster for a while, or stops that (id 0: all of them). What becomes of it is an event, soon after.
+ * -EBUSY: others are waited for. Any thread.
+ */
+int agent_boost(struct agent *agent, const struct boost *boost);
+int agent_unboost(struct agent *agent, u32 id);
+
+/* What became of boosts since it was last asked, oldest first; how many. */
+u32 agent_boost_events(struct agent *agent, struct boost_event ret_events[BOOST_EVENTS_MAX]);
 
 /* How complete profiles are (agent/meter.h); texts live as long as the agent. How many. */
 u32 agent_completeness(struct agent *agent, struct counter_value ret_values[METER_VALUES]);

@@ -5,13 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "agent/locations.h"
+#include "agent/waker.h"
 #include "base/arena.h"
 #include "base/interner.h"
 #include "kinds/kind.h"
 #include "kinds/waits.h"
 #include "lang/lang.h"
+#include "proc/container_about.h"
 #include "proc/environment.h"
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
@@ -19,8 +22,8 @@
 #include "trace/window.h"
 
 #define STACK_MAX (KERNEL_FRAMES_MAX + WINDOW_FRAMES_MAX + 1)
-#define ATTRIBUTES_MAX (37 + REQUEST_LABELS_MAX)	/* of a sample: 32 labels, those of requests and our own */
-#define RESOURCE_ATTRIBUTES_MAX (18 + ENVIRONMENT_NAMES_MAX)
+#define ATTRIBUTES_MAX (42 + REQUEST_LABELS_MAX)	/* of a sample: 32 labels, those of requests and our own */
+#define RESOURCE_ATTRIBUTES_MAX (24 + ENVIRONMENT_NAMES_MAX + CONTAINER_LABELS_MAX)
 #define SCHEMA_URL "https://opentelemetry.io/schemas/1.37.0"
 
 static const char *const end_names[] = {
@@ -70,13 +73,14 @@ struct build {
 	struct symbolizer *symbolizer;
 	struct locations *locations;
 	u32 *stacks;			/* by index in the window: index in the profile */
-	u32 *kinds;			/* by process: bit n, it has samples of kind n */
+	u32 *kinds;			/* by process: bit n, it has samples of that slot_of() */
 	u32 *first_set;			/* by process: in sets; one for each of its kinds, in their order */
 	struct build_set *sets;
 	struct arena arena;
 	struct interner identities;
 	u32 *identity;			/* by sample of the window: its number */
 	u32 *first_time;		/* of each identity, in times; one more at the end */
+	u32 *longest_us;		/* of each identity: the longest wait at a lock; NULL: there are none */
 	u64 *times;			/* grouped by identity */
 	s64 *values;			/* of those times; NULL: each is 1 */
 };
@@ -92,6 +96,7 @@ static void build_done(struct build *b)
 	free(b->sets);
 	free(b->identity);
 	free(b->first_time);
+	free(b->longest_us);
 	free(b->times);
 	free(b->values);
 	profile_free(b->profile);
@@ -120,8 +125,9 @@ static bool is_self(const struct build_options *options, pid_t pid)
 	return false;
 }
 
-/* KEY=value, one after another: an attribute of each; how many. They live as long as the window. */
-static u32 build_description(const struct window_process *process, struct keyvalue *attributes, u32 max)
+/* KEY=value, one after another: an attribute of each; how many. They live as long as the window, and list, of one. */
+static u32 build_description(const struct window_process *process, struct keyvalue *attributes, u32 max,
+			     struct any *list)
 {
 	u32 count = 0;
 
@@ -132,28 +138,43 @@ static u32 build_description(const struct window_process *process, struct keyval
 		if (*entry == '.')
 			continue;	/* for ourselves */
 		attributes[count] = string_attribute("", equals + 1);
-		attributes[count++].key = (struct str){ entry, (u32)(equals - entry) };
+		attributes[count].key = (struct str){ entry, (u32)(equals - entry) };
+		if (str_is(attributes[count].key, "container.image.tags")) {
+			*list = attributes[count].value;
+			attributes[count].value = (struct any){ .kind = ANY_ARRAY, .count = 1, .array = list };
+		}
+		count++;
 	}
 	return count;
 }
+
+/* The set that a sample belongs to: of its kind, and of CPU time one for each clock, since a set has one period. */
+static u32 slot_of(const struct window_sample *sample)
+{
+	return sample->clock ? KIND_MAX + sample->clock - 1 : sample->kind;
+}
+_Static_assert(KIND_MAX + WINDOW_CLOCKS_MAX <= 32, "a bit for each");
 
 /* What lies between two samples, by the kind's number. */
 static s64 period_of(const struct build_options *options, u32 kind)
 {
 	for (u32 i = 0; i < options->kinds.count; i++)
-		if (options->kinds.at[i].kind == kind_list[kind] && options->kinds.at[i].events_per_sample)
+		if (options->kinds.at[i].number == kind && options->kinds.at[i].events_per_sample)
 			return (s64)options->kinds.at[i].events_per_sample;
 	return 1000000000 / options->frequency_hz;
 }
 
 static void build_sets(struct build *b, struct profile_scope *scope, u32 kinds, struct build_set *sets)
 {
-	for (u32 kind = 0; kind < KIND_MAX; kind++) {
-		struct profile_set *set = kinds >> kind & 1 ? profile_add_set(b->profile, scope) : NULL;
+	for (u32 slot = 0; slot < KIND_MAX + b->window->clock_count; slot++) {
+		struct profile_set *set = kinds >> slot & 1 ? profile_add_set(b->profile, scope) : NULL;
+		u32 kind = slot < KIND_MAX ? slot : KIND_CPU;
 
 		if (!set)
 			continue;
-		profile_set_describe(b->profile, set, kind_list[kind], period_of(b->options, kind));
+		profile_set_describe(b->profile, set, kind_choices_find(&b->options->kinds, kind),
+				     slot < KIND_MAX ? period_of(b->options, kind) :
+						       1000000000 / b->window->clocks_hz[slot - KIND_MAX]);
 		set->time_unix_ns = (u64)((s64)sets[scope->set_count - 1].first_ns + b->window->unix_offset_ns);
 		set->duration_ns = sets[scope->set_count - 1].end_ns - sets[scope->set_count - 1].first_ns;
 	}
@@ -168,6 +189,7 @@ static void build_process(struct build *b, const struct window_process *process,
 	const struct host_identity *host = &b->options->host;
 	struct profile_resource *resource;
 	struct profile_scope *scope;
+	struct any list;
 	u32 count = 0;
 
 	attributes[count++] = (struct keyvalue){ STR("process.pid"), { .kind = ANY_INT, .integer = process->pid } };
@@ -183,7 +205,7 @@ static void build_process(struct build *b, const struct window_process *process,
 		attributes[count++] = string_attribute("host.id", host->id);
 	if (is_self(b->options, (pid_t)process->pid))
 		attributes[count++] = (struct keyvalue){ STR("wick.self"), { .kind = ANY_BOOL, .boolean = true } };
-	count += build_description(process, attributes + count, RESOURCE_ATTRIBUTES_MAX - count);
+	count += build_description(process, attributes + count, RESOURCE_ATTRIBUTES_MAX - count, &list);
 	resource = profile_add_resource(b->profile, attributes, count);
 	if (!resource)
 		return;
@@ -196,21 +218,55 @@ static void build_process(struct build *b, const struct window_process *process,
 	build_sets(b, scope, kinds, sets);
 }
 
-static u32 build_stack(struct build *b, const struct window_stack *stack)
+/* The locations of a stack, leaf first, with some of its kernel frames; how many. */
+static u32 build_locations(struct build *b, const struct window_stack *stack, u32 kernel_first, u32 kernel_end,
+			   bool has_user, u32 locations[STACK_MAX])
 {
-	u32 locations[STACK_MAX], count = 0;
+	u32 count = 0;
 
-	for (u32 i = 0; i < stack->kernel_count; i++)
+	for (u32 i = kernel_first; i < kernel_end; i++)
 		locations[count++] = locations_kernel(b->locations, stack->words[i]);
-	for (u32 i = 0; i < stack->user_count; i++) {
+	for (u32 i = 0; has_user && i < stack->user_count; i++) {
 		u64 word = stack->words[stack->kernel_count + i];
 		const struct window_frame *named = window_frame(b->window, word);
 
 		if (!named || named->line_count)
 			locations[count++] = locations_user(b->locations, word);
 	}
-	if (end_marks[stack->end] && !b->options->without_marks)
+	if (has_user && end_marks[stack->end] && !b->options->without_marks)
 		locations[count++] = locations_mark(b->locations, end_marks[stack->end]);
+	return count;
+}
+
+static u32 build_stack(struct build *b, const struct window_stack *stack)
+{
+	u32 locations[STACK_MAX];
+
+	return profile_add_stack(b->profile, locations,
+				 build_locations(b, stack, 0, stack->kernel_count, true, locations));
+}
+
+/*
+ * On top of the stack that waited, the one that ended it, upside down: from where it woke to its first function. So
+ * waits at one place are told apart by who ended them first, then by how it came to that.
+ */
+static u32 build_joined(struct build *b, const struct window_stack *stack, const struct waker *waker)
+{
+	u32 locations[2 * STACK_MAX + 1], count = 0;
+	char mark[64];
+
+	if (waker->stack)
+		count = build_locations(b, waker->stack, waker->kernel_first, waker->kernel_end, !waker->is_interrupt,
+					locations);
+	for (u32 i = 0; i < count / 2; i++) {
+		u32 other = locations[count - 1 - i];
+
+		locations[count - 1 - i] = locations[i];
+		locations[i] = other;
+	}
+	snprintf(mark, sizeof(mark), "[woken by %s]", waker->is_interrupt ? "an interrupt" : waker->name);
+	locations[count++] = locations_mark(b->locations, mark);
+	count += build_locations(b, stack, 0, stack->kernel_count, true, locations + count);
 	return profile_add_stack(b->profile, locations, count);
 }
 
@@ -278,10 +334,10 @@ static u32 build_request(struct build *b, const struct window_sample *sample, co
 	return count;
 }
 
-/* The number of a process's set of that kind. */
-static u32 set_of(const struct build *b, u32 process, u32 kind)
+/* The number of a process's set of that slot. */
+static u32 set_of(const struct build *b, u32 process, u32 slot)
 {
-	return b->first_set[process] + (u32)__builtin_popcount(b->kinds[process] & ((1u << kind) - 1));
+	return b->first_set[process] + (u32)__builtin_popcount(b->kinds[process] & ((1u << slot) - 1));
 }
 
 /* Which sets there are, what time they are of, and whether their samples have values. */
@@ -290,8 +346,12 @@ static int plan_sets(struct build *b)
 	const struct window *w = b->window;
 	u32 count = 0;
 
-	for (u32 i = 0; i < w->sample_keys.count; i++)
-		b->kinds[window_stack(w, window_sample(w, i)->stack)->process] |= 1u << window_sample(w, i)->kind;
+	/* Not of all samples: some may have moved on to the next window (trace/pairs.h). */
+	for (u32 i = 0; i < w->time_count; i++) {
+		const struct window_sample *sample = window_sample(w, w->times[i].sample);
+
+		b->kinds[window_stack(w, sample->stack)->process] |= 1u << slot_of(sample);
+	}
 	for (u32 i = 0; i < w->process_count; i++) {
 		b->first_set[i] = count;
 		count += (u32)__builtin_popcount(b->kinds[i]);
@@ -303,7 +363,7 @@ static int plan_sets(struct build *b)
 		b->sets[i] = (struct build_set){ .first_ns = w->start_ns, .end_ns = w->end_ns };
 	for (u32 i = 0; i < w->time_count; i++) {
 		const struct window_sample *sample = window_sample(w, w->times[i].sample);
-		struct build_set *set = &b->sets[set_of(b, window_stack(w, sample->stack)->process, sample->kind)];
+		struct build_set *set = &b->sets[set_of(b, window_stack(w, sample->stack)->process, slot_of(sample))];
 
 		if (w->times[i].time_ns < set->first_ns)
 			set->first_ns = w->times[i].time_ns;
@@ -329,12 +389,59 @@ static enum wait_reason build_reason(const struct build *b, const struct window_
 	return reason;
 }
 
+/* Who lets another go on in futex() of the same process had the lock, if it is one. */
+static u32 holder_of(const struct build *b, const struct window_sample *from)
+{
+	const struct window_waker *by = window_waker(b->window, from);
+
+	if (from->holder || !by || by->stack == INTERNER_NONE || by->syscall != SYS_futex)
+		return from->holder;
+	if (window_stack(b->window, by->stack)->process != window_stack(b->window, from->stack)->process)
+		return 0;
+	return by->tid;
+}
+
+/* What it waits at, and who has it, or had until then. */
+static u32 build_lock(struct build *b, const struct window_sample *from, struct build_identity *id, u32 count)
+{
+	u32 holder = holder_of(b, from);
+	char address[32];
+
+	if (!from->lock_va)
+		return count;
+	snprintf(address, sizeof(address), "0x%llx", (unsigned long long)from->lock_va);
+	id->attributes[count++] = profile_add_attribute_string(b->profile, "lock.address", address);
+	if (holder)
+		id->attributes[count++] = profile_add_attribute_int(b->profile, "lock.holder.thread.id", holder);
+	return count;
+}
+
+/* Who ended its wait: attributes, and in samples of that kind its stack, too. How many there are then. */
+static u32 build_waker(struct build *b, const struct window_sample *from, struct build_identity *id, u32 count)
+{
+	const struct window_waker *by = window_waker(b->window, from);
+	struct waker waker;
+
+	if (!by)
+		return count;
+	waker_read(b->window, b->symbolizer, by, &waker);
+	id->attributes[count++] = profile_add_attribute_string(b->profile, "waker.thread.name", waker.name);
+	if (!waker.is_interrupt) {
+		id->attributes[count++] = profile_add_attribute_int(b->profile, "waker.thread.id", by->tid);
+		id->attributes[count++] = profile_add_attribute_int(b->profile, "waker.process.pid",
+								    b->window->processes[waker.stack->process].pid);
+	}
+	if (from->kind == KIND_WAKEUP)
+		id->stack = build_joined(b, window_stack(b->window, from->stack), &waker);
+	return count;
+}
+
 /* A stack that is not whole says why. */
 static int build_identity(struct build *b, u32 index)
 {
 	const struct window_sample *from = window_sample(b->window, index);
 	const struct window_stack *stack = window_stack(b->window, from->stack);
-	struct build_identity id = { .set = set_of(b, stack->process, from->kind) };
+	struct build_identity id = { .set = set_of(b, stack->process, slot_of(from)) };
 	u32 count = 0;
 
 	if (!b->stacks[from->stack])
@@ -349,6 +456,8 @@ static int build_identity(struct build *b, u32 index)
 	if (from->reason)
 		id.attributes[count++] = profile_add_attribute_string(b->profile, "wait.reason",
 								      wait_reason_text(build_reason(b, from, stack)));
+	count = build_lock(b, from, &id, count);
+	count = build_waker(b, from, &id, count);
 	count = build_request(b, from, stack, &id, count);
 	count = build_labels(b, stack, id.attributes, count, ATTRIBUTES_MAX);
 	b->identity[index] = interner_add(&b->identities, &id,
@@ -396,20 +505,47 @@ static int build_times(struct build *b)
 	return 0;
 }
 
-static void build_sample(struct build *b, u32 number)
+static int build_longest(struct build *b)
+{
+	const struct window *w = b->window;
+
+	if (!w->wake_count)
+		return 0;
+	b->longest_us = calloc(b->identities.count + 1, sizeof(*b->longest_us));
+	for (u32 i = 0; b->longest_us && i < w->wake_count; i++) {
+		u32 *longest = &b->longest_us[b->identity[w->times[w->wakes[i].time].sample]];
+
+		*longest = w->wakes[i].wait_us > *longest ? w->wakes[i].wait_us : *longest;
+	}
+	return b->longest_us ? 0 : -ENOMEM;
+}
+
+/* Those that make it what it is, and what is only said of it. */
+static struct indices build_attributes(struct build *b, u32 number)
 {
 	const struct interner_entry *entry = interner_get(&b->identities, number);
 	const struct build_identity *id = entry->at;
+	u32 count = (u32)((entry->len - offsetof(struct build_identity, attributes)) / sizeof(u32));
+	u32 all[ATTRIBUTES_MAX + 1];
+
+	memcpy(all, id->attributes, count * sizeof(*all));
+	if (b->longest_us && b->longest_us[number])
+		all[count++] = profile_add_attribute_int(b->profile, "lock.longest_wait_us", b->longest_us[number]);
+	return profile_copy_indices(b->profile, all, count);
+}
+
+static void build_sample(struct build *b, u32 number)
+{
+	const struct build_identity *id = interner_get(&b->identities, number)->at;
 	const struct build_set *set = &b->sets[id->set];
 	u32 first = b->first_time[number], count = b->first_time[number + 1] - first;
-	struct profile_sample *to = set->set ? profile_add_sample(b->profile, set->set) : NULL;
+	struct profile_sample *to = set->set && count ? profile_add_sample(b->profile, set->set) : NULL;
 
 	if (!to)
 		return;
 	to->stack = id->stack;
 	to->link = id->link;
-	to->attributes = profile_copy_indices(b->profile, id->attributes, (entry->len -
-					      offsetof(struct build_identity, attributes)) / sizeof(u32));
+	to->attributes = build_attributes(b, number);
 	to->time_count = count;
 	to->times_unix_ns = profile_copy(b->profile, b->times + first, count * sizeof(*b->times));
 	if (set->is_weighed) {
@@ -455,6 +591,8 @@ static int build_all(struct build *b)
 		r = build_identities(b);
 	if (r == 0)
 		r = build_times(b);
+	if (r == 0)
+		r = build_longest(b);
 	for (u32 i = 0; i < b->identities.count && r == 0; i++)
 		build_sample(b, i);
 	return r < 0 ? r : profile_err(b->profile);

@@ -73,6 +73,18 @@ TEST(build_links_samples_to_the_request_that_their_thread_told)
 	window_free(w);
 }
 
+static bool has_attribute(const struct profile *p, const struct profile_sample *sample, const char *key,
+			  const char *value)
+{
+	for (u32 i = 0; i < sample->attributes.count; i++) {
+		const struct profile_attribute *a = &p->attributes.at[sample->attributes.at[i]];
+
+		if (str_is(p->strings.at[a->key], key) && str_is(a->value.string, value))
+			return true;
+	}
+	return false;
+}
+
 TEST(build_links_samples_to_the_request_that_labels_tell)
 {
 	static const struct window_label labels[] = {
@@ -172,7 +184,8 @@ TEST(build_states_values_unless_each_is_1)
 TEST(build_makes_a_set_for_each_kind_of_a_process)
 {
 	for (u8 kind = 0; kind < KIND_MAX; kind++) {
-		struct build_options how = { .frequency_hz = 20, .kinds = { 1, { { kind_list[kind], NULL, 16 } } } };
+		struct kind_choice choice = { .kind = kind_list[kind], .number = kind, .events_per_sample = 16 };
+		struct build_options how = { .frequency_hz = 20, .kinds = { 1, { choice } } };
 		struct window *w = one_sample_of(kind, 16, 0, 1, 2, END_COMPLETE);
 		struct trace_record trace = { .value = 1, .comm = "x" };
 		const struct profile_scope *scope;
@@ -244,6 +257,88 @@ TEST(build_makes_nothing_that_no_sample_refers_to)
 		OK(p->attributes.at[i].value.kind != ANY_STRING ||
 		   (!str_is(p->attributes.at[i].value.string, "native") &&
 		    !str_is(p->attributes.at[i].value.string, "abort-marker")));
+	profile_free(p);
+	window_free(w);
+}
+
+/* A wait of kernel code that something has ended, and a thread of another process, or an interrupt, that did. */
+static struct profile *one_wakeup(u64 wake)
+{
+	struct window *w = window_new(0);
+	struct window_process waits = { .pid = 42, .comm = "x", .exe_path = "", .command_line = "" };
+	struct window_process wakes = { .pid = 50, .comm = "y", .exe_path = "", .command_line = "" };
+	struct trace_record wait = { .value = 7, .tid = 43, .kind = KIND_WAKEUP, .comm = "x", .wake = wake,
+				     .flags = WAIT_SLEEP << TRACE_WAIT_SHIFT };
+	struct trace_record by = { .tid = 51, .wake = 99, .comm = "y", .flags = WAIT_WAKES << TRACE_WAIT_SHIFT };
+	static const struct window_line lines[] = { { "leaf", "", 0 }, { "root", "", 0 }, { "waits", "", 0 } };
+	u64 words[3];
+	struct profile *p;
+
+	for (u32 i = 0; i < 3; i++)
+		words[i] = window_name_frame(w, &(struct window_frame){ .type = "go", .lines = &lines[i],
+									.line_count = 1 });
+	window_add_waker(w, window_process(w, 2, &wakes), &by, NULL, words, 2, END_COMPLETE, NULL, NULL);
+	window_add(w, window_process(w, 1, &waits), &wait, NULL, words + 2, 1, END_COMPLETE, NULL, NULL);
+	window_join_wakers(w);
+	p = build(w, &options);
+	window_free(w);
+	return p;
+}
+
+static struct str frame_of(const struct profile *p, const struct profile_sample *sample, u32 index)
+{
+	const struct profile_location *location = &p->locations.at[p->stacks.at[sample->stack].at[index]];
+
+	return p->strings.at[p->functions.at[location->lines[0].function].name];
+}
+
+TEST(build_puts_who_ended_a_wait_on_top_of_it_upside_down)
+{
+	struct profile *p = one_wakeup(99);
+	const struct profile_sample *sample = &p->resources.at[0].scopes[0].sets[0].samples[0];
+	static const char *const frames[] = { "root", "leaf", "[woken by y]", "waits" };
+
+	EQ(p->resources.count, 1);
+	EQ(p->resources.at[0].scopes[0].sets[0].sample_count, 1);
+	EQ(p->stacks.at[sample->stack].count, 4);
+	for (u32 i = 0; i < 4; i++)
+		OK(str_is(frame_of(p, sample, i), frames[i]));
+	OK(has_attribute(p, sample, "waker.thread.name", "y"));
+	profile_free(p);
+}
+
+TEST(build_says_so_where_an_interrupt_has_ended_a_wait)
+{
+	struct profile *p = one_wakeup(WAKE_INTERRUPT);
+	const struct profile_sample *sample = &p->resources.at[0].scopes[0].sets[0].samples[0];
+
+	EQ(p->stacks.at[sample->stack].count, 2);
+	OK(str_is(frame_of(p, sample, 0), "[woken by an interrupt]"));
+	OK(has_attribute(p, sample, "waker.thread.name", "[interrupt]"));
+	profile_free(p);
+}
+
+/* 10 ticks of a clock of 200 Hz are as long as 1 of 20 Hz. */
+TEST(build_has_a_set_with_its_own_period_for_each_clock)
+{
+	struct window *w = one_sample(0, 1, 100, END_COMPLETE);
+	struct trace_record trace = { .value = 1, .pid = 42, .tid = 43, .clock_hz = 200, .comm = "x" };
+	const struct profile_scope *scope;
+	struct profile *p;
+	s64 total = 0;
+
+	for (u32 i = 0; i < 10; i++)
+		window_add(w, 0, &trace, NULL, NULL, 0, END_COMPLETE, NULL, NULL);
+	p = build(w, &options);
+	EQ(p->resources.count, 1);
+	scope = &p->resources.at[0].scopes[0];
+	EQ(scope->set_count, 2);
+	EQ(scope->sets[0].period, 50000000);
+	EQ(scope->sets[1].period, 5000000);
+	EQ(scope->sets[0].sample_type.type, scope->sets[1].sample_type.type);
+	for (u32 i = 0; i < 2; i++)
+		total += profile_sample_value(&scope->sets[i].samples[0]) * scope->sets[i].period;
+	EQ(total, 100000000);
 	profile_free(p);
 	window_free(w);
 }

@@ -183,7 +183,8 @@ void meter_note(struct meter *m, const struct window *w, const struct meter_read
 	_cleanup_(freep) u64 *values = calloc(w->sample_keys.count + 1, sizeof(*values));
 
 	for (u32 i = 0; values && i < w->time_count; i++)
-		values[w->times[i].sample] += w->times[i].value * period_ns;
+		values[w->times[i].sample] +=
+			w->times[i].value * window_period_ns(w, window_sample(w, w->times[i].sample), period_ns);
 	for (u32 i = 0; values && i < w->sample_keys.count; i++) {
 		const struct window_stack *stack = window_stack(w, window_sample(w, i)->stack);
 		const struct window_process *p = &w->processes[stack->process];

@@ -158,15 +158,18 @@ bool json_read_item(struct json_read *j)
 static inline const char *skip_plain(const char *at, const char *end)
 {
 	const u64 ones = 0x0101010101010101, high = 0x8080808080808080;
-	u64 word, quote, slash;
+	u64 word, quote, slash, others;
 
 	for (; end - at >= (ptrdiff_t)sizeof(word); at += sizeof(word)) {
 		memcpy(&word, at, sizeof(word));
+		word = le64toh(word);
 		/* A byte that is zero after the xor borrows from its high bit; so does one below 0x20. */
 		quote = word ^ ones * '"';
 		slash = word ^ ones * '\\';
-		if ((word | (quote - ones) | (slash - ones) | (word - ones * 0x20)) & high)
-			break;
+		others = (word | (quote - ones) | (slash - ones) | (word - ones * 0x20)) & high;
+		/* The lowest is one: nothing below has borrowed from it. */
+		if (others)
+			return at + __builtin_ctzll(others) / 8;
 	}
 	while (at < end && (u8)*at >= 0x20 && (u8)*at < 0x80 && *at != '"' && *at != '\\')
 		at++;

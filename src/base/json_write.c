@@ -67,20 +67,37 @@ static void put_long(struct buf *b, const char *at, size_t step)
 		buf_add(b, at, step);
 }
 
+/* How many of them may; a word at a time while all of it may, as nearly all do. */
+static size_t plain_bytes(const char *at, size_t len)
+{
+	const u64 ones = 0x0101010101010101;
+	size_t i = 0;
+	u64 word;
+
+	for (; len - i >= sizeof(word); i += sizeof(word)) {
+		memcpy(&word, at + i, sizeof(word));
+		/* The high bit of a byte: it is past 0x7e, below 0x20, '"' or '\\'. */
+		if ((word | (word + ones) | (word - 0x20 * ones) | ((word ^ '"' * ones) - ones) |
+		     ((word ^ '\\' * ones) - ones)) & 0x80 * ones)
+			break;
+	}
+	while (i < len && is_plain(at[i]))
+		i++;
+	return i;
+}
+
 void json_put_string(struct buf *b, const char *at, size_t len)
 {
 	size_t i = 0;
 
 	put_text(b, "\"");
 	while (i < len) {
-		size_t run = i, step;
+		size_t run = plain_bytes(at + i, len - i), step;
 
-		while (run < len && is_plain(at[run]))
-			run++;
-		buf_add(b, at + i, run - i);
-		if (run == len)
+		buf_add(b, at + i, run);
+		i += run;
+		if (i == len)
 			break;
-		i = run;
 		step = utf8_next(at + i, len - i);
 		if (step > 1)
 			put_long(b, at + i, step);
@@ -153,14 +170,18 @@ static void json_write_next(struct json_write *j)
 
 void json_write_open(struct json_write *j, char bracket)
 {
-	json_write_next(j);
-	buf_add(j->b, &bracket, 1);
+	if (buf_reserve(j->b, 2) == 0) {
+		j->b->data[j->b->len] = ',';
+		j->b->len += j->comma;
+		j->b->data[j->b->len++] = bracket;
+	}
 	j->comma = false;
 }
 
 void json_write_close(struct json_write *j, char bracket)
 {
-	buf_add(j->b, &bracket, 1);
+	if (buf_reserve(j->b, 1) == 0)
+		j->b->data[j->b->len++] = bracket;
 	j->comma = true;
 }
 
@@ -228,14 +249,15 @@ void json_write_bool(struct json_write *j, bool value)
  *	aaaa.... bbbb....	thousands, two times
  *	aa..aa.. bb..bb..	hundreds: v * 10486 >> 20 is v / 100 up to 9999
  *	a.a.a.a. b.b.b.b.	tens: v * 103 >> 10 is v / 10 up to 99
+ *
+ * What is high comes first, the rest after it: high | (v - 100 * high) << 16 is (v << 16) - high * ((100 << 16) - 1).
  */
 static inline u64 eight_digits(u32 value)
 {
-	u64 word = value / 10000 | (u64)(value % 10000) << 32, high = word * 10486 >> 20 & 0x7f0000007f;
+	u64 word = ((u64)value << 32) - value / 10000 * ((10000ull << 32) - 1);
 
-	word = high | (word - 100 * high) << 16;
-	high = word * 103 >> 10 & 0x000f000f000f000f;
-	return high | (word - 10 * high) << 8;
+	word = (word << 16) - (word * 10486 >> 20 & 0x7f0000007f) * ((100 << 16) - 1);
+	return (word << 8) - (word * 103 >> 10 & 0x000f000f000f000f) * ((10 << 8) - 1);
 }
 
 static inline char *put_all_eight(char *at, u32 value)
@@ -259,14 +281,17 @@ static inline char *put_up_to_eight(char *at, u32 value)
 #define DIGITS_ROOM 32		/* what a number may touch, with a comma, quotes and a sign */
 #define EIGHT 100000000u
 
-static char *put_digits(char *at, u64 value)
+static char *put_many_digits(char *at, u64 value)
 {
-	if (value < EIGHT)
-		return put_up_to_eight(at, (u32)value);
 	if (value < (u64)EIGHT * EIGHT)
 		return put_all_eight(put_up_to_eight(at, (u32)(value / EIGHT)), (u32)(value % EIGHT));
 	at = put_up_to_eight(at, (u32)(value / EIGHT / EIGHT));
 	return put_all_eight(put_all_eight(at, (u32)(value / EIGHT % EIGHT)), (u32)(value % EIGHT));
+}
+
+static inline char *put_digits(char *at, u64 value)
+{
+	return value < EIGHT ? put_up_to_eight(at, (u32)value) : put_many_digits(at, value);
 }
 
 /* In place, and in one step with the comma: numbers are most of a file. quote: '"', or 0 for none. */
@@ -306,10 +331,10 @@ void json_write_u32_list(struct json_write *j, const u32 *list, u32 count)
 	if (buf_reserve(j->b, count * sizeof("4294967295,") + DIGITS_ROOM) == 0) {
 		at = j->b->data + j->b->len;
 		for (u32 i = 0; i < count; i++) {
-			*at = ',';
-			at = put_digits(at + (i > 0), list[i]);
+			at = put_digits(at, list[i]);
+			*at++ = ',';
 		}
-		j->b->len = (size_t)(at - j->b->data);
+		j->b->len = (size_t)(at - (count > 0) - j->b->data);
 	}
 	json_write_close(j, ']');
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/lock.h"
+#include "base/systemd.h"
 #include "base/utf8.h"
 
 /* Places that log are told apart by their hash; two that share a slot share its allowance. */
@@ -46,8 +47,12 @@ static struct slot slots[SLOTS];
 static log_watch_fn *watch;
 static void *watch_arg;
 static char fields[FIELDS_MAX];		/* as they stand in a line: "a":"b","c":"d" */
+static char journal[LOG_STREAM_MAX];	/* "": nobody has one */
+static bool has_priorities;		/* fd is the journal */
 
 static const char *const level_names[LOG_LEVELS] = { "debug", "info", "warn", "error" };
+/* Of syslog, as sd-daemon(3) writes them: debug, informational, warning, error. */
+static const char *const priorities[LOG_LEVELS] = { "<7>", "<6>", "<4>", "<3>" };
 
 static void line_add(struct line *line, const char *text, size_t len)
 {
@@ -127,8 +132,15 @@ static void line_time(struct line *line)
 	line_add(line, text, (size_t)snprintf(text, sizeof(text), ".%03uZ", (unsigned)(now / 1000000 % 1000)));
 }
 
+static void line_priority(struct line *line, enum log_level level)
+{
+	if (has_priorities)
+		line_put(line, priorities[level]);
+}
+
 static void line_console(struct line *line, enum log_level level, const char *component, const char *text)
 {
+	line_priority(line, level);
 	line_time(line);
 	line_put(line, "\t");
 	line_put(line, level_names[level]);
@@ -146,6 +158,7 @@ static void line_console(struct line *line, enum log_level level, const char *co
 
 static void line_json_begin(struct line *line, enum log_level level, const char *component)
 {
+	line_priority(line, level);
 	line_put(line, "{\"level\":\"");
 	line_put(line, level_names[level]);
 	line_put(line, "\",\"ts\":\"");
@@ -260,6 +273,22 @@ static void say_text_json(enum log_level level, const char *component, const cha
 	line_end(&line);
 }
 
+/* Each line has its priority: one that begins as another's would say its own. */
+static void say_text(enum log_level level, const char *at, size_t bytes)
+{
+	while (has_priorities && bytes) {
+		const char *end = memchr(at, '\n', bytes);
+		size_t len = end ? (size_t)(end - at) + 1 : bytes;
+
+		(void)io_write_all(fd, priorities[level], strlen(priorities[level]));
+		(void)io_write_all(fd, at, len);
+		at += len;
+		bytes -= len;
+	}
+	if (bytes)
+		(void)io_write_all(fd, at, bytes);
+}
+
 void log_text(enum log_level level, const char *component, const char *at, size_t bytes)
 {
 	int error = errno;
@@ -270,7 +299,7 @@ void log_text(enum log_level level, const char *component, const char *at, size_
 	if (json)
 		say_text_json(level, component, at, bytes);
 	else
-		(void)io_write_all(fd, at, bytes);
+		say_text(level, at, bytes);
 	pthread_mutex_unlock(&lock);
 	errno = error;
 }
@@ -304,8 +333,24 @@ void log_setup(const struct log_options *options)
 	tick_ns = options->tick_ns;
 	initial = options->initial;
 	thereafter = options->thereafter;
+	has_priorities = systemd_is_journal(journal, fd);
 	set_fields(options->fields, options->field_count);
 	atomic_store_explicit(&least, options->level, memory_order_relaxed);
+}
+
+void log_set_journal(const char *stream)
+{
+	LOCKED(&lock);
+	if (!stream || strlen(stream) >= sizeof(journal))
+		stream = "";
+	memcpy(journal, stream, strlen(stream) + 1);
+	has_priorities = systemd_is_journal(journal, fd);
+}
+
+const char *log_priority(enum log_level level, int of_fd)
+{
+	LOCKED(&lock);
+	return systemd_is_journal(journal, of_fd) ? priorities[level] : "";
 }
 
 void log_watch(log_watch_fn *fn, void *arg)

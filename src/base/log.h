@@ -8,6 +8,7 @@
  *  - A line that comes too often, by the place in the source that says it and
  *    the component it is about, is left out and counted: in each tick the first `initial`, then one of
  *    `thereafter`; the next line that gets through says how many were left out.
+ *  - Where the lines go to the journal of systemd each begins with its priority, <3> to <7>, which that takes off.
  *  - Control characters and bytes that are not UTF-8 are escaped: what arrives
  *    from the network cannot draw on a terminal. Lines are cut at LOG_LINE_MAX.
  *
@@ -20,6 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define LOG_STREAM_MAX 64
 
 /* What a pipe takes in one piece: lines of several processes do not mix. */
 #define LOG_LINE_MAX 4096
@@ -44,6 +47,12 @@ struct log_options {
 
 /* Info to standard error in console form, sampled 10 and 100 in 10 s, is what holds without it. */
 void log_setup(const struct log_options *options);
+
+/* $JOURNAL_STREAM (base/systemd.h), or NULL: lines to a descriptor that is it have priorities from now on. */
+void log_set_journal(const char *stream);
+
+/* For what is written past the logger: "<3>", or "" where the descriptor is not the journal. */
+const char *log_priority(enum log_level level, int fd);
 
 /*
  * Calls fn with each line that is written, before it is: one fn for the process, NULL for none. It runs under the

@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -171,4 +173,49 @@ TEST(log_passes_text_on_whole)
 		quotes++;
 	EQ(quotes, sizeof(lines) / 50);
 	OK(!strcmp(text + strlen(text) - 3, "\"}\n"));
+}
+
+/* As if the file that is written to were the journal. */
+static void claim_journal(void)
+{
+	struct stat st;
+	char stream[64];
+
+	OK(fstat(fd, &st) == 0);
+	snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+	log_set_journal(stream);
+}
+
+TEST(log_tells_the_journal_priorities)
+{
+	static const char text_of_others[] = "<0>a\nb\n";
+
+	setup(false, false, LOG_LEVEL_DEBUG);
+	claim_journal();
+	STREQ(log_priority(LOG_LEVEL_ERROR, fd), "<3>");
+	STREQ(log_priority(LOG_LEVEL_ERROR, -1), "");
+	log_error("a", "e");
+	log_warn("a", "w");
+	log_info("a", "i");
+	log_debug("a", "d");
+	log_text(LOG_LEVEL_INFO, "a", text_of_others, sizeof(text_of_others) - 1);
+	OK(!strncmp(written(), "<3>20", 5));
+	OK(strstr(text, "\terror\ta\te\n<4>20"));
+	OK(strstr(text, "\twarn\ta\tw\n<6>20"));
+	OK(strstr(text, "\tinfo\ta\ti\n<7>20"));
+	OK(strstr(text, "\tdebug\ta\td\n<6><0>a\n<6>b\n"));
+	log_set_journal(NULL);
+}
+
+TEST(log_tells_nobody_else_priorities)
+{
+	setup(false, false, LOG_LEVEL_DEBUG);
+	claim_journal();
+	setup(true, false, LOG_LEVEL_DEBUG);
+	log_error("a", "e");
+	OK(!strncmp(written(), "{\"level\"", 8));
+	claim_journal();
+	log_warn("a", "w");
+	OK(strstr(written(), "}\n<4>{\"level\":\"warn\""));
+	log_set_journal(NULL);
 }

@@ -83,7 +83,7 @@ static char *render_labels(const struct metric_label *labels, size_t count)
 	buf_addf(&out, "%s", any ? "}" : "");
 	if (buf_err(&out) < 0)
 		buf_done(&out);
-	return out.data;
+	return buf_take(&out);
 }
 
 static void metric_free(struct metric *metric)
@@ -275,10 +275,9 @@ static void render_value(struct buf *out, double value)
 		buf_addf(out, value == floor(value) && fabs(value) < 1e15 ? " %.0f\n" : " %.17g\n", value);
 }
 
-void metrics_render(struct metrics *metrics, struct buf *out)
+void metrics_each(struct metrics *metrics, metrics_use_fn *use, void *arg)
 {
 	struct metrics_out samples = { 0 };
-	const char *last = "";
 
 	collect(metrics, &samples);
 	if (samples.count)
@@ -286,14 +285,32 @@ void metrics_render(struct metrics *metrics, struct buf *out)
 	for (uint32_t i = 0; i < samples.count; i++) {
 		const struct sample *s = &samples.at[i];
 
-		if (strcmp(s->name, last)) {
-			buf_addf(out, "# HELP %s ", s->name);
-			put_escaped(out, s->help, false);
-			buf_addf(out, "\n# TYPE %s %s\n", s->name, s->kind == METRIC_GAUGE ? "gauge" : "counter");
-		}
-		last = s->name;
-		buf_addf(out, "%s%s", s->name, s->labels);
-		render_value(out, s->value);
+		use(arg, s->kind, s->name, s->help, s->labels, s->value);
 	}
 	out_done(&samples);
+}
+
+struct text {
+	struct buf *out;
+	const char *last;		/* names are literals: it outlives its line */
+};
+
+static void render_line(void *arg, enum metric_kind kind, const char *name, const char *help, const char *labels,
+			double value)
+{
+	struct text *text = arg;
+
+	if (strcmp(name, text->last)) {
+		buf_addf(text->out, "# HELP %s ", name);
+		put_escaped(text->out, help, false);
+		buf_addf(text->out, "\n# TYPE %s %s\n", name, kind == METRIC_GAUGE ? "gauge" : "counter");
+	}
+	text->last = name;
+	buf_addf(text->out, "%s%s", name, labels);
+	render_value(text->out, value);
+}
+
+void metrics_render(struct metrics *metrics, struct buf *out)
+{
+	metrics_each(metrics, render_line, &(struct text){ out, "" });
 }

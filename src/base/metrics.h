@@ -56,6 +56,11 @@ void metrics_forget_source(struct metrics *metrics, metrics_source_fn *source, v
 void metrics_put(struct metrics_out *out, enum metric_kind kind, const char *name, const char *help,
 		 const struct metric_label *labels, size_t count, double value);
 
+/* Calls use(arg, ...) for each number, in the order of names; labels are as the text has them: {a="b"}, or "". */
+typedef void metrics_use_fn(void *arg, enum metric_kind kind, const char *name, const char *help, const char *labels,
+			    double value);
+void metrics_each(struct metrics *metrics, metrics_use_fn *use, void *arg);
+
 /* The text exposition format; names sorted, each with # HELP and # TYPE once. */
 void metrics_render(struct metrics *metrics, struct buf *out);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "test.h"
 
@@ -131,5 +132,22 @@ TEST(metrics_counts_for_many_threads)
 	for (int i = 0; i < 4; i++)
 		EQ(pthread_join(threads[i], NULL), 0);
 	EQ(metric_value(metrics_get(metrics, METRIC_COUNTER, "x", "", NULL, 0)), 40000);
+	metrics_free(metrics);
+}
+
+TEST(metrics_that_were_rendered_for_a_question_are_not_charged_to_it_for_ever)
+{
+	struct metrics *metrics = metrics_new();
+	struct budget_scope scope;
+	struct buf out;
+
+	metric_add(metrics_get(metrics, METRIC_COUNTER, "a", "b", &(struct metric_label){ "c", "d" }, 1), 1);
+	budget_begin(&scope, BUDGET_QUESTIONS);
+	buf_init(&out, 10000);
+	metrics_render(metrics, &out);
+	OK(out.len > 0);
+	buf_done(&out);
+	budget_end(&scope);
+	EQ(budget_used(BUDGET_QUESTIONS), 0);
 	metrics_free(metrics);
 }

@@ -76,6 +76,13 @@ static bool split_address(const char *address, char host[256], char port[8])
 	return true;
 }
 
+/* Who is opened to other machines, or writes to a server that they share, is meant to receive. */
+static bool is_for_this_machine(const struct builtin_options *options, const char *host)
+{
+	return !options->clickhouse && (!strcmp(host, "localhost") || !strcmp(host, "[::1]") ||
+					!strncmp(host, "127.", 4));
+}
+
 bool builtin_given(const struct builtin_options *options)
 {
 	return options->listen || options->store_path || options->retention || options->clickhouse ||
@@ -148,7 +155,8 @@ int builtin_write(const struct builtin_options *options, struct buf *yaml, char 
 	r = check(options, &retention, error);
 	if (r < 0)
 		return r;
-	buf_addf(yaml, "receivers:\n  profiling:\n    reporter_interval: 1s\n  otlp:\n    protocols:\n");
+	buf_addf(yaml, "receivers:\n  profiling:\n    reporter_interval: 1s\n    governor:\n      senders: %s\n"
+		       "  otlp:\n    protocols:\n", is_for_this_machine(options, host) ? "true" : "false");
 	put_endpoint(yaml, "      grpc:\n        endpoint: ", listen);
 	put_endpoint(yaml, "\n      http:\n        endpoint: ", listen);
 	(options->clickhouse ? put_clickhouse : put_store)(options, &retention, yaml);

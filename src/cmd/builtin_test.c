@@ -56,6 +56,33 @@ TEST(builtin_configuration_with_clickhouse_writes_to_it_and_shows_it)
 	config_errors_done(&errors);
 }
 
+static bool limits_senders(const struct builtin_options *builtin)
+{
+	struct config_options options = { .builtin = *builtin };
+	const struct config_node *governor;
+	struct config_errors errors;
+	struct config *config = NULL;
+	bool limits;
+
+	config_errors_init(&errors);
+	EQ(config_options_load(&options, &config, &errors), 0);
+	governor = config_get(config_get(config_get(config->root, "receivers"), "profiling"), "governor");
+	limits = config_get(governor, "senders")->boolean;
+	config_free(config);
+	config_errors_done(&errors);
+	return limits;
+}
+
+TEST(builtin_holds_senders_to_the_budget_unless_it_is_opened_to_others)
+{
+	EQ(limits_senders(&(struct builtin_options){ 0 }), true);
+	EQ(limits_senders(&(struct builtin_options){ .listen = "127.0.0.2:1234" }), true);
+	EQ(limits_senders(&(struct builtin_options){ .listen = "[::1]:1234" }), true);
+	EQ(limits_senders(&(struct builtin_options){ .listen = ":1234" }), false);
+	EQ(limits_senders(&(struct builtin_options){ .listen = "10.0.0.1:1234" }), false);
+	EQ(limits_senders(&(struct builtin_options){ .clickhouse = "http://ch:8123" }), false);
+}
+
 TEST(builtin_takes_a_port_alone_for_all_addresses)
 {
 	struct config_options options = { .builtin = { .listen = ":12345" } };

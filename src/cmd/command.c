@@ -2,6 +2,9 @@
 #include "cmd/command.h"
 
 #include <stdarg.h>
+#include <unistd.h>
+
+#include "base/log.h"
 
 char **command_arguments;
 
@@ -10,7 +13,7 @@ int command_fail(const struct command *command, const char *fmt, ...)
 	va_list ap;
 
 	fflush(stdout);
-	fprintf(stderr, "wick %s: ", command->name);
+	fprintf(stderr, "%swick %s: ", log_priority(LOG_LEVEL_ERROR, STDERR_FILENO), command->name);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);

@@ -21,7 +21,7 @@ struct config_options {
 /* Entries of a command's table. */
 #define CONFIG_OPTIONS(type, member) \
 	{ "config", 0, OPTION_TEXTS, offsetof(type, member.configs), "FILE", NULL, 0, 0, NULL, \
-	  "configuration, also file:PATH, env:NAME, yaml:TEXT; later ones add to earlier ones" }, \
+	  "configuration, a directory of them, file:PATH, env:NAME, yaml:TEXT; later ones add to earlier ones" }, \
 	{ "set", 0, OPTION_TEXTS, offsetof(type, member.sets), "KEY=VALUE", NULL, 0, 0, NULL, \
 	  "set one value, as in exporters.debug.verbosity=detailed" }, \
 	{ "feature-gates", 0, OPTION_TEXTS, offsetof(type, member.feature_gates), "GATES", NULL, 0, 0, NULL, \

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/call_filter.h"
 #include "base/capabilities.h"
+#include "base/landlock.h"
 
 /* What sampling needs (docs/security.md), and to make readers nobody, to end them, and to be served in time. */
 #define CAP(name) CAPABILITY(CAP_##name)
@@ -68,15 +70,24 @@ static int keep(u64 caps, struct buf *why)
 	return r;
 }
 
-int confine_supervisor(const struct confinement *c, struct buf *why)
+static u64 probe_caps(const struct confinement *c)
 {
-	return c->is_off ? 0 : keep(SUPERVISOR_CAPS, why);
+	return c->has_user_probes ? CAP(SYS_ADMIN) : 0;
 }
 
-/* debuginfod is asked by the symbolizer: with it, and only then, the sampler opens connections. */
+int confine_supervisor(const struct confinement *c, struct buf *why)
+{
+	return c->is_off ? 0 : keep(SUPERVISOR_CAPS | probe_caps(c), why);
+}
+
+/*
+ * Engines of containers are asked over sockets of this machine. debuginfod is asked by the symbolizer: with it, and
+ * only then, the sampler opens connections to others.
+ */
 int confine_sampler(const struct confinement *c, struct buf *why)
 {
-	static const struct call_rule rules[] = { ANY(socket), ANY(listen), ANY(bind), ANY(accept), ANY(accept4),
+	static const struct call_rule rules[] = { { SYS_socket, CALL_DIFFERS, 0, AF_UNIX },
+						  ANY(listen), ANY(bind), ANY(accept), ANY(accept4),
 						  USELESS };
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	size_t first = urls && *urls ? 5 : 0;
@@ -85,7 +96,7 @@ int confine_sampler(const struct confinement *c, struct buf *why)
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	if (c->is_off)
 		return 0;
-	r = keep(SAMPLER_CAPS, why);
+	r = keep(SAMPLER_CAPS | probe_caps(c), why);
 	return r < 0 ? r : filter(rules + first, sizeof(rules) / sizeof(rules[0]) - first, why);
 }
 
@@ -99,6 +110,15 @@ static int become(const struct confinement *c)
 	if (setgroups(0, NULL) < 0 || setresgid(c->gid, c->gid, c->gid) < 0 || setresuid(c->uid, c->uid, c->uid) < 0)
 		return -errno;
 	return 0;
+}
+
+static int keep_files(const struct confinement *c, struct buf *why)
+{
+	int r = c->rules_fd < 0 ? 0 : landlock_enforce(c->rules_fd);
+
+	if (r < 0)
+		say(why, "Landlock", r);
+	return r;
 }
 
 /* Whom a signal reaches cannot be told from the call, but for our own threads. */
@@ -122,6 +142,8 @@ int confine_service(const struct confinement *c, struct buf *why)
 		return r;
 	}
 	r = keep(caps, why);
+	if (r == 0)
+		r = keep_files(c, why);
 	if (r == 0)
 		r = filter(rules, sizeof(rules) / sizeof(rules[0]), why);
 	/* A change of user takes it away; who looks for who has a port looks into /proc. */

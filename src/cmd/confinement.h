@@ -18,7 +18,10 @@ struct confinement {
 	uid_t uid;		/* of the service; this process's own: it stays */
 	gid_t gid;
 	bool binds_low;		/* it listens on ports below 1024 */
+	bool has_user_probes;	/* the sampler sets some, for which the kernel wants CAP_SYS_ADMIN */
 	bool is_off;		/* --privileges=keep: for who looks for a fault */
+	bool owns_nothing;	/* its user has no files but wick's */
+	int rules_fd;		/* of files (base/landlock.h); -1: none */
 };
 
 /* On failure `why` gets a sentence. */

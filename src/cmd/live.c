@@ -80,7 +80,7 @@ int live_start(const struct live_values *values, struct agent_options *options, 
 	       struct buf *why)
 {
 	const struct process_rule rule = { .service = values->service, .container = values->container,
-					   .user = values->user };
+					   .pod = values->pod, .user = values->user };
 	pid_t pids[OPTION_NUMBERS_MAX];
 	int r = apply(values, options, why);
 
@@ -88,12 +88,14 @@ int live_start(const struct live_values *values, struct agent_options *options, 
 		r = live_check_privileges(why);
 	if (r == 0)
 		r = check_pids(values, why);
-	if (r < 0)
+	if (r < 0) {
+		kind_choices_done(&options->tracer.kinds);
 		return r;
+	}
 	for (u32 i = 0; i < values->pids.count; i++)
 		pids[i] = (pid_t)values->pids.at[i];
 	options->tracer.pids = pids;
-	options->tracer.may_choose = values->service || values->container || values->user;
+	options->tracer.may_choose = values->service || values->container || values->pod || values->user;
 	options->tracer.choice.include.at = &rule;
 	options->tracer.choice.include.count = options->tracer.may_choose;
 	if (values->version_check)
@@ -103,6 +105,7 @@ int live_start(const struct live_values *values, struct agent_options *options, 
 		fprintf(stderr, "wick: " PID_NAMESPACE_PARTIAL "\n");
 	r = agent_start(options, ret_agent, why);
 	options->tracer.pids = NULL;
+	options->tracer.kinds = (struct kind_choices){ 0 };
 	options->tracer.choice = (struct process_choice_spec){ 0 };
 	return r;
 }

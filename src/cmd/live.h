@@ -26,7 +26,7 @@ struct live_values {
 	struct option_numbers pids;	/* only these, if any */
 	bool children;			/* of theirs */
 	const char *cgroup, *tracers;
-	const char *service, *container, *user;	/* only processes of these, where given */
+	const char *service, *container, *pod, *user;	/* only processes of these, where given */
 	bool inlines, version_check;
 	struct lang_options langs;
 };
@@ -41,7 +41,8 @@ struct live_values {
 	{ "frequency", 'F', OPTION_INTEGER, LIVE_AT(frequency), "HZ", frequency_hz, 1, 10000, NULL,                    \
 	  "samples a second on each CPU" },                                                                            \
 	{ "event", 'e', OPTION_TEXT, LIVE_AT(kinds), "KIND,...", "cpu", 0, 0, NULL,                                    \
-	  "kinds of samples:" KINDS(LIVE_KIND) "; KIND:N takes one for N events, cycles and cpu-clock are clocks" },   \
+	  "kinds of samples:" KINDS(LIVE_KIND) "; KIND:N takes one for N events, cycles and cpu-clock are clocks; "    \
+	  "or an event of your own, tracepoint:SYSTEM:NAME, uprobe:FILE:FUNCTION (docs/probes.md)" },                  \
 	{ "pid", 'p', OPTION_NUMBERS, LIVE_AT(pids), "PID,...", NULL, 1, 4194304, NULL, "only these processes" },      \
 	{ "children", 0, OPTION_SWITCH, LIVE_AT(children), NULL, NULL, 0, 0, NULL,                                     \
 	  "with -p: and those that they start" },                                                                      \
@@ -51,6 +52,8 @@ struct live_values {
 	  "only processes of this service (docs/services.md)" },                                                       \
 	{ "container", 0, OPTION_TEXT, LIVE_AT(container), "NAME", NULL, 0, 0, NULL,                                   \
 	  "only processes of this container: its name, or 12 digits of its id" },                                      \
+	{ "pod", 0, OPTION_TEXT, LIVE_AT(pod), "NAME", NULL, 0, 0, NULL,                                               \
+	  "only processes of this pod: its name, where the engine of its containers tells, or its uid" },              \
 	{ "user", 0, OPTION_TEXT, LIVE_AT(user), "NAME", NULL, 0, 0, NULL, "only processes of this user" },            \
 	{ "tracers", 't', OPTION_TEXT, LIVE_AT(tracers), "LIST", "all", 0, 0, NULL,                                    \
 	  "languages whose own functions are shown, or native" },                                                      \

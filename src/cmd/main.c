@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
+#include "base/name_service.h"
 #include "base/nearest.h"
 #include "cmd/command.h"
 #include "exe/reader_protocol.h"
@@ -128,6 +130,8 @@ int main(int argc, char **argv)
 	/* The second process that parses foreign files is this binary under another name. */
 	if (argc == 1 && !strcmp(argv[0], READER_ARGV0))
 		return reader_server_main(READER_SOCKET_FD, lang_files);
+	name_service_init();
+	log_set_journal(getenv("JOURNAL_STREAM"));
 	if (getenv(READER_UNFILTERED))
 		reader_allow_unfiltered();
 	command_arguments = calloc((size_t)argc + 1, sizeof(*argv));	/* parsing moves them */

@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/landlock.h"
 #include "cmd/findings.h"
 #include "cmd/privilege.h"
 #include "proc/pid_namespace.h"
@@ -262,6 +263,12 @@ static void probe_security(struct findings *f)
 	if (read_number("/sys/fs/selinux/enforce", &enforcing) && enforcing)
 		findings_add(f, "SELinux", FINDING_OK, "",
 			     "enforcing: a service needs the permission bpf { prog_load prog_run }");
+	if (landlock_abi())
+		findings_add(f, "Landlock", FINDING_OK, "", "ABI %d: a service reads and writes its own files only",
+			     landlock_abi());
+	else
+		findings_add(f, "Landlock", FINDING_WARN, "use a kernel from 5.13 on, with CONFIG_SECURITY_LANDLOCK",
+			     "none: what files a service may use, its user decides alone");
 }
 
 static void probe_namespace(struct findings *f)

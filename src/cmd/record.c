@@ -235,6 +235,7 @@ static int start(struct record *r, char **command)
 	options.tracer.command_lines = v->command_lines;
 	options.symbolizer.debuginfod_urls = debuginfod_urls(v);
 	options.symbolizer.memory_max_bytes = NAMES_BYTES_MAX;
+	options.tracer.lanes_max = MERGE_TIMES_MAX / 4;	/* beyond that the profile would have no times at all */
 	r->has_command = command[0] != NULL;
 	if (r->has_command) {
 		err = child_start(command, &r->child);
@@ -326,6 +327,8 @@ const struct command command_record = {
 	.examples = "  sudo wick record -d 10 -o out.pb.gz\n"
 		    "  sudo wick record -F 997 -- make -j4\n"
 		    "  sudo wick record -e wall -- make\n"
+		    "  sudo wick record -e tracepoint:sched:sched_process_exec -d 10\n"
+		    "  sudo wick record -e 'uprobe:libssl.so.3:SSL_do_handshake{until=return}' -d 10 -o out.otlp\n"
 		    "  sudo wick record -p 1234,1235 --children -o out.otlp\n"
 		    "  sudo wick record --cgroup /sys/fs/cgroup/system.slice -o - --format=folded | flamegraph.pl > "
 		    "out.svg\n",

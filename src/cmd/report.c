@@ -9,14 +9,16 @@
 #include "cmd/files.h"
 #include "cmd/heading.h"
 #include "cmd/view.h"
+#include "cmd/view_locks.h"
 #include "analysis/calltree.h"
+#include "analysis/locks.h"
 #include "profile/profile.h"
 #include "analysis/summary.h"
 
 #define NARROW_NODES_MAX (64u << 20)
 
 struct report_values {
-	bool tree, json, inlines, collapse;
+	bool tree, json, inlines, collapse, locks;
 	struct option_texts focus, ignore, hide;
 	int by;
 	s64 limit;
@@ -27,6 +29,8 @@ struct report_values {
 #define AT(field) offsetof(struct report_values, field)
 static const struct option_entry report_options[] = {
 	{ "tree", 't', OPTION_SWITCH, AT(tree), NULL, NULL, 0, 0, NULL, "who calls whom, from the root down" },
+	{ "locks", 0, OPTION_SWITCH, AT(locks), NULL, NULL, 0, 0, NULL,
+	  "of a profile of waits: which locks, who waits for them and who has them, and deadlocks" },
 	{ "by", 'b', OPTION_CHOICE, AT(by), "WHAT", "function", 0, 0, view_by_names, "what a row is" },
 	{ "limit", 'n', OPTION_INTEGER, AT(limit), "ROWS", NULL, 1, 1e9, NULL,
 	  "print that many rows; without it what fits the terminal, or all" },
@@ -102,35 +106,62 @@ static int read_narrow(const struct report_values *v, struct narrow *ret_narrow,
 	return r;
 }
 
+static int report_locks(const struct report_values *v, const struct terminal *terminal, const struct profile *profile,
+			struct buf *out)
+{
+	_cleanup_(locks_freep) struct locks *locks = NULL;
+	u32 limit = v->limit ? (u32)v->limit : (u32)-1;
+	int r = locks_new(profile, &locks);
+
+	if (r < 0)
+		return r;
+	if (v->json)
+		view_locks_json(locks, limit, out);
+	else
+		view_locks(terminal, locks, limit, out);
+	return buf_err(out);
+}
+
+/* 0 with what is to be printed; -EINVAL and a sentence. */
+static int report_rows(const struct report_values *v, const struct terminal *terminal, const char *path,
+		       const struct profile *profile, struct buf *out, struct buf *why)
+{
+	struct summary_options options = { .by = (enum summary_by)v->by, .type = v->type, .physical = !v->inlines };
+	_cleanup_(summary_freep) struct summary *summary = NULL;
+	struct narrow narrow;
+	int r = read_narrow(v, &narrow, why);
+
+	if (r < 0)
+		return r;
+	options.with_type = narrow_any(&narrow);
+	r = summary_new(profile, &options, &summary);
+	if (r == -ENOENT) {
+		buf_addf(why, "%s has no samples of type %s", path, v->type);
+		return -EINVAL;
+	}
+	if (r == 0 && narrow_any(&narrow))
+		r = summary_narrow(summary, options.by, &narrow, NARROW_NODES_MAX, why);
+	return r < 0 ? r : render(v, terminal, path, profile, summary, out);
+}
+
 static int report_run(const void *values, int count, char **operands)
 {
 	const struct report_values *v = values;
-	struct summary_options options = { .by = (enum summary_by)v->by, .type = v->type, .physical = !v->inlines };
 	_cleanup_(profile_freep) struct profile *profile = NULL;
-	_cleanup_(summary_freep) struct summary *summary = NULL;
 	_cleanup_(buf_done) struct buf out, why;
 	struct terminal terminal;
-	struct narrow narrow;
 	int r;
 
 	buf_init(&out, VIEW_OUTPUT_MAX);
 	buf_init(&why, 1024);
 	terminal_init(&terminal, STDOUT_FILENO);
-	if (read_narrow(v, &narrow, &why) < 0)
-		return command_fail(&command_report, "%s", why.data);
-	options.with_type = narrow_any(&narrow);
 	r = files_read(&command_report, operands[0], v->from, &profile);
 	if (r)
 		return r;
-	r = summary_new(profile, &options, &summary);
-	if (r == -ENOENT)
-		return command_fail(&command_report, "%s has no samples of type %s", operands[0], v->type);
-	if (r == 0 && narrow_any(&narrow))
-		r = summary_narrow(summary, options.by, &narrow, NARROW_NODES_MAX, &why);
+	r = v->locks ? report_locks(v, &terminal, profile, &out) :
+		       report_rows(v, &terminal, operands[0], profile, &out, &why);
 	if (r == -EINVAL && why.len)
 		return command_fail(&command_report, "%s", why.data);
-	if (r == 0)
-		r = render(v, &terminal, operands[0], profile, summary, &out);
 	if (r < 0)
 		return command_fail(&command_report, "%s: %s", operands[0], strerror(-r));
 	fwrite(out.data, 1, out.len, stdout);
@@ -149,6 +180,7 @@ const struct command command_report = {
 		    "  wick report --tree --min-percent=2 out.pb.gz\n"
 		    "  wick report --by=process -n 10 out.otlp\n"
 		    "  wick report --focus=malloc --hide=kind=kernel --tree out.pb.gz\n"
+		    "  wick record -e wakeup -o waits.otlp -p PID -d 10 && wick report --locks waits.otlp\n"
 		    "  perf record -g ./prog && wick report perf.data\n"
 		    "  wick report --json out.pb.gz | jq -r '.rows[0].name'\n",
 	.options = { .entries = report_options },

@@ -9,6 +9,7 @@
  * This thread starts, stops and waits for signals; everything else happens in others.
  */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,21 +21,29 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "cmd/activation.h"
 #include "cmd/command.h"
 #include "cmd/components.h"
 #include "cmd/config_options.h"
 #include "cmd/live.h"
+#include "cmd/notify.h"
+#include "cmd/port_owners.h"
+#include "cmd/service_files.h"
+#include "cmd/service_paths.h"
 #include "cmd/service_user.h"
 #include "cmd/supervisor.h"
 #include "extensions/telemetry.h"
 #include "halves/control.h"
+#include "net/passed.h"
 #include "net/server.h"
 #include "pipeline/arrivals.h"
+#include "pipeline/boost_desk.h"
 #include "pipeline/memory_budget.h"
 #include "pipeline/service.h"
 #include "pipeline/taps.h"
 
 #define WHY_MAX 4096
+#define FILES_NS (60 * SECOND_NS)	/* how often it is looked whether files were replaced */
 #define RELOAD_PAUSE_NS SECOND_NS	/* SIGHUPs that come sooner than that after a reload are one */
 /* How the thread that drains tells that it is done. */
 #define SIGDRAINED SIGUSR1
@@ -57,7 +66,7 @@ static const struct option_entry run_options[] = {
 	{ "max-memory", 0, OPTION_REAL, offsetof(struct run_values, memory_mib), "MIB", "0", 0, 1e6, NULL,
 	  "what senders and questions may take together; 0: a quarter of what there is, 8 to 256" },
 	{ "max-cpu", 0, OPTION_REAL, offsetof(struct run_values, cpu_percent), "PERCENT", "0", 0, 1e6, NULL,
-	  "of one CPU, that all of it may use over a minute to sample this machine; 0: 1, or 1 for each 16 CPUs" },
+	  "of one CPU, that all of it may use over a minute, to serve senders half; 0: 1, or 1 for each 16 CPUs" },
 	{ "privileges", 0, OPTION_CHOICE, offsetof(struct run_values, privileges), "HOW", "split", 0, 0,
 	  privilege_choices, "split: who samples and who listens have few rights each; keep: both have all" },
 	{ 0 },
@@ -79,7 +88,13 @@ struct runner {
 	struct config *config;
 	struct service *service;
 	struct retired retired;
+	struct port_owners owners;
+	struct service_files files;	/* that this process may use */
+	bool has_lost_files;
 	struct control control;		/* fd -1: nobody samples for us */
+	struct notify notify;		/* who watches this process: systemd, or the supervisor */
+	struct passed passed;		/* sockets that listened before */
+	_Atomic u64 busy_ns;		/* since when the main thread starts or loads; 0: it waits for signals */
 	int log_fd;
 };
 
@@ -127,6 +142,33 @@ static void log_notice(void *arg, const char *sentence)
 	log_warn("server", "%s", sentence);
 }
 
+/*
+ * From the server's thread, as long as that goes round, and while the main thread is not stuck either: it may take
+ * what is under way is given, and what the watchdog gives.
+ */
+static void tell_alive(void *arg)
+{
+	struct runner *r = arg;
+	u64 busy_ns = atomic_load(&r->busy_ns);
+
+	if (busy_ns && monotonic_ns() > busy_ns + (u64)(r->values->drain_seconds * 1e9) + r->notify.watchdog_ns)
+		return;
+	if (r->control.fd >= 0)
+		(void)control_send(r->control.fd, CONTROL_ALIVE, 0, 0, "", -1);
+	else
+		notify_watchdog(&r->notify);
+}
+
+/* Who watches this process hears that it is ready; error: with the configuration that it had before. */
+static void tell_ready(struct runner *r, int error)
+{
+	if (r->control.fd >= 0)
+		(void)control_send(r->control.fd, CONTROL_READY, error, 0, "", -1);
+	else
+		notify_say(&r->notify, "READY=1", error ? "receives and sends; the newest configuration was refused, "
+							  "the one before goes on" : "receives and sends");
+}
+
 static int start_host(struct runner *r)
 {
 	int err;
@@ -137,18 +179,26 @@ static int start_host(struct runner *r)
 	r->host.metrics = metrics_new();
 	r->host.arrivals = arrivals_new();
 	r->host.taps = taps_new();
+	r->host.boosts = boost_desk_new();
 	r->host.control = r->control.fd >= 0 ? &r->control : NULL;
-	if (!r->host.metrics || !r->host.arrivals || !r->host.taps)
+	if (!r->host.metrics || !r->host.arrivals || !r->host.taps || !r->host.boosts)
 		return -ENOMEM;
 	log_watch(arrivals_log, r->host.arrivals);
 	memory_budget_set((u64)(r->values->memory_mib * (1 << 20)));
 	err = memory_budget_tell(r->host.metrics);
 	if (err == 0)
+		err = service_files_tell(&r->files, r->host.metrics);
+	if (err == 0)
 		err = server_new(r->host.metrics, &r->host.server);
 	if (err == 0)
-		server_set_hooks(r->host.server, &(struct server_hooks){ .notice = log_notice,
-									.refusal = arrivals_refusal,
-									.arg = r->host.arrivals });
+		err = server_set_hooks(r->host.server, &(struct server_hooks){ .notice = log_notice,
+									      .refusal = arrivals_refusal,
+									      .arg = r->host.arrivals,
+									      .pulse = tell_alive,
+									      .pulse_ns = notify_beat_ns(&r->notify),
+									      .pulse_arg = r });
+	if (err == 0)
+		server_set_passed(r->host.server, &r->passed);
 	return err;
 }
 
@@ -172,6 +222,8 @@ static int start(struct runner *r, struct buf *why)
 		/* Whoever connects meanwhile is answered when all routes are there. */
 		server_hold(r->host.server, true);
 		err = service_start(&r->host, r->config, &r->service, why);
+		if (err < 0)
+			port_owners_tell(&r->owners, why);
 		server_hold(r->host.server, false);
 	}
 	return err;
@@ -182,15 +234,62 @@ static int start(struct runner *r, struct buf *why)
 /* What has a supervisor, and what needs none, gives up all that it does not need before anything comes from outside. */
 static int confine_self(struct runner *r, struct confinement *c, struct buf *notice, struct buf *why)
 {
-	int err = service_user_choose(&r->values->config, r->config, c, notice);
+	struct service_paths paths = { 0 };
+	int err = service_paths_find(r->config, &paths);
 
+	if (err == 0) {
+		port_owners_find(&r->owners, &paths);
+		service_user_choose(&paths, c, notice);
+		err = service_files_allow(&r->files, &paths, c, notice);
+	}
 	if (err == 0)
 		err = confine_service(c, why);
+	service_paths_done(&paths);
+	closep(&c->rules_fd);
+	service_files_begin(&r->files);
 	if (r->control.fd >= 0) {
 		(void)prctl(PR_SET_NAME, "wick: service");
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);	/* again: a change of rights undoes it */
 	}
 	return err;
+}
+
+/* Whether this process may use what the configuration names. What it may not, nobody can let it to any more. */
+static bool may_use(struct runner *r, const struct config *config)
+{
+	struct service_paths paths = { 0 };
+	char lacking[PATH_MAX];
+	bool may = service_paths_find(config, &paths) < 0 ||
+		   !service_files_lack(&r->files, &paths, lacking, sizeof(lacking));
+
+	service_paths_done(&paths);
+	if (!may && r->control.fd >= 0)
+		log_info("service", "is started again, to be let to %s", lacking);
+	else if (!may)
+		log_error("service", "the configuration is not loaded again, the old one goes on running: this "
+				     "process may not use %s, which was not named when it was started; start wick "
+				     "again", lacking);
+	return may;
+}
+
+/* A file of those that it may use was replaced by another. -ESTALE: to be started again. */
+static int look_at_files(struct runner *r)
+{
+	char lost[PATH_MAX];
+
+	if (!service_files_lost(&r->files, lost, sizeof(lost))) {
+		r->has_lost_files = false;
+		return 0;
+	}
+	if (r->control.fd >= 0) {
+		log_info("service", "is started again, since %s was replaced", lost);
+		return -ESTALE;
+	}
+	if (!r->has_lost_files)
+		log_error("service", "%s was replaced, and this process may not open what took its place; start wick "
+				     "again", lost);
+	r->has_lost_files = true;
+	return 0;
 }
 
 /* ---- Reloading -------------------------------------------------------------------- */
@@ -243,6 +342,7 @@ static int go_back(struct runner *r, struct buf *why)
 	return err;
 }
 
+/* 1: the old one goes on. */
 static int replace(struct runner *r, struct config *config)
 {
 	struct service *service = NULL;
@@ -257,6 +357,7 @@ static int replace(struct runner *r, struct config *config)
 	if (err < 0) {
 		config_free(config);
 		err = go_back(r, &why);
+		err = err < 0 ? err : 1;
 	} else {
 		retire(r, r->service, r->config);
 		r->service = service;
@@ -267,17 +368,27 @@ static int replace(struct runner *r, struct config *config)
 	return err;
 }
 
+/* 1: the old one goes on. */
 static int reload(struct runner *r)
 {
 	struct config *config = NULL;
 	struct config_errors errors;
 	int err;
 
+	err = look_at_files(r);
+	if (err < 0)
+		return err;
 	config_errors_init(&errors);
 	err = config_options_load(&r->values->config, &config, &errors);
-	if (err < 0)
+	if (err < 0) {
 		log_errors(&errors, err);
-	err = err < 0 ? 0 : replace(r, config);
+		err = 1;
+	} else if (may_use(r, config)) {
+		err = replace(r, config);
+	} else {
+		config_free(config);
+		err = r->control.fd >= 0 ? -ESTALE : 1;
+	}
 	log_warnings(&errors);
 	config_errors_done(&errors);
 	return err;
@@ -309,6 +420,21 @@ static int next_signal(u64 until_ns)
 	return number > 0 ? number : 0;
 }
 
+/* 0, or -errno: it cannot go on. */
+static int reload_and_tell(struct runner *r)
+{
+	int err;
+
+	atomic_store(&r->busy_ns, monotonic_ns());
+	if (r->control.fd < 0)
+		notify_reloading(&r->notify, "loads the configuration again");
+	err = reload(r);
+	if (err >= 0)
+		tell_ready(r, err ? -EINVAL : 0);
+	atomic_store(&r->busy_ns, 0);
+	return err < 0 ? err : 0;
+}
+
 /* Until it is told to stop: 0. -errno: it cannot go on. */
 static int serve(struct runner *r)
 {
@@ -316,7 +442,9 @@ static int serve(struct runner *r)
 	int err = 0, number;
 
 	while (err == 0) {
-		number = next_signal(reload_ns);
+		number = next_signal(reload_ns ? reload_ns : r->files.abi ? monotonic_ns() + FILES_NS : 0);
+		if (!number && !reload_ns)
+			err = look_at_files(r);
 		if (number == SIGDRAINED && atomic_load(&r->retired.is_drained))
 			bury(&r->retired);
 		if (number == SIGHUP && !reload_ns)
@@ -325,7 +453,7 @@ static int serve(struct runner *r)
 			break;
 		if (!reload_ns || monotonic_ns() < reload_ns)
 			continue;
-		err = reload(r);
+		err = reload_and_tell(r);
 		reload_ns = 0;
 		reloaded_ns = monotonic_ns();
 	}
@@ -354,6 +482,8 @@ static void runner_done(struct runner *r)
 	log_watch(NULL, NULL);
 	arrivals_free(r->host.arrivals);
 	taps_free(r->host.taps);
+	boost_desk_free(r->host.boosts);
+	service_files_done(&r->files);
 }
 
 /* Until it is told to stop. The exit status. */
@@ -363,6 +493,7 @@ static int run_service(struct runner *r, struct confinement *confinement, struct
 	int err;
 
 	buf_init(&notice, WHY_MAX);
+	atomic_store(&r->busy_ns, monotonic_ns());
 	err = confine_self(r, confinement, &notice, why);
 	if (err == 0)
 		err = start(r, why);
@@ -374,18 +505,23 @@ static int run_service(struct runner *r, struct confinement *confinement, struct
 	if (notice.len)
 		log_info("service", "%s", notice.data);
 	log_info("service", "Everything is ready. Begin running and processing data.");
-	if (r->control.fd >= 0)
-		(void)control_send(r->control.fd, CONTROL_READY, 0, 0, "", -1);
+	activation_tell_unused(&r->passed);
+	tell_ready(r, 0);
+	atomic_store(&r->busy_ns, 0);
 	err = serve(r);
 	stop_waiting_for_signals();
+	if (r->control.fd < 0)
+		notify_say(&r->notify, "STOPPING=1", "stops: what is under way is sent");
 	log_info("service", "stops; what is under way is sent within %g s", r->values->drain_seconds);
-	return err < 0;
+	return err == -ESTALE ? SERVICE_AGAIN : err < 0;
 }
 
 /* Who samples is two processes more. */
 static int run_supervisor(struct runner *r, const struct confinement *confinement, struct buf *why)
 {
-	const struct supervisor_options options = { &r->values->config, confinement, r->values->cpu_percent };
+	const struct supervisor_options options = { &r->values->config, confinement, r->values->cpu_percent,
+						    &r->notify, &r->passed,
+						    (u64)(r->values->drain_seconds * 1e9) };
 	int status = supervisor_run(&options, TAKE(r->config), why);
 
 	if (status < 0)
@@ -396,7 +532,7 @@ static int run_supervisor(struct runner *r, const struct confinement *confinemen
 static int run(const void *values, int count, char **operands)
 {
 	struct runner r = { .values = values, .log_fd = -1, .host.starter = geteuid() };
-	struct confinement confinement = { .is_off = r.values->privileges == PRIVILEGES_KEEP };
+	struct confinement confinement = { .is_off = r.values->privileges == PRIVILEGES_KEEP, .rules_fd = -1 };
 	struct config_errors errors;
 	_cleanup_(buf_done) struct buf why;
 	sigset_t set;
@@ -405,6 +541,8 @@ static int run(const void *values, int count, char **operands)
 	buf_init(&why, WHY_MAX);
 	config_errors_init(&errors);
 	control_init(&r.control, supervisor_claim());
+	activation_claim(&r.passed, r.control.fd < 0 ? SYSTEMD_FIRST_FD : r.control.fd + 1);
+	notify_open(&r.notify);
 	signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -416,6 +554,8 @@ static int run(const void *values, int count, char **operands)
 	else if (r.config)
 		status = run_service(&r, &confinement, &errors, &why);
 	runner_done(&r);
+	passed_done(&r.passed);
+	notify_close(&r.notify);
 	control_done(&r.control);
 	config_errors_done(&errors);
 	return status;

@@ -7,15 +7,11 @@
 #ifndef CMD_SERVICE_USER_H
 #define CMD_SERVICE_USER_H
 
-#include <sys/types.h>
-
-#include "cmd/confinement.h"
-#include "cmd/config_options.h"
-
 struct buf;
+struct confinement;
+struct service_paths;
 
-/* Takes what it decides into *c; `notice` gets a sentence if it is not its own user. -ENOMEM. */
-int service_user_choose(const struct config_options *options, const struct config *config, struct confinement *c,
-			struct buf *notice);
+/* Takes what it decides into *c; `notice` gets a sentence if it is not its own user. */
+void service_user_choose(const struct service_paths *paths, struct confinement *c, struct buf *notice);
 
 #endif

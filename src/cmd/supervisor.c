@@ -19,16 +19,21 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cmd/activation.h"
 #include "cmd/command.h"
 #include "cmd/components.h"
+#include "cmd/notify.h"
 #include "cmd/privilege.h"
+#include "cmd/watch.h"
 #include "extensions/self_profile.h"
 #include "exe/reader_protocol.h"
 #include "halves/control.h"
 #include "halves/sampling.h"
+#include "net/passed.h"
 #include "pipeline/plan.h"
 #include "pipeline/telemetry.h"
 #include "receivers/profiling_options.h"
+#include "tracer/tracepoint.h"
 
 #define SERVICE_FD 3
 #define SERVICE_VARIABLE "WICK_SERVICE"
@@ -48,6 +53,7 @@ struct half {
 	pid_t pid;		/* 0: none */
 	int control_fd;
 	u64 started_ns, again_ns;	/* again_ns: when it is to be started, 0: not */
+	u64 alive_ns;			/* when it last showed that it goes on; 0: it was never started */
 	u32 pause_ms;
 	bool is_ready;
 };
@@ -71,7 +77,9 @@ struct supervisor {
 	pid_t leaving[SAMPLERS_MAX];		/* of the configuration before; 0: none. Others wait for them */
 	u64 leaving_ns;				/* since when */
 	int signal_fd, log_fd;
-	bool is_stopping;
+	bool has_served;			/* the service was ready once */
+	bool is_stopping, is_reloading;
+	bool is_stale;				/* the service has refused the newest configuration */
 	int status;				/* of the service, when all is over */
 	u64 questions_ns;			/* the second that is counted */
 	u32 questions;
@@ -130,6 +138,7 @@ static void leave_parent(const struct supervisor *s, int control_fd)
 	(void)setpgid(0, 0);	/* Ctrl-C is for the supervisor, which tells the service once */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close(s->signal_fd);
+	notify_close(s->options->notify);
 	if (s->service.control_fd >= 0)
 		close(s->service.control_fd);
 	for (u32 i = 0; i < s->sampler_count; i++)
@@ -175,17 +184,22 @@ static struct agent_options sampler_options(const struct supervisor *s, const st
 static _Noreturn void become_sampler(const struct supervisor *s, const struct sampler_half *sampler, int control_fd)
 {
 	struct agent_options options = sampler_options(s, sampler->owner);
+	static struct confinement confinement;
 	sigset_t set;
 
 	leave_parent(s, control_fd);
+	passed_done(s->options->passed);	/* it takes no connections */
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)prctl(PR_SET_NAME, "wick: sampler");
-	sampler_confinement = s->options->confinement;
-	_exit(sampling_main(&options, is_self(sampler->owner), control_fd, confine_child));
+	confinement = *s->options->confinement;
+	confinement.has_user_probes = kind_choices_have_user_probes(&options.tracer.kinds);
+	sampler_confinement = &confinement;
+	_exit(sampling_main(&(struct sampling_options){ &options, is_self(sampler->owner), control_fd,
+							notify_beat_ns(s->options->notify), confine_child }));
 }
 
 /* The same program with the same arguments: it has an address space of its own, and loads the configuration itself. */
@@ -195,7 +209,10 @@ static _Noreturn void become_service(const struct supervisor *s, int control_fd)
 	if (dup2(control_fd, SERVICE_FD) < 0 || setenv(SERVICE_VARIABLE, SERVICE_VALUE, 1) < 0)
 		_exit(127);
 	(void)fcntl(SERVICE_FD, F_SETFD, 0);
-	(void)close_range(SERVICE_FD + 1, ~0u, 0);
+	notify_hand_over(s->options->notify);
+	if (activation_hand_over(s->options->passed, SERVICE_FD + 1) < 0)
+		_exit(127);
+	(void)close_range(SERVICE_FD + 1 + s->options->passed->count, ~0u, 0);
 	execv("/proc/self/exe", command_arguments);
 	_exit(127);
 }
@@ -210,6 +227,8 @@ static int start_half(struct supervisor *s, struct half *half, struct sampler_ha
 		return -errno;
 	fflush(NULL);
 	pid = fork();
+	if (pid == 0)
+		close(pair[0]);
 	if (pid == 0 && sampler)
 		become_sampler(s, sampler, pair[1]);
 	if (pid == 0)
@@ -230,6 +249,8 @@ static int start_half(struct supervisor *s, struct half *half, struct sampler_ha
 
 static void start_or_pause(struct supervisor *s, struct half *half, struct sampler_half *sampler)
 {
+	if (!half->alive_ns)
+		half->alive_ns = monotonic_ns();
 	if (start_half(s, half, sampler) < 0)
 		half->again_ns = monotonic_ns() + PAUSE_MAX_MS * 1000000ull;
 }
@@ -246,6 +267,7 @@ static void plan_restart(struct half *half)
 	u64 now = monotonic_ns();
 
 	half->pid = 0;
+	half->is_ready = false;
 	close_control(half);
 	if (now - half->started_ns >= SETTLED_NS || !half->pause_ms)
 		half->pause_ms = PAUSE_FIRST_MS;
@@ -325,8 +347,13 @@ static void hear_service(struct supervisor *s)
 		close_control(&s->service);	/* it says no more, or nothing that is understood */
 		return;
 	}
-	if (message.kind == CONTROL_READY)
-		s->service.is_ready = true;
+	if (message.kind == CONTROL_READY) {
+		s->service.is_ready = s->has_served = true;
+		s->is_reloading = false;
+		s->is_stale = message.error < 0;
+	}
+	if (message.kind == CONTROL_READY || message.kind == CONTROL_ALIVE)
+		s->service.alive_ns = monotonic_ns();
 	if (message.kind != CONTROL_SAMPLER)
 		return;
 	for (u32 i = 0; i < s->sampler_count && !asks_too_much(s); i++) {
@@ -351,6 +378,9 @@ static void hear_sampler(struct supervisor *s, struct sampler_half *sampler)
 		sampler->half.is_ready = false;
 		return;
 	}
+	sampler->half.alive_ns = monotonic_ns();
+	if (message.kind == CONTROL_ALIVE)
+		return;
 	sampler->half.is_ready = message.kind == CONTROL_READY;
 	sampler->is_failed = message.kind == CONTROL_FAILED;
 	sampler->error = message.error ? message.error : -EIO;
@@ -359,38 +389,6 @@ static void hear_sampler(struct supervisor *s, struct sampler_half *sampler)
 }
 
 /* ---- Samplers ------------------------------------------------------------------------------- */
-
-static bool is_same(const struct config_node *a, const struct config_node *b)
-{
-	if (!a || !b || a->kind != b->kind || a->count != b->count)
-		return a == b;
-	for (u32 i = 0; a->kind == NODE_MAP && i < a->count; i++)
-		if (strcmp(a->map[i].key, b->map[i].key) || !is_same(a->map[i].value, b->map[i].value))
-			return false;
-	for (u32 i = 0; a->kind == NODE_LIST && i < a->count; i++)
-		if (!is_same(a->list[i], b->list[i]))
-			return false;
-	if (a->kind == NODE_MAP || a->kind == NODE_LIST || a->kind == NODE_NULL)
-		return true;
-	return a->text && b->text && !strcmp(a->text, b->text);
-}
-
-/* All that a says, but for rules. */
-static bool has_same(const struct config_node *a, const struct config_node *b)
-{
-	for (u32 i = 0; i < a->count; i++)
-		if (!profiling_is_rule(a->map[i].key) && !is_same(a->map[i].value, config_get(b, a->map[i].key)))
-			return false;
-	return true;
-}
-
-/* The same but for rules, which it can be told while it samples. */
-static bool is_same_but_rules(const struct config_node *a, const struct config_node *b)
-{
-	if (!a || !b || a->kind != NODE_MAP || b->kind != NODE_MAP)
-		return is_same(a, b);
-	return has_same(a, b) && has_same(b, a);
-}
 
 static void send_rules(const struct sampler_half *sampler)
 {
@@ -405,12 +403,12 @@ static void send_rules(const struct sampler_half *sampler)
 		log_warn(self, "%s: the rules about processes stay as they were", sampler->owner->id);
 }
 
-/* One that samples as this receiver wants it, from before. */
+/* One that samples as this receiver wants it, from before, but for rules, which it can be told while it samples. */
 static struct sampler_half *find_same(struct sampler_half *samplers, u32 count, const struct plan_component *owner)
 {
 	for (u32 i = 0; i < count; i++)
 		if (samplers[i].owner && !strcmp(sampler_id(samplers[i].owner), sampler_id(owner)) &&
-		    (is_self(owner) || is_same_but_rules(samplers[i].owner->node, owner->node)))
+		    (is_self(owner) || node_is_same(samplers[i].owner->node, owner->node, profiling_is_rule)))
 			return &samplers[i];
 	return NULL;
 }
@@ -501,6 +499,7 @@ static void reload(struct supervisor *s)
 	} else {
 		config_free(config);
 	}
+	s->is_reloading = s->has_served;
 	tell_service(s, SIGHUP);	/* who says what is wrong, if anything is */
 }
 
@@ -531,20 +530,22 @@ static void describe(int status, char *text, size_t bytes)
 
 static void bury_service(struct supervisor *s, int status)
 {
-	bool was_ready = s->service.is_ready;
 	char text[64];
 
 	s->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	plan_restart(&s->service);
 	for (u32 i = 0; i < s->sampler_count; i++)
 		s->samplers[i].is_asked = false;
-	if (!was_ready || s->is_stopping) {
+	if (!s->has_served || s->is_stopping) {
 		s->service.again_ns = 0;
 		s->is_stopping = true;
 		return;
 	}
 	describe(status, text, sizeof(text));
-	log_error(self, "the service has ended (%s): it is started again", text);
+	if (s->status == SERVICE_AGAIN)
+		s->service.again_ns = monotonic_ns();
+	else
+		log_error(self, "the service has ended (%s): it is started again", text);
 }
 
 static void bury_sampler(struct supervisor *s, struct sampler_half *sampler, int status)
@@ -560,7 +561,6 @@ static void bury_sampler(struct supervisor *s, struct sampler_half *sampler, int
 	plan_restart(&sampler->half);
 	if (is_self(sampler->owner))
 		sampler->half.again_ns = 0;
-	sampler->half.is_ready = false;
 }
 
 static void bury(struct supervisor *s, pid_t pid, int status)
@@ -582,6 +582,30 @@ static void reap(struct supervisor *s)
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		bury(s, pid, status);
+}
+
+/* ---- Whoever watches --------------------------------------------------------------------------------- */
+
+/* One that samples wick itself comes and goes. */
+static void tell(struct supervisor *s)
+{
+	struct watch_part parts[SAMPLERS_MAX + 1] = { { "the service", s->service.alive_ns, s->service.is_ready,
+							NULL } };
+	struct watch_state state = { monotonic_ns(), s->has_served, s->is_reloading, s->is_stopping, s->is_stale,
+				     s->options->patience_ns, parts, 1 };
+	char names[SAMPLERS_MAX][CONTROL_ID_MAX];
+
+	for (u32 i = 0; i < s->sampler_count; i++) {
+		const struct sampler_half *sampler = &s->samplers[i];
+
+		if (is_self(sampler->owner))
+			continue;
+		(void)snprintf(names[i], sizeof(names[i]), "the sampler %s", sampler->owner->id);
+		parts[state.part_count++] =
+			(struct watch_part){ names[i], sampler->half.alive_ns, sampler->half.is_ready,
+					     sampler->is_failed ? sampler->why : NULL };
+	}
+	watch_tell(s->options->notify, &state);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------------ */
@@ -625,10 +649,12 @@ static int wait_ms(const struct supervisor *s)
 		if (s->samplers[i].half.again_ns && s->samplers[i].half.again_ns < first &&
 		    (!s->samplers[i].is_failed || s->samplers[i].is_asked))
 			first = s->samplers[i].half.again_ns;
+	if (first != UINT64_MAX && is_any_leaving(s))
+		return LEAVE_MS / 10;	/* or when SIGCHLD comes */
+	if (watch_due_ns(s->options->notify) < first)
+		first = watch_due_ns(s->options->notify);
 	if (first == UINT64_MAX)
 		return -1;
-	if (is_any_leaving(s))
-		return LEAVE_MS / 10;	/* or when SIGCHLD comes */
 	return first <= now ? 0 : (int)((first - now) / 1000000) + 1;
 }
 
@@ -651,6 +677,7 @@ static void step(struct supervisor *s)
 		take_signals(s);
 	reap(s);
 	start_due(s);
+	tell(s);
 }
 
 static int listen_to_signals(struct supervisor *s)
@@ -685,6 +712,27 @@ static void warn_of_privileges(void)
 		log_warn(self, "%s", costs);
 }
 
+/* What the samplers of the plan need it must have, too: a reload that asks for more does not get it. */
+static int confine(const struct supervisor *s, struct buf *why)
+{
+	struct confinement confinement = *s->options->confinement;
+
+	for (u32 i = 0; i < s->plan->component_count; i++) {
+		const struct plan_component *owner = &s->plan->components[i];
+		struct kind_choices kinds = { 0 };
+		_cleanup_(buf_done) struct buf problem;
+
+		buf_init(&problem, CONTROL_TEXT_MAX);
+		if (is_profiling(owner))
+			(void)profiling_kinds(owner->options, &kinds, &problem);	/* was checked */
+		confinement.has_user_probes |= kind_choices_have_user_probes(&kinds);
+		if (kind_choices_have_tracepoints(&kinds))
+			(void)tracepoint_folder();	/* while that may be mounted; samplers have it from here */
+		kind_choices_done(&kinds);
+	}
+	return confine_supervisor(&confinement, why);
+}
+
 int supervisor_run(const struct supervisor_options *options, struct config *config, struct buf *why)
 {
 	struct supervisor s = { .options = options, .config = config, .signal_fd = -1, .log_fd = -1,
@@ -695,11 +743,13 @@ int supervisor_run(const struct supervisor_options *options, struct config *conf
 		r = telemetry_setup_logs(&s.plan->telemetry.logs, &s.log_fd, why);
 	warn_of_privileges();
 	if (r == 0)
-		r = confine_supervisor(options->confinement, why);
+		r = confine(&s, why);
 	if (r == 0)
 		r = listen_to_signals(&s);
-	if (r == 0)
+	if (r == 0) {
+		s.service.alive_ns = monotonic_ns();
 		r = start_half(&s, &s.service, NULL);
+	}
 	if (r == 0) {
 		take_samplers(&s);
 		start_due(&s);

@@ -9,7 +9,7 @@
  *
  * SIGHUP: a good configuration gets new samplers, and the service loads it, too. SIGINT, SIGTERM: the service stops,
  * then the samplers; its exit status is ours. A service that cannot start ends it all; one that has started is
- * started again.
+ * started again, also for a configuration with files that it was not let to (cmd/service_files.h).
  */
 #ifndef CMD_SUPERVISOR_H
 #define CMD_SUPERVISOR_H
@@ -18,11 +18,19 @@
 #include "cmd/confinement.h"
 
 struct buf;
+struct notify;
+struct passed;
+
+/* How a service ends that wants to be started again, as none that fails does (sysexits.h: EX_TEMPFAIL). */
+#define SERVICE_AGAIN 75
 
 struct supervisor_options {
 	const struct config_options *config;
 	const struct confinement *confinement;
 	double cpu_percent;	/* of one CPU, that it may use where the configuration does not say; 0: a default */
+	struct notify *notify;	/* whom it tells how all of it is */
+	struct passed *passed;	/* sockets for the service */
+	u64 patience_ns;	/* that a reload may take, beside what a watchdog gives */
 };
 
 /* Whether the configuration samples this machine. */

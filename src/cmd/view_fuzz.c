@@ -7,8 +7,10 @@
 #include "base/buf.h"
 #include "cmd/heading.h"
 #include "cmd/view.h"
+#include "cmd/view_locks.h"
 #include "analysis/calltree.h"
 #include "analysis/difference.h"
+#include "analysis/locks.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "analysis/summary.h"
@@ -49,6 +51,20 @@ static void draw(const struct profile *profile, struct summary *summary, enum su
 	}
 }
 
+static void draw_locks(const struct profile *profile)
+{
+	struct terminal terminal = { .fd = -1, .width = 100, .height = 30 };
+	_cleanup_(locks_freep) struct locks *locks = NULL;
+	_cleanup_(buf_done) struct buf out;
+
+	buf_init(&out, OUTPUT_MAX);
+	if (locks_new(profile, &locks) == 0) {
+		view_locks(&terminal, locks, 100, &out);
+		view_locks_json(locks, 100, &out);
+	}
+	expect_printable(&out);
+}
+
 static void merge_twice(const struct profile *profile)
 {
 	_cleanup_(merger_freep) struct merger *merger = NULL;
@@ -78,6 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			draw(profile, summary, options.by, &out);
 		expect_printable(&out);
 	}
+	draw_locks(profile);
 	merge_twice(profile);
 	return 0;
 }

@@ -25,9 +25,16 @@
 
 struct buf;
 
+/* One that was read for it, by ${file:} too. */
+struct config_file {
+	const struct config_file *next;
+	const char *path;
+};
+
 struct config {
 	struct arena arena;			/* of the tree and of what is decoded from it */
 	const struct config_node *root;		/* a MAP */
+	const struct config_file *files;
 };
 
 /* Where ${env:X} and ${file:X} look; tests bring their own. */
@@ -35,6 +42,8 @@ struct config_providers {
 	const char *(*variable)(void *arg, const char *name);	/* NULL: not set */
 	int (*read_file)(void *arg, const char *path, struct buf *ret_text);	/* -errno; at most CONFIG_BYTES_MAX */
 	void *arg;
+	/* Names of .yaml and .yml files of a directory, sorted, each ended by 0; -ENOTDIR: it is none. May be NULL */
+	int (*list)(void *arg, const char *path, struct buf *ret_names);
 };
 
 /* Text that no file holds; line and column mean nothing there. Merged after the sources. */

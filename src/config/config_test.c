@@ -23,6 +23,8 @@ static const struct pair files[] = {
 	{ "a.yaml", "exporters:\n  otlp:\n    endpoint: ${env:HOST}:${env:PORT}\n    timeout: 5s\n" },
 	{ "b.yaml", "exporters:\n  otlp:\n    timeout: 7s\n    list: [1, 2]\n" },
 	{ "c.yaml", "exporters:\n  otlp:\n    list: [3]\n    tls:\n" },
+	{ "d/1.yaml", "exporters:\n  otlp:\n    timeout: 1s\n" },
+	{ "d/2.yaml", "exporters:\n  otlp:\n    timeout: ${env:PORT}s\n" },
 	{ "token", "s3cret\n" }, { "list.txt", "- a" }, { NULL, NULL },
 };
 
@@ -49,7 +51,18 @@ static int fake_file(void *arg, const char *path, struct buf *ret_text)
 	return text ? 0 : -ENOENT;
 }
 
-static const struct config_providers fakes = { fake_variable, fake_file, NULL };
+static int fake_list(void *arg, const char *path, struct buf *ret_names)
+{
+	static const char names[] = "1.yaml\0002.yaml";
+
+	if (strcmp(path, "d") && strcmp(path, "empty"))
+		return -ENOTDIR;
+	if (!strcmp(path, "d"))
+		buf_add(ret_names, names, sizeof(names));
+	return buf_err(ret_names);
+}
+
+static const struct config_providers fakes = { fake_variable, fake_file, NULL, fake_list };
 
 struct loaded {
 	struct config *config;
@@ -120,6 +133,18 @@ static void refuses(const char *text, const char *why)
 	with_text(&l, text);
 	EQ(l.result, -EINVAL);
 	STREQ(l.errors.errors[0], why);
+	done(&l);
+}
+
+TEST(config_tells_which_files_it_was_read_from)
+{
+	struct loaded l;
+
+	load_all(&l, (const char *[]){ "a.yaml", "yaml:{x: '${file:b.yaml}'}", NULL }, NULL);
+	EQ(l.result, 0);
+	STREQ(l.config->files->path, "b.yaml");
+	STREQ(l.config->files->next->path, "a.yaml");
+	OK(!l.config->files->next->next);
 	done(&l);
 }
 
@@ -261,6 +286,23 @@ TEST(config_refuses_sources_it_has_not)
 	refuses("v: ${}", "yaml::1:4:  is not the name of an environment variable: letters, digits and _ only");
 	refuses("v: ${file:nowhere}", "yaml::1:4: cannot read nowhere: No such file or directory");
 	refuses("v: '${env:$HOST}'", "yaml::1:4: ${env:$HOST}: a $ is not possible here");
+}
+
+TEST(config_merges_the_files_of_a_directory_in_their_order)
+{
+	struct loaded l;
+
+	load_all(&l, (const char *[]){ "a.yaml", "d", NULL }, NULL);
+	EQ(l.result, 0);
+	OK(strstr(l.text.data, "timeout: 3044s"));
+	OK(strstr(l.text.data, "endpoint: "));
+	done(&l);
+	load_all(&l, (const char *[]){ "file:d", "b.yaml", NULL }, NULL);
+	OK(strstr(l.text.data, "timeout: 7s"));
+	done(&l);
+	load_all(&l, (const char *[]){ "empty", NULL }, NULL);
+	STREQ(l.errors.errors[0], "--config: there is no .yaml file in the directory empty");
+	done(&l);
 }
 
 TEST(config_says_which_source_cannot_be_read)

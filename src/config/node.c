@@ -28,3 +28,37 @@ const char *node_kind_name(enum node_kind kind)
 
 	return names[kind];
 }
+
+static bool is_same_scalar(const struct config_node *a, const struct config_node *b)
+{
+	return a->kind == NODE_NULL || (a->text && b->text && !strcmp(a->text, b->text));
+}
+
+static bool is_same(const struct config_node *a, const struct config_node *b)
+{
+	if (!a || !b || a->kind != b->kind || a->count != b->count)
+		return a == b;
+	for (u32 i = 0; a->kind == NODE_MAP && i < a->count; i++)
+		if (strcmp(a->map[i].key, b->map[i].key) || !is_same(a->map[i].value, b->map[i].value))
+			return false;
+	for (u32 i = 0; a->kind == NODE_LIST && i < a->count; i++)
+		if (!is_same(a->list[i], b->list[i]))
+			return false;
+	return a->kind == NODE_MAP || a->kind == NODE_LIST || is_same_scalar(a, b);
+}
+
+/* All that a says, but for what is skipped. */
+static bool has_same(const struct config_node *a, const struct config_node *b, bool (*skip)(const char *key))
+{
+	for (u32 i = 0; i < a->count; i++)
+		if (!skip(a->map[i].key) && !is_same(a->map[i].value, config_get(b, a->map[i].key)))
+			return false;
+	return true;
+}
+
+bool node_is_same(const struct config_node *a, const struct config_node *b, bool (*skip)(const char *key))
+{
+	if (!skip || !a || !b || a->kind != NODE_MAP || b->kind != NODE_MAP)
+		return is_same(a, b);
+	return has_same(a, b, skip) && has_same(b, a, skip);
+}

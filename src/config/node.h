@@ -49,4 +49,7 @@ const struct config_node *config_get(const struct config_node *node, const char 
 /* "a map", "a list", "a string", ... */
 const char *node_kind_name(enum node_kind kind);
 
+/* Whether both say the same, but for those keys of the outermost map that skip() tells; it may be NULL. */
+bool node_is_same(const struct config_node *a, const struct config_node *b, bool (*skip)(const char *key));
+
 #endif

@@ -2,6 +2,7 @@
 #include "config/sources.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,7 +44,36 @@ static int local_read_file(void *arg, const char *path, struct buf *ret_text)
 	return io_read_whole(fd, ret_text);
 }
 
-const struct config_providers local_providers = { local_variable, local_read_file, NULL };
+/* Not what editors leave behind, nor what a ConfigMap's volume keeps beside its files. */
+static int is_config_file(const struct dirent *entry)
+{
+	size_t len = strlen(entry->d_name);
+
+	return *entry->d_name != '.' && ((len > 5 && !strcmp(entry->d_name + len - 5, ".yaml")) ||
+					 (len > 4 && !strcmp(entry->d_name + len - 4, ".yml")));
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int local_list(void *arg, const char *path, struct buf *ret_names)
+{
+	struct dirent **entries = NULL;
+	int count = scandir(path, &entries, is_config_file, by_bytes);
+
+	if (count < 0)
+		return errno == ENOMEM ? -ENOMEM : -ENOTDIR;
+	for (int i = 0; i < count; i++) {
+		buf_add(ret_names, entries[i]->d_name, strlen(entries[i]->d_name) + 1);
+		free(entries[i]);
+	}
+	free(entries);
+	return buf_err(ret_names);
+}
+
+const struct config_providers local_providers = { local_variable, local_read_file, NULL, local_list };
 
 /* ---- Names ------------------------------------------------------------------------------ */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where configuration text comes from: env:NAME, env:NAME:-default, file:PATH, yaml:TEXT.
+ * A path may be a directory: its files one after the other (config.c).
  * http: and https: are refused: the agent does not fetch what it runs with.
  */
 #ifndef CONFIG_SOURCES_H

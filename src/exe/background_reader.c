@@ -17,7 +17,7 @@
 #include "exe/reader_rest.h"
 
 #define NICE (-10)			/* samples wait for what is read here */
-#define ANOTHER_THREAD_NS 50000000ull	/* after a job has waited so long */
+#define ANOTHER_THREAD_NS 10000000ull	/* after a job has waited so long */
 #define IDLE_SECONDS 2			/* all threads but the first end after so long */
 
 struct queue {

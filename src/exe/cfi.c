@@ -13,6 +13,10 @@
 /* Longer CIEs are refused: they are read again for each FDE when a crafted file defeats the cache. */
 #define CIE_BYTES_MAX 1024
 
+/* Of .eh_frame_hdr, as all linkers write it. */
+#define INDEX_HEADER_BYTES 12
+#define INDEX_ENTRY_BYTES 8
+
 /* Where entries begin: the bytes after the length, and how wide its offsets are. */
 struct entry {
 	struct cursor c;	/* from the id on */
@@ -314,6 +318,70 @@ int cfi_open_eh(struct cfi *cfi, const struct exe *exe)
 		}
 	cfi->data_base_ea = find_data_base(exe);
 	return r;
+}
+
+/* Of its header: a version, the encodings of a pointer, of a count and of the table; then these. */
+static int read_index(const struct cfi *cfi, const struct exe_phdr *phdr, struct cfi_index *ret_index)
+{
+	const u8 *at = exe_bytes(cfi->exe, phdr->fo, phdr->file_bytes);
+	struct cfi_index index = { .ea = phdr->ea };
+
+	if (!at || phdr->file_bytes < INDEX_HEADER_BYTES || at[0] != 1 ||
+	    at[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4) || at[2] != DW_EH_PE_udata4 ||
+	    at[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+		return -ENODATA;
+	memcpy(&index.count, at + 8, sizeof(index.count));
+	index.at = at + INDEX_HEADER_BYTES;
+	if (!index.count || index.count > (phdr->file_bytes - INDEX_HEADER_BYTES) / INDEX_ENTRY_BYTES)
+		return -ENODATA;
+	*ret_index = index;
+	return 0;
+}
+
+int cfi_open_index(const struct cfi *cfi, struct cfi_index *ret_index)
+{
+	struct exe_phdr phdr;
+
+	for (u32 i = 0; exe_phdr(cfi->exe, i, &phdr); i++)
+		if (phdr.type == PT_GNU_EH_FRAME)
+			return read_index(cfi, &phdr, ret_index);
+	return -ENODATA;
+}
+
+/* A word of an entry: where the function starts, or where its FDE is. */
+static u64 index_ea(const struct cfi_index *index, u32 i, u32 word)
+{
+	s32 away;
+
+	memcpy(&away, index->at + (u64)i * INDEX_ENTRY_BYTES + word * sizeof(away), sizeof(away));
+	return index->ea + (u64)(s64)away;
+}
+
+u64 cfi_index_start(const struct cfi_index *index, u32 i)
+{
+	return index_ea(index, i, 0);
+}
+
+u32 cfi_index_find(const struct cfi_index *index, u64 ea)
+{
+	u32 lo = 0, hi = index->count;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (cfi_index_start(index, mid) <= ea)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? lo - 1 : 0;
+}
+
+bool cfi_index_read(struct cfi *cfi, const struct cfi_index *index, u32 i, struct cfi_fde *ret_fde, u64 *ret_offset)
+{
+	*ret_offset = index_ea(index, i, 1) - cfi->ea;
+	return *ret_offset < cfi->data.bytes && cfi_read(cfi, *ret_offset, ret_fde) &&
+	       ret_fde->start_ea == cfi_index_start(index, i);
 }
 
 int cfi_open_debug(struct cfi *cfi, const struct exe *exe)

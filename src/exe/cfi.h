@@ -64,6 +64,27 @@ int cfi_next(struct cfi *cfi, u64 *offset, struct cfi_fde *ret_fde, u64 *ret_fde
 /* The FDE at an offset that cfi_next() told. */
 bool cfi_read(struct cfi *cfi, u64 offset, struct cfi_fde *ret_fde);
 
+/*
+ * The index that linkers write beside .eh_frame (.eh_frame_hdr): its FDEs by the addresses of their functions. In a
+ * malformed one functions are not found, or found elsewhere; what is found is an FDE of that address.
+ */
+struct cfi_index {
+	const u8 *at;
+	u32 count;
+	u64 ea;			/* that addresses count from */
+};
+
+/* Of an open .eh_frame, -ENODATA if there is none of the usual encoding. It lives as long as the file. */
+int cfi_open_index(const struct cfi *cfi, struct cfi_index *ret_index);
+
+/* The last entry at or before an address; 0 if there is none. */
+u32 cfi_index_find(const struct cfi_index *index, u64 ea);
+
+u64 cfi_index_start(const struct cfi_index *index, u32 i);
+
+/* The FDE of an entry, and its offset for cfi_read(). */
+bool cfi_index_read(struct cfi *cfi, const struct cfi_index *index, u32 i, struct cfi_fde *ret_fde, u64 *ret_offset);
+
 /* Calls fn with the bounds of each FDE, in file order; they may overlap or lie anywhere. Their number, or -ENODATA. */
 int cfi_each_function(const struct exe *exe, void (*fn)(void *arg, u64 start_ea, u64 end_ea), void *arg);
 

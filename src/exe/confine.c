@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/call_filter.h"
+#include "exe/reader_protocol.h"
 
 #define NOBODY 65534
 
@@ -43,7 +44,7 @@ static void offer_for_memory(void)
 
 	if (fd < 0)
 		return;
-	(void)!write(fd, "1000", 4);	/* else the kernel chooses by size */
+	(void)!write(fd, READER_OFFER, sizeof(READER_OFFER) - 1);	/* else the kernel chooses by size */
 	close(fd);
 }
 

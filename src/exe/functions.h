@@ -16,6 +16,7 @@ enum function_source {
 	FUNCTION_DEBUG,		/* ... of .debug_frame */
 	FUNCTION_KNOWN,		/* we know better: ref is an enum known_rule (exe/known.h) */
 	FUNCTION_SWEPT,		/* code without FDEs: its instructions tell (exe/sweep.h) */
+	FUNCTION_UNREAD,	/* code that is left for later (exe/rows_part.h) */
 	FUNCTION_LANG,		/* a language's own tables know it by the number ref (exe/lang_tables.h) */
 };
 

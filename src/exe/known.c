@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exe/known.h"
 
+#include <stdint.h>
 #include <string.h>
 
+#include "base/bounds.h"
 #include "exe/cfi.h"
 #include "exe/elf.h"
 #include "exe/functions.h"
@@ -15,9 +17,10 @@
 /* How much code without FDEs is looked at; glibc has next to none, musl 0.5 MB. */
 #define SCAN_BYTES_MAX (256u << 20)
 #define CODE_SECTIONS_MAX 64	/* each is compared with all functions */
-/* Smaller gaps are padding: looking at it would read in all the text of the file. */
+/* Smaller gaps between functions are padding: looking at it would read in all the text of the file. */
 #define GAP_BYTES_MIN 16
 #define GAPS_FORGET 64	/* scanned, after which the pages of the file are given back */
+#define UNREAD_BYTES_MAX (1ull << 30)
 #define DYNAMIC_MAX 1024
 #define VDSO_BYTES_MAX 65536
 #define START_CONTEXT_BYTES_MAX 256
@@ -113,6 +116,8 @@ bool known_signal_fde(const struct exe *exe, const struct cfi_fde *fde, u64 *ret
 	return true;
 }
 
+static const struct known_range all_code = { 0, UINT64_MAX };
+
 typedef void gap_fn(const struct exe *exe, u64 start_ea, u64 end_ea, struct functions *ret);
 
 /* Adds the trampolines of a stretch of code that no function covers. */
@@ -146,10 +151,19 @@ static void add_swept(const struct exe *exe, u64 start_ea, u64 end_ea, struct fu
 	functions_add(ret, start_ea, end_ea, FUNCTION_SWEPT, 0);
 }
 
+/* A range of code is larger than a function can be, so it is cut into several. */
+static void add_unread(const struct exe *exe, u64 start_ea, u64 end_ea, struct functions *ret)
+{
+	for (; start_ea < end_ea; start_ea += at_most(end_ea - start_ea, UNREAD_BYTES_MAX))
+		functions_add(ret, start_ea, start_ea + at_most(end_ea - start_ea, UNREAD_BYTES_MAX), FUNCTION_UNREAD,
+			      0);
+}
+
 /* Calls gap() for the gaps of a range; *left is how many bytes may still be looked at. */
 static void scan_range(const struct exe *exe, const struct functions *functions, u64 ea, u64 end_ea, u64 *left,
 		       gap_fn *gap, struct functions *ret)
 {
+	u64 start_ea = ea;
 	u32 scanned = 0;
 
 	for (u32 i = functions_from(functions, ea); ea < end_ea && *left; i++) {
@@ -157,7 +171,7 @@ static void scan_range(const struct exe *exe, const struct functions *functions,
 		u64 to = last ? end_ea : functions->at[i].start_ea;
 
 		to = to > ea && to - ea > *left ? ea + *left : to;
-		if (to > ea && to - ea >= GAP_BYTES_MIN) {
+		if (to > ea && (to - ea >= GAP_BYTES_MIN || (ea == start_ea && to == end_ea))) {
 			*left -= to - ea;
 			gap(exe, ea, to, ret);
 			if (++scanned % GAPS_FORGET == 0)
@@ -167,23 +181,29 @@ static void scan_range(const struct exe *exe, const struct functions *functions,
 	}
 }
 
-/* Code is in sections; where their headers were stripped, data may be mapped executable with it. */
-static void scan_gaps(const struct exe *exe, const struct functions *functions, gap_fn *gap, struct functions *ret)
+/*
+ * The gaps of code between two addresses. Code is in sections; where their headers were stripped, data may be mapped
+ * executable with it.
+ */
+static void scan_gaps(const struct exe *exe, const struct functions *functions, const struct known_range *range,
+		      gap_fn *gap, struct functions *ret)
 {
-	u64 left = SCAN_BYTES_MAX;
+	u64 left = gap == add_unread ? UINT64_MAX : SCAN_BYTES_MAX;
 	struct exe_section s;
 
 	for (u32 i = 1, count = 0; count < CODE_SECTIONS_MAX && exe_section(exe, i, &s); i++) {
 		if (!(s.flags & SHF_EXECINSTR) || s.type != SHT_PROGBITS || s.ea + s.bytes < s.ea)
 			continue;
-		scan_range(exe, functions, s.ea, s.ea + s.bytes, &left, gap, ret);
+		scan_range(exe, functions, at_least(s.ea, range->start_ea), at_most(s.ea + s.bytes, range->end_ea),
+			   &left, gap, ret);
 		count++;
 	}
 	for (u32 i = 0; !exe->section_count && i < exe->load_count; i++) {
 		const struct exe_phdr *load = &exe->load[i];
 
 		if (load->flags & PF_X && load->ea + load->file_bytes >= load->ea)
-			scan_range(exe, functions, load->ea, load->ea + load->file_bytes, &left, gap, ret);
+			scan_range(exe, functions, at_least(load->ea, range->start_ea),
+				   at_most(load->ea + load->file_bytes, range->end_ea), &left, gap, ret);
 	}
 	functions_settle(ret);
 }
@@ -419,14 +439,30 @@ static void add_text(const struct exe *exe, bool go, bool has_functions, struct 
 		functions_add(ret, section.ea, section.ea + section.bytes, FUNCTION_KNOWN, KNOWN_CALLED);
 }
 
+/* What code without call frame information is known to be, by its instructions. */
+static void add_recognized(const struct exe *exe, const struct functions *functions, const struct known_range *range,
+			   struct functions *ret)
+{
+	scan_gaps(exe, functions, range, add_trampolines, ret);
+	if (exe->machine == EM_AARCH64)
+		scan_gaps(exe, functions, range, add_thread_starts, ret);
+}
+
+static void fill_swept(const struct exe *exe, const struct known_range *range, struct functions *functions)
+{
+	struct functions swept = { 0 };
+
+	if (exe->machine == EM_X86_64)
+		scan_gaps(exe, functions, range, add_swept, &swept);
+	functions_fill(functions, &swept);
+}
+
 void known_fill(const struct exe *exe, bool has_tables, struct functions *functions)
 {
-	struct functions known = { 0 }, entry = { 0 }, plt = { 0 }, text = { 0 }, swept = { 0 }, contexts = { 0 };
+	struct functions known = { 0 }, entry = { 0 }, plt = { 0 }, text = { 0 }, contexts = { 0 };
 	bool go = !has_tables && is_go(exe), has_functions = functions->count;
 
-	scan_gaps(exe, functions, add_trampolines, &known);
-	if (exe->machine == EM_AARCH64)
-		scan_gaps(exe, functions, add_thread_starts, &known);
+	add_recognized(exe, functions, &all_code, &known);
 	if (!go)
 		add_entry(exe, functions, &entry);
 	mark_roots(exe, functions);
@@ -436,9 +472,28 @@ void known_fill(const struct exe *exe, bool has_tables, struct functions *functi
 	functions_fill(&known, &plt);
 	functions_fill(&known, &text);
 	functions_fill(functions, &known);
-	if (exe->machine == EM_X86_64)
-		scan_gaps(exe, functions, add_swept, &swept);
-	functions_fill(functions, &swept);
+	fill_swept(exe, &all_code, functions);
 	add_contexts(exe, functions, &contexts);
 	functions_overlay(functions, &contexts);
+}
+
+void known_fill_range(const struct exe *exe, const struct known_range *range, struct functions *functions)
+{
+	struct functions known = { 0 }, plt = { 0 };
+
+	add_recognized(exe, functions, range, &known);
+	add_plt(exe, &plt);
+	functions_fill(&known, &plt);
+	functions_fill(functions, &known);
+	fill_swept(exe, range, functions);
+}
+
+void known_fill_unread(const struct exe *exe, struct functions *functions)
+{
+	struct functions entry = { 0 }, unread = { 0 };
+
+	add_entry(exe, functions, &entry);
+	functions_fill(functions, &entry);
+	scan_gaps(exe, functions, &all_code, add_unread, &unread);
+	functions_fill(functions, &unread);
 }

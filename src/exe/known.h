@@ -60,4 +60,16 @@ bool known_program(const struct exe *exe, struct known_program *ret_program);
  */
 void known_fill(const struct exe *exe, bool has_tables, struct functions *functions);
 
+/*
+ * The same in two parts, for a file whose functions are read page by page. All of its code but the entry point is left
+ * for later; the functions are the one there, if any. What is known of names, which no large library has, is left out.
+ */
+void known_fill_unread(const struct exe *exe, struct functions *functions);
+
+/* ... and what the functions of a range (settled) leave open there. */
+struct known_range {
+	u64 start_ea, end_ea;
+};
+void known_fill_range(const struct exe *exe, const struct known_range *range, struct functions *functions);
+
 #endif

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "exe/lang_file.h"
+#include "exe/probe_points.h"
 #include "exe/reader_protocol.h"
 #include "exe/reader_rest.h"
 #include "exe/rows.h"
@@ -41,6 +42,7 @@ struct reader {
 	_Atomic unsigned rest_times;
 	pthread_mutex_t pid_lock;	/* a process that is told something is not reaped meanwhile */
 	unsigned timeout_ms;
+	u64 resting_max_ns;	/* CPU time of a request while it rests; 0: any */
 	int nice;		/* how the process is to run */
 	int cancel_fd;		/* readable once nobody wants answers any more */
 	pid_t unreaped[UNREAPED_MAX];
@@ -54,6 +56,25 @@ static bool may_be_unfiltered;
 void reader_allow_unfiltered(void)
 {
 	may_be_unfiltered = true;
+}
+
+static int offer_fd = -1;
+static char offer_before[16];
+
+void reader_keep_offer(void)
+{
+	ssize_t len;
+
+	offer_fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	len = offer_fd < 0 ? -1 : pread(offer_fd, offer_before, sizeof(offer_before) - 1, 0);
+	offer_before[len > 0 ? len : 0] = '\0';
+}
+
+/* A child begins with what its parent has: so much of a moment ours is another. */
+static void offer(const char *score)
+{
+	if (offer_fd >= 0 && *offer_before)
+		(void)!pwrite(offer_fd, score, strlen(score), 0);
 }
 
 /* Between fork and exec, in a copy of a program with threads: system calls only. */
@@ -84,9 +105,11 @@ static int reader_spawn(struct reader *reader)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
+	offer(READER_OFFER);
 	pid = fork();
 	if (pid == 0)
 		become_reader(pair[1]);
+	offer(offer_before);
 	close(pair[1]);
 	if (pid < 0) {
 		int r = -errno;
@@ -209,6 +232,11 @@ void reader_set_rest(struct reader *reader, unsigned times)
 		reader_tell_rest(reader);
 }
 
+void reader_set_resting_max(struct reader *reader, u64 cpu_ns)
+{
+	reader->resting_max_ns = cpu_ns;
+}
+
 void reader_cancel(struct reader *reader)
 {
 	u64 one = 1;
@@ -233,10 +261,27 @@ static void reader_show_stats(struct reader *reader)
 	reader->shown = reader->stats;
 }
 
+static u64 reader_cpu_ns(const struct reader *reader)
+{
+	struct timespec spent;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(reader->pid, &clock) != 0 || clock_gettime(clock, &spent) < 0)
+		return 0;
+	return (u64)spent.tv_sec * SECOND_NS + (u64)spent.tv_nsec;
+}
+
+/* A file that costs more than there is to spend: the longer it is read, the longer others wait. */
+static bool costs_too_much(const struct reader *reader, u64 since_cpu_ns)
+{
+	return reader->resting_max_ns && reader->rest_times &&
+	       reader_cpu_ns(reader) > since_cpu_ns + reader->resting_max_ns;
+}
+
 /* Waits for the reader's next message. Its length, 0 if the reader died, -ETIMEDOUT, -ECANCELED, or -errno. */
 static ssize_t await(struct reader *reader, void *at, size_t bytes, int fds[READER_FILES], u32 *ret_fd_count)
 {
-	u64 left_ns = reader->timeout_ms * 1000000ull, at_ns = monotonic_ns();
+	u64 left_ns = reader->timeout_ms * 1000000ull, at_ns = monotonic_ns(), cpu_ns = reader_cpu_ns(reader);
 	struct pollfd wait[2] = { { .fd = reader->socket_fd, .events = POLLIN },
 				  { .fd = reader->cancel_fd, .events = POLLIN } };
 
@@ -250,7 +295,7 @@ static ssize_t await(struct reader *reader, void *at, size_t bytes, int fds[READ
 			return -ECANCELED;
 		if (r > 0)
 			return reader_receive(reader->socket_fd, at, bytes, fds, ret_fd_count);
-		if (r == 0 && left_ns < 1000000)
+		if (r == 0 && (left_ns < 1000000 || costs_too_much(reader, cpu_ns)))
 			return -ETIMEDOUT;
 		if (r < 0 && errno != EINTR)
 			return -errno;
@@ -457,10 +502,17 @@ int reader_rows(struct reader *reader, int fd, int debug_fd, struct rows **ret_r
 				   (void **)ret_rows);
 }
 
-int reader_sweep(struct reader *reader, int fd, const struct rows_part *part, struct rows **ret_rows)
+int reader_rows_part(struct reader *reader, int fd, const struct rows_part *part, struct rows **ret_rows)
 {
-	return call_with_addresses(reader, READER_SWEEP, (int[]){ fd, -1, -1 }, part->ea, part->count, check_rows,
-				   (void **)ret_rows);
+	return call_with_addresses(reader, part->is_unread ? READER_ROWS_PAGE : READER_SWEEP, (int[]){ fd, -1, -1 },
+				   part->ea, part->count, check_rows, (void **)ret_rows);
+}
+
+int reader_probe_points(struct reader *reader, int fd, const struct probe_wanted *wanted,
+			struct probe_points **ret_points)
+{
+	return call_with_addresses(reader, READER_PROBE_POINTS, (int[]){ fd, -1, -1 }, (const u64 *)wanted,
+				   sizeof(*wanted) / sizeof(u64), probe_points_check, (void **)ret_points);
 }
 
 int reader_lang(struct reader *reader, int fd, struct lang_file **ret_file)

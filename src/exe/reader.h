@@ -25,6 +25,8 @@
 struct reader;
 struct exe_lines;
 struct lang_file;
+struct probe_points;
+struct probe_wanted;
 struct rows;
 struct rows_part;
 struct source_map;
@@ -83,6 +85,12 @@ int reader_check(struct reader *reader);
  */
 void reader_allow_unfiltered(void);
 #define READER_UNFILTERED "WICK_UNFILTERED_READER"	/* what users say it by */
+
+/*
+ * Called before rules of files hold that keep /proc from being written to (base/landlock.h): readers say themselves
+ * that they are to be killed first where memory is short, and could not.
+ */
+void reader_keep_offer(void);
 void reader_free(struct reader *reader);
 DEFINE_CLEANUP(struct reader *, reader_free)
 
@@ -103,6 +111,9 @@ void reader_set_timeout(struct reader *reader, unsigned ms);
  */
 void reader_set_rest(struct reader *reader, unsigned times);
 
+/* While it rests, a request that takes more CPU time than that is late, too; 0: none is. Before the first request. */
+void reader_set_resting_max(struct reader *reader, u64 cpu_ns);
+
 /* What the file is. -ENOEXEC if it is not an ELF file. */
 int reader_identify(struct reader *reader, int fd, struct exe_info *ret_info);
 
@@ -110,7 +121,11 @@ int reader_identify(struct reader *reader, int fd, struct exe_info *ret_info);
 int reader_rows(struct reader *reader, int fd, int debug_fd, struct rows **ret_rows);
 
 /* ... of a part of its code that was left for later (exe/rows_part.h), checked. */
-int reader_sweep(struct reader *reader, int fd, const struct rows_part *part, struct rows **ret_rows);
+int reader_rows_part(struct reader *reader, int fd, const struct rows_part *part, struct rows **ret_rows);
+
+/* Where in the file a probe is to be set, checked (exe/probe_points.h). */
+int reader_probe_points(struct reader *reader, int fd, const struct probe_wanted *wanted,
+			struct probe_points **ret_points);
 
 /* The runtime of a language that the file holds, checked. -ENODATA if it holds none. */
 int reader_lang(struct reader *reader, int fd, struct lang_file **ret_file);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/io.h"
+#include "exe/probe_points.h"
 #include "exe/rows_part.h"
 
 #define ANSWER_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -22,7 +23,10 @@ static u32 addresses_max(u32 op)
 	case READER_SYMBOLS:
 		return SYMBOLS_MAX;
 	case READER_SWEEP:
+	case READER_ROWS_PAGE:
 		return ROWS_PART_EAS_MAX;
+	case READER_PROBE_POINTS:
+		return sizeof(struct probe_wanted) / sizeof(u64);
 	default:
 		return 0;
 	}

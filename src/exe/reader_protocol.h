@@ -25,6 +25,7 @@ struct lang_file_ops;
 /* The reader process is this program again, started with this argv[0] and the socket as this descriptor. */
 #define READER_ARGV0 "wick: reader"
 #define READER_SOCKET_FD 0
+#define READER_OFFER "1000"	/* its oom_score_adj */
 
 #define READER_HELLO_MAGIC 0x77696b31
 #define READER_ANSWER_MAX (256u << 20)	/* bytes */
@@ -33,7 +34,7 @@ struct lang_file_ops;
 
 enum reader_op {
 	READER_IDENTIFY, READER_ROWS, READER_SYMBOLS, READER_LINES, READER_LANG, READER_SOURCE_MAP,
-	READER_SWEEP, READER_OPS
+	READER_SWEEP, READER_ROWS_PAGE, READER_PROBE_POINTS, READER_OPS
 };
 
 /* Files by place: the executable, its separate debug file, the dwz supplementary file. */
@@ -47,7 +48,7 @@ struct reader_hello {
 struct reader_request {
 	u32 op;		/* enum reader_op */
 	u32 files;	/* bit n: enum reader_file n comes along, in that order */
-	u32 count;	/* addresses; only READER_SYMBOLS, READER_LINES and READER_SWEEP have some */
+	u32 count;	/* addresses; of READER_SYMBOLS, _LINES, _SWEEP and _ROWS_PAGE; words of READER_PROBE_POINTS */
 	u32 pad;
 	u64 ea[];
 };

@@ -21,6 +21,7 @@
 #include "exe/identify.h"
 #include "exe/inlines.h"
 #include "exe/lang_file.h"
+#include "exe/probe_points.h"
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
 #include "exe/rows_mark.h"
@@ -87,7 +88,7 @@ static int answer_rows(const struct files *files, struct answer *ret_answer)
 	int r = open_both(files, &exe, &debug);
 
 	if (r == 0)
-		r = rows_compile(exe, debug, &rows);
+		r = rows_compile_within(exe, debug, ROWS_WHOLE_MAX, &rows);
 	if (r == 0)
 		r = rows_mark_file(exe, &rows);
 	if (r == 0)
@@ -97,16 +98,16 @@ static int answer_rows(const struct files *files, struct answer *ret_answer)
 	return r;
 }
 
-static int answer_sweep(const struct reader_request *request, const struct files *files, struct answer *ret_answer)
+static int answer_part(const struct reader_request *request, const struct files *files, struct answer *ret_answer)
 {
 	_cleanup_(exe_freep) struct exe *exe = NULL;
-	struct rows_part part = { .count = request->count };
+	struct rows_part part = { .is_unread = request->op == READER_ROWS_PAGE, .count = request->count };
 	struct rows *rows = NULL;
 	int r = exe_map(files->fd[READER_EXE], files->langs, &exe);
 
 	memcpy(part.ea, request->ea, request->count * sizeof(*part.ea));
 	if (r == 0)
-		r = rows_part_sweep(exe, &part, &rows);
+		r = rows_part_compile(exe, &part, &rows);
 	if (r == 0)
 		*ret_answer = (struct answer){ rows, rows->bytes };
 	return r;
@@ -122,6 +123,24 @@ static int answer_lang(const struct files *files, struct answer *ret_answer)
 		r = lang_file_find(exe, file);
 	if (r == 0)
 		*ret_answer = (struct answer){ TAKE(file), sizeof(*file) };
+	return r;
+}
+
+static int answer_probe_points(const struct reader_request *request, const struct files *files,
+			       struct answer *ret_answer)
+{
+	_cleanup_(exe_freep) struct exe *exe = NULL;
+	_cleanup_(freep) struct probe_points *points = calloc(1, sizeof(*points));
+	struct probe_wanted wanted;
+	int r = points ? exe_map(files->fd[READER_EXE], files->langs, &exe) : -ENOMEM;
+
+	if (request->count != sizeof(wanted) / sizeof(u64))
+		return -EBADMSG;
+	memcpy(&wanted, request->ea, sizeof(wanted));
+	if (r == 0)
+		r = probe_points_find(exe, &wanted, points);
+	if (r == 0)
+		*ret_answer = (struct answer){ TAKE(points), sizeof(*points) };
 	return r;
 }
 
@@ -189,7 +208,10 @@ static int answer_request(struct server *server, const struct reader_request *re
 	case READER_SOURCE_MAP:
 		return answer_source_map(files, ret_answer);
 	case READER_SWEEP:
-		return answer_sweep(request, files, ret_answer);
+	case READER_ROWS_PAGE:
+		return answer_part(request, files, ret_answer);
+	case READER_PROBE_POINTS:
+		return answer_probe_points(request, files, ret_answer);
 	default:
 		return -EOPNOTSUPP;
 	}

@@ -220,6 +220,28 @@ TEST(reader_rests_in_the_middle_of_a_file)
 	EQ(reader_stats(reader).restarts, 0);
 }
 
+TEST(reader_sets_a_file_aside_that_costs_too_much_while_it_rests)
+{
+	_cleanup_(reader_freep) struct reader *reader = start();
+	_cleanup_(closep) int fd = open_self();
+	struct rows *rows = NULL;
+	int r = 0;
+
+	reader_set_resting_max(reader, 1000000);
+	for (int i = 0; i < 20; i++) {		/* it does not rest yet */
+		EQ(reader_rows(reader, fd, -1, &rows), 0);
+		free(TAKE(rows));
+	}
+	EQ(reader_stats(reader).timeouts, 0);
+	reader_set_rest(reader, 100);
+	for (int i = 0; r == 0 && i < 1000; i++) {
+		r = reader_rows(reader, fd, -1, &rows);
+		free(TAKE(rows));
+	}
+	EQ(r, -EBADMSG);
+	EQ(reader_stats(reader).timeouts, 1);
+}
+
 /* Kills a process when the time given is over; it cannot know whether the request was sent by then. */
 static pid_t kill_later(int pid, unsigned us)
 {

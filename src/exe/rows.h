@@ -47,7 +47,7 @@ struct rows {
 	u32 page_count;
 	u32 row_count;
 	u32 dropped_count;	/* rows left out: a limit was reached or the CFI was malformed */
-	u32 unswept;		/* number of the rule ROWS_UNSWEPT; 0: there is none */
+	u32 unswept;		/* number of the rule ROWS_UNSWEPT or ROWS_UNREAD: no file has both; 0: there is none */
 	u64 text_bytes;		/* address space covered by FDEs */
 };
 
@@ -77,9 +77,17 @@ static inline const u16 *rows_rule(const struct rows *rows)
  */
 #define ROWS_UNSWEPT ((struct unwind_rule){ .kind = RULE_NONE, .cfa_off = 1 })
 
+/* ... that has call frame information, which was not read with the rest: nobody may go by it until it was. */
+#define ROWS_UNREAD ((struct unwind_rule){ .kind = RULE_NONE, .cfa_off = 2 })
+
 static inline bool rows_is_unswept(const struct unwind_rule *rule)
 {
 	return rule->kind == RULE_NONE && rule->cfa_off;
+}
+
+static inline bool rows_is_unread(const struct unwind_rule *rule)
+{
+	return rule->kind == RULE_NONE && rule->cfa_off == ROWS_UNREAD.cfa_off;
 }
 
 /* 0 if the block of that many bytes is a struct rows that keeps the invariants, else -EBADMSG. */

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "exe/rows.h"
@@ -20,10 +21,11 @@ struct rows_build {
 	u32 page_count, page_cap;
 	u16 *low, *rule;
 	u32 row_count, row_cap;
+	u64 start_ea, end_ea;		/* of the part that is wanted */
 	u64 ea;				/* of the last rule told */
 	u16 current;			/* its number */
 	u32 dropped_count;
-	u16 unswept;			/* number of ROWS_UNSWEPT */
+	u16 unswept;			/* number of ROWS_UNSWEPT or ROWS_UNREAD */
 	int err;
 };
 
@@ -31,8 +33,10 @@ struct rows_build *rows_build_new(void)
 {
 	struct rows_build *build = calloc(1, sizeof(*build));
 
-	if (build)
-		build->rule_count = 1;
+	if (!build)
+		return NULL;
+	build->rule_count = 1;
+	build->end_ea = UINT64_MAX;
 	return build;
 }
 
@@ -44,6 +48,20 @@ void rows_build_free(struct rows_build *build)
 	free(build->low);
 	free(build->rule);
 	free(build);
+}
+
+void rows_build_set_part(struct rows_build *build, u64 start_ea, u64 end_ea)
+{
+	build->start_ea = start_ea;
+	build->end_ea = end_ea;
+}
+
+void rows_build_tell(void *arg, u64 ea, const struct unwind_rule *rule)
+{
+	struct rows_build *build = arg;
+
+	if (ea < build->end_ea)
+		rows_build_add(build, ea < build->start_ea ? build->start_ea : ea, rule);
 }
 
 void rows_build_drop(struct rows_build *build, u32 count)

@@ -22,6 +22,13 @@ DEFINE_CLEANUP(struct rows_build *, rows_build_free)
 /* The rule holds from ea on, which must not be below the last one; the same address again replaces its rule. */
 void rows_build_add(struct rows_build *build, u64 ea, const struct unwind_rule *rule);
 
+/*
+ * The same of a part that is wanted, with arg the struct rows_build, for those who tell of more: what is past its end
+ * is left out, and what holds before it holds at its start, unless more is told. All of it, unless it was set.
+ */
+void rows_build_set_part(struct rows_build *build, u64 start_ea, u64 end_ea);
+void rows_build_tell(void *arg, u64 ea, const struct unwind_rule *rule);
+
 /* Counts rows that the caller had to leave out. */
 void rows_build_drop(struct rows_build *build, u32 count);
 

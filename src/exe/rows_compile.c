@@ -2,11 +2,14 @@
 #include "exe/rows_compile.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exe/cfi.h"
 #include "exe/functions.h"
 #include "exe/known.h"
+#include "exe/lang_file.h"
 #include "exe/lang_tables.h"
 #include "exe/rows.h"
 #include "exe/rows_build.h"
@@ -18,8 +21,12 @@
 
 struct compile {
 	const struct exe *exe;
+	struct known_range code;	/* that is looked at */
+	u64 from_ea;		/* where the rows that are wanted begin */
+	u32 whole_max;		/* functions of a file that is compiled as a whole */
 	struct lang_tables lang;
 	struct cfi eh, debug;
+	struct cfi_index index;
 	bool has_eh, has_debug;
 	struct functions functions;
 	u32 bad_count;		/* FDEs that could not be read */
@@ -147,7 +154,7 @@ static bool compile_row(void *arg, u64 ea, const struct cfi_state *state)
 	if (ea >= compile->end_ea)
 		return false;
 	rule = make_rule(compile->machine, state);
-	rows_build_add(compile->build, ea < compile->start_ea ? compile->start_ea : ea, &rule);
+	rows_build_tell(compile->build, ea < compile->start_ea ? compile->start_ea : ea, &rule);
 	return true;
 }
 
@@ -157,7 +164,7 @@ static void compile_fde(struct compile *compile, struct cfi *cfi, const struct f
 
 	if (!cfi_read(cfi, function->ref, &fde)) {
 		rows_build_drop(compile->build, 1);
-		rows_build_add(compile->build, function->start_ea, &rule_none);
+		rows_build_tell(compile->build, function->start_ea, &rule_none);
 		return;
 	}
 	compile->start_ea = function->start_ea;
@@ -167,47 +174,67 @@ static void compile_fde(struct compile *compile, struct cfi *cfi, const struct f
 		rows_build_drop(compile->build, 1);
 }
 
-static void add_rule(void *arg, u64 ea, const struct unwind_rule *rule)
-{
-	rows_build_add(arg, ea, rule);
-}
-
 static void compile_swept(struct compile *compile, const struct function *function)
 {
 	int r = -ENOMEM;
 
 	if (!compile->sweep)
-		compile->sweep = sweep_new(compile->exe, 0, ~0ull);
+		compile->sweep = sweep_new(compile->exe, compile->code.start_ea, compile->code.end_ea);
 	if (compile->sweep)
-		r = sweep_range(compile->sweep, function->start_ea, function_end(function), add_rule,
+		r = sweep_range(compile->sweep, function->start_ea, function_end(function), rows_build_tell,
 				compile->build);
 	if (r == -E2BIG)
-		rows_build_add(compile->build, function->start_ea, &ROWS_UNSWEPT);
+		rows_build_tell(compile->build, function->start_ea, &ROWS_UNSWEPT);
 	else if (r == -ENODATA)
-		rows_build_add(compile->build, function->start_ea, &rule_none);
+		rows_build_tell(compile->build, function->start_ea, &rule_none);
 	else if (r < 0)
 		compile->err = r;
+}
+
+static void collect_fde(struct compile *compile, const struct cfi_fde *fde, u64 fde_offset,
+			enum function_source source, struct functions *functions)
+{
+	u64 start;
+
+	/* What the linker dropped keeps an FDE for address 0 or so. */
+	if (!exe_executable(compile->exe, fde->start_ea))
+		return;
+	if (fde->cie->is_signal && known_signal_fde(compile->exe, fde, &start))
+		functions_add(functions, start, fde->end_ea, FUNCTION_KNOWN, KNOWN_SIGNAL);
+	else
+		functions_add(functions, fde->start_ea, fde->end_ea, source, fde_offset);
 }
 
 /* Adds the functions of a section to a list and settles it. */
 static void collect(struct compile *compile, struct cfi *cfi, enum function_source source, struct functions *functions)
 {
-	u64 offset = 0, fde_offset, start;
+	u64 offset = 0, fde_offset;
 	struct cfi_fde fde;
 	u32 count = 0;
 
 	while (cfi_next(cfi, &offset, &fde, &fde_offset, &compile->bad_count) > 0) {
 		if (++count % FDES_FORGET == 0)
 			exe_forget(compile->exe);
-		/* What the linker dropped keeps an FDE for address 0 or so. */
-		if (!exe_executable(compile->exe, fde.start_ea))
-			continue;
-		if (fde.cie->is_signal && known_signal_fde(compile->exe, &fde, &start))
-			functions_add(functions, start, fde.end_ea, FUNCTION_KNOWN, KNOWN_SIGNAL);
-		else
-			functions_add(functions, fde.start_ea, fde.end_ea, source, fde_offset);
+		collect_fde(compile, &fde, fde_offset, source, functions);
 	}
 	functions_settle(functions);
+}
+
+/* The functions between two addresses, and the one that reaches the first of them, by the index. */
+static void collect_range(struct compile *compile, const struct known_range *range)
+{
+	const struct cfi_index *index = &compile->index;
+	struct cfi_fde fde;
+	u64 fde_offset;
+
+	for (u32 i = cfi_index_find(index, range->start_ea);
+	     i < index->count && cfi_index_start(index, i) < range->end_ea; i++) {
+		if (cfi_index_read(&compile->eh, index, i, &fde, &fde_offset))
+			collect_fde(compile, &fde, fde_offset, FUNCTION_EH, &compile->functions);
+		else
+			compile->bad_count++;
+	}
+	functions_settle(&compile->functions);
 }
 
 /* The functions of a language's own tables come before all others: what else the file says of them fills gaps. */
@@ -223,6 +250,34 @@ static void collect_lang(struct compile *compile)
 	compile->functions = functions;
 }
 
+static bool has_language(const struct exe *exe)
+{
+	_cleanup_(freep) struct lang_file *file = calloc(1, sizeof(*file));
+	_cleanup_(lang_tables_done) struct lang_tables tables = { 0 };
+
+	return !file || (lang_file_find(exe, file) == 0 && file->mark_count) || lang_tables_open(exe, &tables) == 0;
+}
+
+/*
+ * Are its rows for later? Not where functions are found by more than the index, nor where a language's unwinder looks
+ * at its code, which is marked in rows that are all there.
+ */
+static bool is_unread(struct compile *compile)
+{
+	return compile->has_eh && !compile->has_debug && cfi_open_index(&compile->eh, &compile->index) == 0 &&
+	       compile->index.count > compile->whole_max && !has_language(compile->exe);
+}
+
+/* The rows of a file that is for later: of its code only what is not to be found by the index. */
+static void collect_unread(struct compile *compile)
+{
+	u64 entry_ea = compile->exe->entry_ea;
+
+	if (exe_executable(compile->exe, entry_ea))
+		collect_range(compile, &(struct known_range){ entry_ea, entry_ea + 1 });
+	known_fill_unread(compile->exe, &compile->functions);
+}
+
 static int compile_collect(struct compile *compile, const struct exe *debug)
 {
 	struct functions others = { 0 };
@@ -231,6 +286,10 @@ static int compile_collect(struct compile *compile, const struct exe *debug)
 	compile->has_debug = cfi_open_debug(&compile->debug, compile->exe) == 0;
 	if (!compile->has_debug && debug && debug->machine == compile->exe->machine)
 		compile->has_debug = cfi_open_debug(&compile->debug, debug) == 0;
+	if (is_unread(compile)) {
+		collect_unread(compile);
+		return compile->functions.err;
+	}
 	if (compile->has_eh)
 		collect(compile, &compile->eh, FUNCTION_EH, &compile->functions);
 	if (compile->has_debug) {
@@ -242,6 +301,20 @@ static int compile_collect(struct compile *compile, const struct exe *debug)
 	return compile->functions.err;
 }
 
+static void compile_function(struct compile *compile, const struct function *f)
+{
+	if (f->source == FUNCTION_KNOWN)
+		rows_build_tell(compile->build, f->start_ea, known_rule(compile->exe->machine, f->ref));
+	else if (f->source == FUNCTION_UNREAD)
+		rows_build_tell(compile->build, f->start_ea, &ROWS_UNREAD);
+	else if (f->source == FUNCTION_SWEPT)
+		compile_swept(compile, f);
+	else if (f->source == FUNCTION_LANG)
+		compile->lang.ops->rows(compile->lang.state, f->ref, rows_build_tell, compile->build);
+	else
+		compile_fde(compile, f->source == FUNCTION_EH ? &compile->eh : &compile->debug, f);
+}
+
 static u64 compile_functions(struct compile *compile)
 {
 	u64 end = 0, text_bytes = 0;
@@ -250,41 +323,68 @@ static u64 compile_functions(struct compile *compile)
 		const struct function *f = &compile->functions.at[i];
 
 		if (f->start_ea - end > GAP_MAX)
-			rows_build_add(compile->build, end, &rule_none);
-		if (f->source == FUNCTION_KNOWN)
-			rows_build_add(compile->build, f->start_ea, known_rule(compile->exe->machine, f->ref));
-		else if (f->source == FUNCTION_SWEPT)
-			compile_swept(compile, f);
-		else if (f->source == FUNCTION_LANG)
-			compile->lang.ops->rows(compile->lang.state, f->ref, add_rule, compile->build);
-		else
-			compile_fde(compile, f->source == FUNCTION_EH ? &compile->eh : &compile->debug, f);
+			rows_build_tell(compile->build, end, &rule_none);
 		end = function_end(f);
+		if (end + GAP_MAX < compile->from_ea)
+			continue;
+		compile_function(compile, f);
 		text_bytes += f->source == FUNCTION_SWEPT ? 0 : f->bytes;
 		if (i % FDES_FORGET == 0)
 			exe_forget(compile->exe);
 	}
-	rows_build_add(compile->build, end, &rule_none);
+	rows_build_tell(compile->build, end, &rule_none);
 	return text_bytes;
 }
 
-int rows_compile(const struct exe *exe, const struct exe *debug, struct rows **ret_rows)
+/* The rows of the functions that were collected. */
+static int compile_rows(struct compile *compile, struct rows **ret_rows)
 {
-	_cleanup_(compile_done) struct compile compile = { .exe = exe };
 	u64 text_bytes;
+
+	rows_build_drop(compile->build, compile->bad_count + compile->functions.dropped_count);
+	text_bytes = compile_functions(compile);
+	if (compile->err)
+		return compile->err;
+	return rows_build_finish(compile->build, compile->exe->machine, text_bytes, ret_rows);
+}
+
+static bool has_rules(const struct exe *exe)
+{
+	return exe->elf_class == ELFCLASS64 && (exe->machine == EM_X86_64 || exe->machine == EM_AARCH64);
+}
+
+int rows_compile_within(const struct exe *exe, const struct exe *debug, u32 whole_max, struct rows **ret_rows)
+{
+	_cleanup_(compile_done) struct compile compile = { .exe = exe, .code = { 0, UINT64_MAX },
+							   .whole_max = whole_max };
 	int r;
 
-	if (exe->elf_class != ELFCLASS64 || (exe->machine != EM_X86_64 && exe->machine != EM_AARCH64))
+	if (!has_rules(exe))
 		return -ENODATA;
 	compile.build = rows_build_new();
 	if (!compile.build)
 		return -ENOMEM;
 	r = compile_collect(&compile, debug);
-	if (r < 0)
-		return r;
-	rows_build_drop(compile.build, compile.bad_count + compile.functions.dropped_count);
-	text_bytes = compile_functions(&compile);
-	if (compile.err)
-		return compile.err;
-	return rows_build_finish(compile.build, exe->machine, text_bytes, ret_rows);
+	return r < 0 ? r : compile_rows(&compile, ret_rows);
+}
+
+int rows_compile(const struct exe *exe, const struct exe *debug, struct rows **ret_rows)
+{
+	return rows_compile_within(exe, debug, UINT32_MAX, ret_rows);
+}
+
+int rows_compile_page(const struct exe *exe, u64 page_ea, u64 start_ea, u64 end_ea, struct rows **ret_rows)
+{
+	_cleanup_(compile_done) struct compile compile = { .exe = exe, .code = { start_ea, end_ea },
+							   .from_ea = page_ea };
+
+	if (!has_rules(exe) || cfi_open_eh(&compile.eh, exe) < 0 || cfi_open_index(&compile.eh, &compile.index) < 0)
+		return -ENODATA;
+	compile.build = rows_build_new();
+	if (!compile.build)
+		return -ENOMEM;
+	rows_build_set_part(compile.build, page_ea, page_ea + (1u << ROWS_PAGE_SHIFT));
+	collect_range(&compile, &compile.code);
+	known_fill_range(exe, &compile.code, &compile.functions);
+	return compile.functions.err ? compile.functions.err : compile_rows(&compile, ret_rows);
 }

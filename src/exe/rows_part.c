@@ -8,6 +8,7 @@
 #include "exe/elf.h"
 #include "exe/rows.h"
 #include "exe/rows_build.h"
+#include "exe/rows_compile.h"
 #include "exe/rows_file.h"
 #include "exe/sweep.h"
 
@@ -84,10 +85,34 @@ static bool add_stretches(const struct page *page, u64 ea, struct rows_part *par
 	return found;
 }
 
+bool rows_part_is_unread(const struct rows_file *file)
+{
+	u32 number = rows_file_head(file)->unswept;
+	struct unwind_rule rule;
+
+	return number && rows_file_rule(file, number, &rule) == 0 && rows_is_unread(&rule);
+}
+
+bool rows_part_is_in(const struct rows_file *file, const struct rows_page *at)
+{
+	_cleanup_(freep) struct page *page = malloc(sizeof(*page));
+	bool found = false;
+
+	if (!page)
+		return false;
+	page->file = file;
+	if (!read_page(page, at->number))
+		return false;
+	for (u32 i = 0; i < page->count && !found; i++)
+		found = is_unswept(page, i);
+	return found;
+}
+
 bool rows_part_find(const struct rows_file *file, u64 ea, struct rows_part *ret_part)
 {
 	_cleanup_(freep) struct page *page = malloc(sizeof(*page));
-	struct rows_part part = { .count = 1, .ea[0] = ea >> ROWS_PAGE_SHIFT << ROWS_PAGE_SHIFT };
+	struct rows_part part = { .is_unread = rows_part_is_unread(file), .count = 1,
+				  .ea[0] = ea >> ROWS_PAGE_SHIFT << ROWS_PAGE_SHIFT };
 	u64 number = ea >> ROWS_PAGE_SHIFT;
 
 	if (!page || !rows_file_head(file)->unswept)
@@ -101,20 +126,6 @@ bool rows_part_find(const struct rows_file *file, u64 ea, struct rows_part *ret_
 		part.ea[part.count - 1] = stretch_end(page, number);
 	*ret_part = part;
 	return true;
-}
-
-/* What is told of the page; before it only what holds at its start matters. */
-struct told {
-	struct rows_build *build;
-	u64 start_ea, end_ea;
-};
-
-static void tell_row(void *arg, u64 ea, const struct unwind_rule *rule)
-{
-	const struct told *told = arg;
-
-	if (ea < told->end_ea)
-		rows_build_add(told->build, ea < told->start_ea ? told->start_ea : ea, rule);
 }
 
 static bool part_is_ok(const struct rows_part *part)
@@ -141,29 +152,41 @@ static u64 part_start(struct sweep *sweep, const struct rows_part *part)
 	return function_ea && function_ea < near_ea ? function_ea : near_ea;
 }
 
-int rows_part_sweep(const struct exe *exe, const struct rows_part *part, struct rows **ret_rows)
+static int part_sweep(const struct exe *exe, const struct rows_part *part, struct rows **ret_rows)
 {
 	static const struct unwind_rule none = { .kind = RULE_NONE };
 	_cleanup_(rows_build_freep) struct rows_build *build = NULL;
 	_cleanup_(sweep_freep) struct sweep *sweep = NULL;
-	struct told told;
 
-	if (!part_is_ok(part) || exe->machine != EM_X86_64 || exe->elf_class != ELFCLASS64)
+	if (exe->machine != EM_X86_64 || exe->elf_class != ELFCLASS64)
 		return -EBADMSG;
 	build = rows_build_new();
 	sweep = sweep_new(exe, part->ea[1], part->ea[part->count - 1]);
 	if (!build || !sweep)
 		return -ENOMEM;
-	told = (struct told){ build, part->ea[0], part->ea[0] + PAGE_BYTES };
+	rows_build_set_part(build, part->ea[0], part->ea[0] + PAGE_BYTES);
 	for (u32 i = 1; i + 1 < part->count; i += 2) {
 		u64 start_ea = i == 1 ? part_start(sweep, part) : part->ea[i];
-		int r = sweep_range(sweep, start_ea, part->ea[i + 1], tell_row, &told);
+		int r = sweep_range(sweep, start_ea, part->ea[i + 1], rows_build_tell, build);
 
 		if (r == -ENOMEM)
 			return r;
-		tell_row(&told, part->ea[r < 0 ? i : i + 1], &none);
+		rows_build_tell(build, part->ea[r < 0 ? i : i + 1], &none);
 	}
 	return rows_build_finish(build, exe->machine, 0, ret_rows);
+}
+
+int rows_part_compile(const struct exe *exe, const struct rows_part *part, struct rows **ret_rows)
+{
+	u64 near_ea = part->ea[0] - ROWS_PART_NEAR * PAGE_BYTES;
+
+	if (!part_is_ok(part))
+		return -EBADMSG;
+	if (!part->is_unread)
+		return part_sweep(exe, part, ret_rows);
+	if (near_ea > part->ea[0] || near_ea < part->ea[1])
+		near_ea = part->ea[1];
+	return rows_compile_page(exe, part->ea[0], near_ea, part->ea[part->count - 1], ret_rows);
 }
 
 /* The number of the rule that holds at an address; *at is the row that held before. */

@@ -2,11 +2,14 @@
 #include "exe/rows_part.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "exe/elf.h"
 #include "exe/rows.h"
 #include "exe/rows_build.h"
+#include "exe/rows_compile.h"
 #include "exe/rows_file.h"
 #include "forge.h"
 #include "test.h"
@@ -82,7 +85,7 @@ TEST(rows_part_is_swept_with_functions_that_begin_before_its_page)
 	_cleanup_(exe_freep) struct exe *exe = NULL;
 	_cleanup_(forge_done) struct forge f;
 	_cleanup_(freep) struct rows *rows = NULL;
-	struct rows_part part = { 3, { TEXT + PAGE, TEXT, TEXT + TEXT_BYTES } };
+	struct rows_part part = { .count = 3, .ea = { TEXT + PAGE, TEXT, TEXT + TEXT_BYTES } };
 
 	memset(text, 0x90, sizeof(text));
 	memcpy(text + 0x8000, "\xc3\x53", 2);		/* ret; push %rbx: a function that goes on in the next page */
@@ -91,7 +94,7 @@ TEST(rows_part_is_swept_with_functions_that_begin_before_its_page)
 	forge_section(&f, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, text, sizeof(text));
 	forge_finish(&f);
 	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
-	EQ(rows_part_sweep(exe, &part, &rows), 0);
+	EQ(rows_part_compile(exe, &part, &rows), 0);
 	EQ(rows_check(rows, rows->bytes), 0);
 	EQ(rows_find(rows, TEXT + PAGE)->kind, RULE_SWEPT);
 	EQ(rows_find(rows, TEXT + PAGE)->cfa_off, 16);
@@ -104,7 +107,7 @@ TEST(rows_part_is_swept_with_functions_that_begin_before_its_page)
 TEST(rows_part_begins_with_a_long_function_that_the_symbol_table_tells)
 {
 	static u8 text[8 * PAGE];
-	struct rows_part part = { 3, { TEXT + 7 * PAGE, TEXT, TEXT + sizeof(text) } };
+	struct rows_part part = { .count = 3, .ea = { TEXT + 7 * PAGE, TEXT, TEXT + sizeof(text) } };
 
 	/* sub $8,%rsp, in a page that is too far away to be looked through without need */
 	for (size_t i = 0; i < sizeof(text); i += 2)
@@ -122,7 +125,7 @@ TEST(rows_part_begins_with_a_long_function_that_the_symbol_table_tells)
 			forge_section(&f, ".symtab", SHT_SYMTAB, 0, 0, symbols, sizeof(symbols));
 		forge_finish(&f);
 		EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
-		EQ(rows_part_sweep(exe, &part, &rows), 0);
+		EQ(rows_part_compile(exe, &part, &rows), 0);
 		EQ(rows_find(rows, TEXT + 7 * PAGE)->cfa_off, told ? 16 : 8);
 	}
 }
@@ -130,10 +133,15 @@ TEST(rows_part_begins_with_a_long_function_that_the_symbol_table_tells)
 TEST(rows_part_that_is_none_is_refused)
 {
 	static const struct rows_part table[] = {
-		{ 1, { PAGE } }, { 2, { PAGE, PAGE } }, { 3, { PAGE + 1, PAGE, 2 * PAGE } },
-		{ 3, { 20 * PAGE, 3 * PAGE, 21 * PAGE } }, { 3, { PAGE, PAGE, 3 * PAGE + 1 } },
-		{ 3, { PAGE, PAGE + 2, PAGE + 1 } }, { 5, { PAGE, PAGE, PAGE + 8, PAGE + 4, PAGE + 16 } },
-		{ 3, { PAGE, ~0ull, 2 * PAGE } }, { 3, { ~0ull << 16, ~0ull << 16, 0 } },
+		{ .count = 1, .ea = { PAGE } },
+		{ .count = 2, .ea = { PAGE, PAGE } },
+		{ .count = 3, .ea = { PAGE + 1, PAGE, 2 * PAGE } },
+		{ .count = 3, .ea = { 20 * PAGE, 3 * PAGE, 21 * PAGE } },
+		{ .count = 3, .ea = { PAGE, PAGE, 3 * PAGE + 1 } },
+		{ .count = 3, .ea = { PAGE, PAGE + 2, PAGE + 1 } },
+		{ .count = 5, .ea = { PAGE, PAGE, PAGE + 8, PAGE + 4, PAGE + 16 } },
+		{ .count = 3, .ea = { PAGE, ~0ull, 2 * PAGE } },
+		{ .count = 3, .ea = { ~0ull << 16, ~0ull << 16, 0 } },
 	};
 	_cleanup_(exe_freep) struct exe *exe = NULL;
 	_cleanup_(forge_done) struct forge f;
@@ -144,8 +152,8 @@ TEST(rows_part_that_is_none_is_refused)
 	forge_finish(&f);
 	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-		EQ(rows_part_sweep(exe, &table[i], &rows), -EBADMSG);
-	EQ(rows_part_sweep(exe, &(struct rows_part){ 3, { PAGE, PAGE, 2 * PAGE } }, &rows), -ENODATA);
+		EQ(rows_part_compile(exe, &table[i], &rows), -EBADMSG);
+	EQ(rows_part_compile(exe, &(struct rows_part){ .count = 3, .ea = { PAGE, PAGE, 2 * PAGE } }, &rows), -ENODATA);
 }
 
 TEST(rows_part_fills_in_what_the_file_leaves_open)
@@ -163,4 +171,57 @@ TEST(rows_part_fills_in_what_the_file_leaves_open)
 	}
 	list.count = 3;
 	OK(!rows_part_merge(&own, &added, &list));
+}
+
+/* The rule of an address, by the file's rows or, where these leave it for later, by those of its page. */
+static struct unwind_rule rule_by_page(const struct exe *exe, const struct rows_file *file, const struct rows *rows,
+				       u64 ea)
+{
+	const struct unwind_rule *rule = rows_find(rows, ea), none = { .kind = RULE_NONE };
+	struct unwind_rule found = rule && !rows_is_unread(rule) ? *rule : none;
+	struct rows_part part;
+	struct rows *page = NULL;
+
+	if (!rule || !rows_is_unread(rule))
+		return found;
+	OK(rows_part_find(file, ea, &part));
+	OK(part.is_unread);
+	if (rows_part_compile(exe, &part, &page) < 0)
+		return none;
+	rule = rows_find(page, ea);
+	found = rule ? *rule : none;
+	free(page);
+	return found;
+}
+
+TEST(rows_of_a_large_file_are_the_same_page_by_page)
+{
+	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	_cleanup_(exe_freep) struct exe *exe = NULL;
+	_cleanup_(freep) struct rows *whole = NULL, *later = NULL;
+	_cleanup_(rows_file_freep) struct rows_file *file = NULL;
+	struct rows *copy;
+
+	EQ(exe_map(fd, NULL, &exe), 0);
+	EQ(rows_compile(exe, NULL, &whole), 0);
+	EQ(rows_compile_within(exe, NULL, ROWS_WHOLE_MAX, &copy), 0);
+	EQ(copy->row_count, whole->row_count);	/* it is not large */
+	free(copy);
+	EQ(rows_compile_within(exe, NULL, 100, &later), 0);
+	EQ(rows_check(later, later->bytes), 0);
+	OK(later->row_count < whole->row_count / 20);
+	copy = malloc(later->bytes);
+	memcpy(copy, later, later->bytes);
+	file = rows_file_of(copy);
+	for (u32 p = 0; p < whole->page_count; p++) {
+		const struct rows_page *page = &rows_pages(whole)[p];
+
+		for (u32 i = 0; i < page->count; i += 37) {
+			u64 ea = ((u64)page->number << ROWS_PAGE_SHIFT) + rows_low(whole)[page->first + i];
+			struct unwind_rule want = *rows_find(whole, ea), rule = rule_by_page(exe, file, later, ea);
+
+			EQ(rule.kind, want.kind);
+			OK(rule.kind == RULE_NONE || !memcmp(&rule, &want, sizeof(rule)));
+		}
+	}
 }

@@ -364,3 +364,20 @@ TEST(sweep_agrees_with_call_frame_information)
 	OK(tally.different * 20 < tally.same);
 	free(rows);
 }
+
+TEST(sweep_looks_at_a_section_that_is_shorter_than_padding)
+{
+	_cleanup_(exe_freep) struct exe *exe = NULL;
+	_cleanup_(forge_done) struct forge f;
+	_cleanup_(freep) struct rows *rows = NULL;
+
+	forge_init(&f, EM_X86_64);
+	forge_section(&f, ".fini", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x28880,
+		      "\x48\x83\xec\x08\x48\x83\xc4\x08\xc3", 9);	/* sub $8,%rsp; add $8,%rsp; ret */
+	forge_finish(&f);
+	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
+	EQ(rows_compile(exe, NULL, &rows), 0);
+	EQ(rows_find(rows, 0x28880)->cfa_off, 8);
+	EQ(rows_find(rows, 0x28884)->cfa_off, 16);
+	EQ(rows_find(rows, 0x28888)->cfa_off, 8);
+}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/bounds.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "exe/cfi.h"
@@ -82,11 +83,6 @@ static void forget_pages(struct build *build)
 	exe_forget(build->exe);
 	if (build->debug)
 		exe_forget(build->debug);
-}
-
-static u64 min_u64(u64 a, u64 b)
-{
-	return a < b ? a : b;
 }
 
 static u32 name_bytes(const struct found *f)
@@ -214,7 +210,7 @@ static bool find_name(const struct exe_data *strings, u32 offset, struct found *
 	if (!offset || offset >= strings->bytes)
 		return false;
 	ret_found->name = (const char *)strings->at + offset;
-	ret_found->name_max = min_u64(strings->bytes - offset, UINT32_MAX);
+	ret_found->name_max = at_most(strings->bytes - offset, UINT32_MAX);
 	return true;
 }
 
@@ -337,7 +333,7 @@ static void spread_gaps(struct build *build)
 			w[i].fde_gone_ea = w[i - 1].fde_gone_ea;
 	}
 	for (u32 i = build->count; i-- > 0;)
-		w[i].next_ea = min_u64(w[i + 1].first_ea, w[i + 1].next_ea);
+		w[i].next_ea = at_most(w[i + 1].first_ea, w[i + 1].next_ea);
 }
 
 /* The end of the section or, without sections, of the segment that an address lies in; and where that starts. */
@@ -372,7 +368,7 @@ static bool settle(const struct build *build, const struct wanted *w, struct fou
 	}
 	/* A symbol without size reaches to the end of its FDE; so does one at its start, whatever its size says. */
 	if (f.used && in_fde && (f.end_ea == f.ea ? f.ea >= w->fde_ea : f.ea == w->fde_ea) && !f.plt) {
-		f.end_ea = min_u64(w->fde_end_ea, w->next_ea);
+		f.end_ea = at_most(w->fde_end_ea, w->next_ea);
 		*ret_found = f;
 		return true;
 	}
@@ -383,7 +379,7 @@ static bool settle(const struct build *build, const struct wanted *w, struct fou
 	/* Where there is no FDE it reaches to whatever comes next, unless its own FDE has ended. */
 	if (!f.used || f.end_ea != f.ea || f.fde_only || w->fde_gone_ea > f.ea)
 		return false;
-	f.end_ea = min_u64(code_end(build->exe, f.ea, &start_ea), w->next_ea);
+	f.end_ea = at_most(code_end(build->exe, f.ea, &start_ea), w->next_ea);
 	*ret_found = f;
 	return f.end_ea > w->ea;
 }
@@ -409,7 +405,7 @@ static const struct block *find_block(struct build *build, u64 ea)
 		return NULL;
 	*block = (struct block){ .end_ea = block_ea + BLOCK_BYTES };
 	from_ea = block_ea > code_ea + BLOCK_AROUND ? block_ea - BLOCK_AROUND : code_ea;
-	block->has_code = sweep_starts(build->exe, from_ea, min_u64(block->end_ea + BLOCK_AROUND, end_ea), note_start,
+	block->has_code = sweep_starts(build->exe, from_ea, at_most(block->end_ea + BLOCK_AROUND, end_ea), note_start,
 				       block) == 0;
 	return block->has_code ? block : NULL;
 }
@@ -466,7 +462,7 @@ static bool settle_swept(struct build *build, const struct wanted *w, struct fou
 		return false;
 	*ret_found = is_main && start_ea == w->near.ea ? w->near : (struct found){ .used = 1 };
 	ret_found->ea = start_ea;
-	ret_found->end_ea = min_u64(min_u64(next_start(build, w->ea), w->next_ea), end_ea);
+	ret_found->end_ea = at_most(at_most(next_start(build, w->ea), w->next_ea), end_ea);
 	return true;
 }
 
@@ -494,7 +490,7 @@ static u64 clear_ea(const struct wanted *w, const struct found *f)
 {
 	if ((f->name && !f->typed) || (w->near.used && w->near.ea > f->ea))
 		return 0;
-	return min_u64(f->end_ea, w->next_ea);
+	return at_most(f->end_ea, w->next_ea);
 }
 
 /* Sorts by start and keeps the longest of each. Returns how many are left. */
@@ -536,9 +532,9 @@ static int write_symbols(struct build *build, const struct found *found, u32 cou
 	for (u32 i = 0; i < count; i++) {
 		array[i].ea = found[i].ea;
 		array[i].lang = found[i].lang;
-		array[i].bytes = min_u64(found[i].end_ea - found[i].ea, UINT32_MAX);
+		array[i].bytes = at_most(found[i].end_ea - found[i].ea, UINT32_MAX);
 		if (found[i].clear_ea > found[i].ea)
-			array[i].clear_bytes = min_u64(found[i].clear_ea - found[i].ea, UINT32_MAX);
+			array[i].clear_bytes = at_most(found[i].clear_ea - found[i].ea, UINT32_MAX);
 		add_name(&strings, &found[i], &array[i]);
 		build->names_read++;
 		forget_pages(build);

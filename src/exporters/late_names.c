@@ -109,7 +109,7 @@ static enum name_source source_of(const struct late_names *names, const struct b
 
 	if (binary->path[0] != '/')
 		return NAME_DEBUGINFOD;
-	return strncmp(binary->path, names->uploads, len) ? NAME_LOCAL : NAME_UPLOADED;
+	return len && !strncmp(binary->path, names->uploads, len) ? NAME_UPLOADED : NAME_LOCAL;
 }
 
 static int look_up(struct late_names *names, const struct store_unnamed *unnamed)
@@ -195,6 +195,7 @@ static int set_urls(struct late_names *names)
 
 	if (r == 0 && !names->urls.len && standard)
 		buf_addf(&names->urls, "%s", standard);
+	names->finder_options.debuginfod_urls = names->urls.data;
 	return buf_err(&names->urls);
 }
 
@@ -209,16 +210,12 @@ static struct late_names *late_names_new(const struct component_setup *setup, co
 	names->options = options;
 	names->store = store;
 	buf_init(&names->urls, 65536);
-	if (set_urls(names) < 0) {
-		late_names_free(names);
-		return NULL;
-	}
 	names->finder_options = (struct finder_options){
 		.roots = { 1, roots },
 		.directories = { sizeof(directories) / sizeof(directories[0]), directories },
 		.debug_directories = { 1, debug_directories },
-		.files_by_id = uploads_path(store_directory(store), names->uploads),
-		.debuginfod_urls = names->urls.data,
+		.files_by_id = store_directory(store) ? uploads_path(store_directory(store), names->uploads) : NULL,
+		.debuginfod_urls = "",
 		.cache_path = options->debuginfod.cache_directory,
 	};
 	make_counters(names);
@@ -234,8 +231,9 @@ int late_names_start(const struct component_setup *setup, const struct late_name
 	if (!options->enabled)
 		return 0;
 	names = late_names_new(setup, options, store);
-	r = !names ? -ENOMEM :
-		     ticker_start(&(struct ticker_options){ .name = "wick: late", .delay_ns = options->interval_ns,
+	r = names ? set_urls(names) : -ENOMEM;
+	if (r == 0)
+		r = ticker_start(&(struct ticker_options){ .name = "wick: late", .delay_ns = options->interval_ns,
 							    .interval_ns = options->interval_ns, .tick = take_turn,
 							    .arg = names },
 				  &names->ticker);
@@ -247,6 +245,17 @@ int late_names_start(const struct component_setup *setup, const struct late_name
 	}
 	*ret_names = names;
 	return 0;
+}
+
+void late_names_once(const struct component_setup *setup, struct store *store)
+{
+	static const struct late_names_options options = LATE_NAMES_DEFAULTS;
+	struct late_names *names = late_names_new(setup, &options, store);
+
+	if (!names)
+		return;
+	take_turn(names);
+	late_names_free(names);
 }
 
 void late_names_stop(struct late_names *names)

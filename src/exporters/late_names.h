@@ -39,4 +39,7 @@ int late_names_start(const struct component_setup *setup, const struct late_name
 /* Waits for what it does: mostly nothing, at most what a request to debuginfod may take. Accepts NULL. */
 void late_names_stop(struct late_names *names);
 
+/* One turn now, in files of this machine alone, for a store that is looked at for once; nothing is asked of others. */
+void late_names_once(const struct component_setup *setup, struct store *store);
+
 #endif

@@ -93,17 +93,6 @@ static int make_body(const struct otlp_send *self, struct batch *batch, struct h
 	return r;
 }
 
-/* Flag and length before a gRPC message. */
-static void set_prefix(const struct otlp_send *self, struct client_call *call)
-{
-	u32 bytes = (u32)call->body_bytes;
-
-	call->prefix[0] = self->options.compression != OTLP_NONE;
-	for (int i = 0; i < 4; i++)
-		call->prefix[1 + i] = (u8)(bytes >> (24 - 8 * i));
-	call->prefix_bytes = 5;
-}
-
 static int add_authorization(const struct otlp_send *self, struct http_request *request)
 {
 	const struct authenticator_ops *ops = self->authenticator;
@@ -165,13 +154,12 @@ int otlp_send_make(void *arg, struct batch *batch, struct http_request *request)
 		return r;
 	request->call.method = "POST";
 	request->call.url = self->url;
-	request->call.http2_only = self->options.grpc;
 	request->call.http1_only = self->options.http1_only;
 	request->call.timeout_ns = self->options.sender->timeout_ns;
 	request->call.answer_max = answer_max(&self->options);
 	add_headers(self, request);
 	if (self->options.grpc)
-		set_prefix(self, &request->call);
+		client_call_set_grpc(&request->call, self->options.compression != OTLP_NONE);
 	return self->authenticator ? add_authorization(self, request) : 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Keeps profiles in a store of this machine, where the page finds them. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "exporters/late_names.h"
 #include "pipeline/batch.h"
 #include "pipeline/sender.h"
+#include "store/notes.h"
 #include "store/shared.h"
 
 #define STEPS_MAX 16	/* of housekeeping after each batch */
@@ -108,6 +110,15 @@ static int exporter_create(const struct component_setup *setup, const void *opti
 	return 0;
 }
 
+/* Once for each process: a reload is no start. What was not sampled before is explained by it. */
+static void tell_start(void)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&told))
+		notes_tell("restart", "wick started", "version " WICK_VERSION);
+}
+
 static int exporter_start(void *self, struct buf *why)
 {
 	struct exporter *exporter = self;
@@ -125,6 +136,8 @@ static int exporter_start(void *self, struct buf *why)
 	if (notice.len)
 		log_warn(exporter->id, "%s", notice.data);
 	buf_done(&notice);
+	if (r == 0)
+		tell_start();
 	if (r == 0)
 		r = late_names_start(exporter->setup, &exporter->options->late_names, exporter->store,
 				     &exporter->late_names, why);

@@ -12,10 +12,12 @@
 #include "base/metrics.h"
 #include "extensions/host_metrics.h"
 #include "extensions/http_endpoint.h"
+#include "extensions/metric_push.h"
 #include "extensions/prometheus_text.h"
 #include "pipeline/component.h"
 #include "pipeline/service.h"
 #include "pipeline/telemetry.h"
+#include "proc/host_identity.h"
 
 #define TEXT_MAX (16u << 20)
 #define LABELS_MAX 4096
@@ -37,6 +39,12 @@ struct telemetry {
 	struct buf target;		/* the labels of target_info */
 	struct reader *readers;
 	u32 reader_count;
+
+	struct host_identity identity;
+	struct config_pair *attributes;	/* of what is sent */
+	struct config_pairs resource;
+	struct metric_push **pushes;
+	u32 push_count;
 };
 
 /* ---- Resource ---------------------------------------------------------------------- */
@@ -94,6 +102,30 @@ static void add_labels(const struct telemetry *t, const struct config_texts *pat
 	buf_addf(out, "%s", "");
 }
 
+/* What is sent says of which host it is, too. */
+static int make_resource(struct telemetry *t)
+{
+	const struct config_pair standard[] = {
+		{ "service.instance.id", t->instance_id }, { "service.name", "wick" },
+		{ "service.version", WICK_VERSION }, { "host.name", t->identity.name }, { "host.id", t->identity.id },
+	};
+	const struct config_pairs *given = &t->options->resource;
+	u32 count = 0;
+
+	host_identity_read("/", &t->identity);
+	t->attributes = calloc(sizeof(standard) / sizeof(*standard) + given->count, sizeof(*t->attributes));
+	if (!t->attributes)
+		return -ENOMEM;
+	for (u32 i = 0; i < sizeof(standard) / sizeof(*standard); i++)
+		if (*standard[i].value && !configured(t, standard[i].key))
+			t->attributes[count++] = standard[i];
+	for (u32 i = 0; i < given->count; i++)
+		if (*given->at[i].value)
+			t->attributes[count++] = given->at[i];
+	t->resource = (struct config_pairs){ count, t->attributes };
+	return 0;
+}
+
 /* ---- Scrapes ------------------------------------------------------------------------- */
 
 static void serve_metrics(void *arg, struct exchange *exchange)
@@ -127,6 +159,8 @@ static void telemetry_free(void *self)
 		buf_done(&t->readers[i].labels);
 	buf_done(&t->target);
 	free(t->readers);
+	free(t->pushes);
+	free(t->attributes);
 	host_metrics_free(t->host);
 	free(t);
 }
@@ -189,10 +223,35 @@ static int open_readers(struct telemetry *t, struct buf *why)
 	return r;
 }
 
+static int start_pushes(struct telemetry *t, struct buf *why)
+{
+	const struct config_sections *sections = &t->options->metrics.readers;
+	const struct telemetry_reader *at = sections->at;
+	int r = 0;
+
+	t->pushes = calloc(sections->count + 1, sizeof(*t->pushes));
+	if (!t->pushes)
+		return -ENOMEM;
+	for (u32 i = 0; i < sections->count && r == 0; i++) {
+		if (!at[i].periodic.has_otlp)
+			continue;
+		if (!t->attributes)
+			r = make_resource(t);
+		if (r == 0)
+			r = metric_push_start(&at[i].periodic, service_metrics(t->service), &t->resource,
+					      &t->pushes[t->push_count], why);
+		t->push_count += r == 0;
+	}
+	return r;
+}
+
 static void telemetry_stop(void *self, u64 deadline_ns)
 {
 	struct telemetry *t = self;
 
+	for (u32 i = 0; i < t->push_count; i++)
+		metric_push_stop(t->pushes[i]);
+	t->push_count = 0;
 	for (u32 i = 0; i < t->reader_count; i++)
 		http_endpoint_close(&t->readers[i].endpoint, deadline_ns);
 	if (t->is_source)
@@ -215,6 +274,8 @@ static int telemetry_start(void *self, struct buf *why)
 	t->is_source = r == 0;
 	if (r == 0)
 		r = open_readers(t, why);
+	if (r == 0)
+		r = start_pushes(t, why);
 	if (r < 0)
 		telemetry_stop(t, 0);
 	return r;
@@ -222,7 +283,7 @@ static int telemetry_start(void *self, struct buf *why)
 
 const struct component_ops telemetry_component = {
 	.type = "telemetry",
-	.help = "serves metrics about wick and this machine to Prometheus",
+	.help = "serves metrics about wick and this machine to Prometheus, or sends them by OTLP",
 	.fields = telemetry_fields,
 	.options_bytes = sizeof(struct telemetry_options),
 	.defaults = &telemetry_defaults,

@@ -12,6 +12,11 @@
 
 #define MAGIC 0x6b636977u	/* "wick" */
 
+#define X(member) +1
+enum { BOOST_HEAD = 4 + 2 + 2 + 4 + 1 + 4, BOOST_TEXT_COUNT = 0 BOOST_TEXTS(X) };
+#undef X
+_Static_assert(8 + BOOST_HEAD + BOOST_TEXT_COUNT * (1 + BOOST_TEXT_MAX) <= CHANNEL_HEARD_MAX, "it fits");
+
 /* Which lengths the body of a kind may have, and who may be told. */
 static const struct {
 	size_t min, max;
@@ -20,6 +25,9 @@ static const struct {
 	[CHANNEL_WINDOW] = { 2 * sizeof(u64), 2 * sizeof(u64), CHANNEL_SERVICE },
 	[CHANNEL_COUNTERS] = { sizeof(u32), CHANNEL_MESSAGE_MAX, CHANNEL_SERVICE },
 	[CHANNEL_WANTED] = { sizeof(u64), sizeof(u64), CHANNEL_SAMPLER },
+	[CHANNEL_BOOST] = { BOOST_HEAD + BOOST_TEXT_COUNT, BOOST_HEAD + BOOST_TEXT_COUNT * (1 + BOOST_TEXT_MAX),
+			    CHANNEL_SAMPLER },
+	[CHANNEL_BOOSTED] = { 2 * sizeof(u64), 2 * sizeof(u64), CHANNEL_SERVICE },
 };
 
 /* Of a window's OTLP, and the one file that it is in. */
@@ -100,7 +108,7 @@ struct channel_window channel_window(const struct channel_frame *frame)
 	return window;
 }
 
-/* ---- Counters ---------------------------------------------------------------------- */
+/* ---- Boosts -------------------------------------------------------------------------- */
 
 static void add_text(struct buf *out, const char *text)
 {
@@ -110,6 +118,88 @@ static void add_text(struct buf *out, const char *text)
 	if (len)
 		buf_add(out, text, len);
 }
+
+void channel_add_boost(struct buf *out, const struct boost *boost)
+{
+	add_head(out, CHANNEL_BOOST);
+	add_uint(out, boost->id, 4);
+	add_uint(out, boost->hz, 2);
+	add_uint(out, boost->seconds, 2);
+	add_uint(out, boost->pid, 4);
+	add_uint(out, boost->has_uid, 1);
+	add_uint(out, boost->uid, 4);
+#define X(member) add_text(out, boost->member);
+	BOOST_TEXTS(X)
+#undef X
+}
+
+/* Without a NUL in it. */
+static void take_boost_text(struct cursor *c, char to[BOOST_TEXT_MAX + 1])
+{
+	size_t len = cursor_u8(c);
+	const void *at = cursor_skip(c, len);
+
+	if (c->bad || (len && memchr(at, '\0', len))) {
+		c->bad = true;
+		return;
+	}
+	if (len)
+		memcpy(to, at, len);
+}
+
+/* What ends one says nothing else. */
+static bool is_end(const struct boost *boost)
+{
+	const struct boost end = { .id = boost->id };
+
+	return !boost->hz && !boost->seconds && boost_is_same(boost, &end);
+}
+
+int channel_boost(const struct channel_frame *frame, struct boost *ret_boost)
+{
+	struct cursor c = cursor_of(frame->body, frame->bytes);
+	struct boost boost = { 0 };
+	u64 has_uid;
+
+	assert(frame->kind == CHANNEL_BOOST);
+	boost.id = (u32)cursor_uint(&c, 4);
+	boost.hz = (u32)cursor_uint(&c, 2);
+	boost.seconds = (u32)cursor_uint(&c, 2);
+	boost.pid = (u32)cursor_uint(&c, 4);
+	has_uid = cursor_uint(&c, 1);
+	boost.has_uid = has_uid == 1;
+	boost.uid = (u32)cursor_uint(&c, 4);
+#define X(member) take_boost_text(&c, boost.member);
+	BOOST_TEXTS(X)
+#undef X
+	if (c.bad || cursor_left(&c) || has_uid > 1 || (!is_end(&boost) && boost_problem(&boost)))
+		return -EBADMSG;
+	*ret_boost = boost;
+	return 0;
+}
+
+void channel_add_boosted(struct buf *out, const struct boost_event *event)
+{
+	add_head(out, CHANNEL_BOOSTED);
+	add_uint(out, event->id, 4);
+	add_uint(out, event->outcome, 4);
+	add_uint(out, event->end_ns, 8);
+}
+
+int channel_boosted(const struct channel_frame *frame, struct boost_event *ret_event)
+{
+	struct cursor c = cursor_of(frame->body, frame->bytes);
+	u32 id = (u32)cursor_uint(&c, 4);
+	u64 outcome = cursor_uint(&c, 4), end_ns = cursor_uint(&c, 8);
+
+	assert(frame->kind == CHANNEL_BOOSTED);
+	if (outcome >= BOOST_OUTCOME_COUNT)
+		return -EBADMSG;
+	*ret_event = (struct boost_event){ id, (enum boost_outcome)outcome, end_ns };
+	return 0;
+}
+
+/* ---- Counters ---------------------------------------------------------------------- */
 
 void channel_add_counters(struct buf *out, const struct counter_value *values, size_t count)
 {

@@ -10,6 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static u64 look(const struct channel_frame *frame)
 {
 	static struct counter_value values[COUNTER_VALUES_MAX];
+	struct boost_event event;
+	struct boost boost;
 	char *strings = NULL;
 	size_t count = 0;
 	u64 sum = 0;
@@ -19,6 +21,10 @@ static u64 look(const struct channel_frame *frame)
 		return channel_wanted(frame);
 	case CHANNEL_WINDOW:
 		return channel_window(frame).end_ns + channel_window(frame).bytes;
+	case CHANNEL_BOOST:
+		return channel_boost(frame, &boost) == 0 ? boost.hz + strlen(boost.service) + strlen(boost.cgroup) : 0;
+	case CHANNEL_BOOSTED:
+		return channel_boosted(frame, &event) == 0 ? strlen(boost_outcome_text(event.outcome)) : 0;
 	default:
 		break;
 	}

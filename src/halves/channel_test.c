@@ -47,7 +47,7 @@ TEST(channel_takes_a_window_with_the_file_that_it_needs)
 	}
 }
 
-TEST(channel_takes_nothing_from_the_service_but_a_time)
+TEST(channel_takes_nothing_from_the_service_but_a_time_and_boosts)
 {
 	_cleanup_(buf_done) struct buf window = made(), counters = made(), wanted = made();
 	struct channel_frame frame;
@@ -70,7 +70,7 @@ TEST(channel_refuses_heads_that_are_none)
 		int error;
 	} changes[] = {
 		{ 0, 'x', -EBADMSG },	/* magic */
-		{ 4, 2, -EPROTO },	/* version */
+		{ 4, 3, -EPROTO },	/* version */
 		{ 6, 0, -EBADMSG },	/* kind */
 		{ 6, CHANNEL_KINDS, -EBADMSG },
 		{ 7, 1, -EBADMSG },
@@ -169,4 +169,78 @@ TEST(channel_refuses_counters_that_are_cut_or_go_on)
 	EQ(channel_parse(CHANNEL_SERVICE, b.data, b.len, 0, &frame), 0);
 	EQ(channel_counters(&frame, values, &count, &strings), -EBADMSG);
 	OK(!strings);
+}
+
+static int boost_of(const struct buf *b, struct boost *ret_boost)
+{
+	struct channel_frame frame;
+	int r = channel_parse(CHANNEL_SAMPLER, b->data, b->len, 0, &frame);
+
+	return r < 0 ? r : channel_boost(&frame, ret_boost);
+}
+
+TEST(channel_brings_a_boost)
+{
+	const struct boost sent = { .id = 7, .hz = 200, .seconds = 30, .pid = 42, .uid = 33, .has_uid = true,
+				    .service = "shop", .cgroup = "/system.slice" };
+	_cleanup_(buf_done) struct buf b = made(), end = made();
+	struct channel_frame frame;
+	struct boost got;
+
+	channel_add_boost(&b, &sent);
+	EQ(boost_of(&b, &got), 0);
+	EQ(got.hz, 200);
+	EQ(got.seconds, 30);
+	OK(boost_is_same(&sent, &got));
+	EQ(channel_parse(CHANNEL_SERVICE, b.data, b.len, 0, &frame), -EBADMSG);
+	EQ(channel_parse(CHANNEL_SAMPLER, b.data, b.len, 1, &frame), -EBADMSG);
+	for (size_t bytes = 0; bytes < b.len; bytes++) {
+		struct buf cut = { .data = b.data, .len = bytes };
+
+		EQ(boost_of(&cut, &got), -EBADMSG);
+	}
+	buf_add(&b, "", 1);
+	EQ(boost_of(&b, &got), -EBADMSG);
+	channel_add_boost(&end, &(struct boost){ .id = 7 });
+	EQ(boost_of(&end, &got), 0);
+	EQ(got.hz, 0);
+}
+
+TEST(channel_refuses_boosts_out_of_bounds)
+{
+	static const struct boost bad[] = {
+		{ .id = 1, .hz = 1000, .seconds = 1, .pid = 1 },
+		{ .id = 1, .hz = 65535, .seconds = 1, .pid = 1 },
+		{ .id = 1, .hz = 100, .seconds = 601, .pid = 1 },	{ .id = 1, .hz = 100, .seconds = 0, .pid = 1 },
+		{ .id = 1, .hz = 100, .seconds = 1 },			{ .id = 0, .hz = 100, .seconds = 1, .pid = 1 },
+		{ .id = 1, .hz = 0, .seconds = 1 },			{ .id = 1, .hz = 0, .pid = 1 },
+		{ .id = 1, .hz = 100, .seconds = 1, .service = "\n" },
+		{ .id = 1, .hz = 100, .seconds = 1, .pod = "\xff" },
+	};
+	struct boost got;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		_cleanup_(buf_done) struct buf b = made();
+
+		channel_add_boost(&b, &bad[i]);
+		EQ(boost_of(&b, &got), -EBADMSG);
+	}
+}
+
+TEST(channel_says_what_became_of_a_boost)
+{
+	_cleanup_(buf_done) struct buf b = made();
+	struct boost_event event;
+	struct channel_frame frame;
+
+	channel_add_boosted(&b, &(struct boost_event){ 7, BOOST_FULL, 99 });
+	EQ(channel_parse(CHANNEL_SERVICE, b.data, b.len, 0, &frame), 0);
+	EQ(channel_boosted(&frame, &event), 0);
+	EQ(event.id, 7);
+	EQ(event.outcome, BOOST_FULL);
+	EQ(event.end_ns, 99);
+	EQ(channel_parse(CHANNEL_SAMPLER, b.data, b.len, 0, &frame), -EBADMSG);
+	b.data[12] = BOOST_OUTCOME_COUNT;
+	EQ(channel_parse(CHANNEL_SERVICE, b.data, b.len, 0, &frame), 0);
+	EQ(channel_boosted(&frame, &event), -EBADMSG);
 }

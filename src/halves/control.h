@@ -3,12 +3,13 @@
  * What the supervisor, which starts both halves and parses nothing else, hears from them and tells them, over a
  * SOCK_SEQPACKET pair with each. A message has one size; each is checked whole.
  *
- *	service -> supervisor	READY				everything has started
+ *	service -> supervisor	READY error			everything has started; a reload is over, error: in vain
  *				SAMPLER text = id		a connection to the sampler of that receiver, please
  *	supervisor -> service	SAMPLER error, text = why	error 0: with one end of a pair (halves/channel.h)
  *	supervisor -> sampler	ATTACH pid of the service	with the other end
  *				RULES				with a file: other rules (proc/process_rules.h)
  *	sampler -> supervisor	READY, or FAILED error, text = why
+ *	both -> supervisor	ALIVE				where it is watched: they go on
  */
 #ifndef HALVES_CONTROL_H
 #define HALVES_CONTROL_H
@@ -24,7 +25,8 @@ struct buf;
 #define CONTROL_TEXT_MAX 496
 #define CONTROL_ID_MAX 128
 
-enum control_kind { CONTROL_READY = 1, CONTROL_FAILED, CONTROL_SAMPLER, CONTROL_ATTACH, CONTROL_RULES, CONTROL_KINDS };
+enum control_kind { CONTROL_READY = 1, CONTROL_FAILED, CONTROL_SAMPLER, CONTROL_ATTACH, CONTROL_RULES,
+		    CONTROL_ALIVE, CONTROL_KINDS };
 
 struct control_message {
 	u32 magic;

@@ -27,8 +27,10 @@ struct remote {
 	u64 stop_wanted_ns;		/* when the last window was asked for, 0: not yet */
 	u64 wanted_ns;			/* as it was told last */
 	char message[CHANNEL_MESSAGE_MAX];
+	void (*boosted)(void *arg, const struct boost_event *event);	/* or NULL */
+	void *boosted_arg;
 
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;	/* of what follows, and of a change of fd */
 	struct counter_value counters[COUNTER_VALUES_MAX];
 	size_t counter_count;
 };
@@ -39,6 +41,7 @@ int remote_reconnect(struct remote *remote, struct buf *why)
 
 	if (r < 0)
 		return r;
+	LOCKED(&remote->lock);
 	remote->fd = fd;
 	remote->wanted_ns = UINT64_MAX;
 	return 0;
@@ -70,6 +73,7 @@ int remote_open(struct control *control, const char *id, struct remote **ret_rem
 
 static void disconnect(struct remote *remote)
 {
+	LOCKED(&remote->lock);
 	closep(&remote->fd);
 	remote->fd = -1;
 }
@@ -151,7 +155,17 @@ static int take_window(const struct channel_frame *frame, int otlp_fd, struct re
 	return 1;
 }
 
-/* 1: a window; 0: counters; -EAGAIN: nothing has come; -ENOTCONN. */
+static int take_boosted(struct remote *remote, const struct channel_frame *frame)
+{
+	struct boost_event event;
+	int r = channel_boosted(frame, &event);
+
+	if (r == 0 && remote->boosted)
+		remote->boosted(remote->boosted_arg, &event);
+	return r;
+}
+
+/* 1: a window; 0: something else; -EAGAIN: nothing has come; -ENOTCONN. */
 static int next_one(struct remote *remote, struct remote_window *ret_window)
 {
 	struct pollfd wait = { .fd = remote->fd, .events = POLLIN };
@@ -166,6 +180,8 @@ static int next_one(struct remote *remote, struct remote_window *ret_window)
 	r = got <= 0 ? -ENOTCONN : channel_parse(CHANNEL_SERVICE, remote->message, (size_t)got, fd_count, &frame);
 	if (r == 0 && frame.kind == CHANNEL_WINDOW)
 		r = take_window(&frame, fds[0], ret_window);
+	else if (r == 0 && frame.kind == CHANNEL_BOOSTED)
+		r = take_boosted(remote, &frame);
 	else if (r == 0)
 		r = take_counters(remote, &frame);
 	for (u32 i = 0; i < fd_count; i++)
@@ -254,6 +270,28 @@ void remote_want(struct remote *remote, u64 wanted_ns)
 {
 	if (!atomic_load(&remote->stop_deadline_ns))
 		tell_wanted(remote, wanted_ns);
+}
+
+int remote_boost(struct remote *remote, const struct boost *boost)
+{
+	_cleanup_(buf_done) struct buf out;
+	ssize_t sent;
+
+	buf_init(&out, CHANNEL_HEARD_MAX);
+	channel_add_boost(&out, boost);
+	if (buf_err(&out) < 0)
+		return buf_err(&out);
+	LOCKED(&remote->lock);
+	if (remote->fd < 0)
+		return -ENOTCONN;
+	sent = send(remote->fd, out.data, out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return sent < 0 ? -errno : 0;
+}
+
+void remote_on_boosted(struct remote *remote, void (*boosted)(void *arg, const struct boost_event *event), void *arg)
+{
+	remote->boosted = boosted;
+	remote->boosted_arg = arg;
 }
 
 void remote_stop(struct remote *remote, u64 deadline_ns)

@@ -3,7 +3,7 @@
  * The sampler, as the service sees it: windows that come over a connection. If it dies, the supervisor starts
  * another, and the connection is made anew.
  *
- * One thread owns it; remote_stop() and remote_counters() may be called by any.
+ * One thread owns it; remote_stop(), remote_boost() and remote_counters() may be called by any.
  */
 #ifndef HALVES_REMOTE_H
 #define HALVES_REMOTE_H
@@ -15,6 +15,8 @@
 #include "base/types.h"
 #include "tracer/counters.h"
 
+struct boost;
+struct boost_event;
 struct control;
 struct remote;
 
@@ -38,6 +40,15 @@ int remote_reconnect(struct remote *remote, struct buf *why);
 
 /* When the window that is open is to end, CLOCK_MONOTONIC; UINT64_MAX: when it likes. */
 void remote_want(struct remote *remote, u64 wanted_ns);
+
+/*
+ * Asks for a boost, or its end (halves/channel.h). -ENOTCONN: the sampler is gone; -EAGAIN: it does not listen. Any
+ * thread.
+ */
+int remote_boost(struct remote *remote, const struct boost *boost);
+
+/* What becomes of boosts is told by the thread that calls remote_next(). Before that. */
+void remote_on_boosted(struct remote *remote, void (*boosted)(void *arg, const struct boost_event *event), void *arg);
 
 /* The window that is open ends; it, and those before it, are still returned, if they come before the deadline. */
 void remote_stop(struct remote *remote, u64 deadline_ns);

@@ -11,6 +11,7 @@
 
 #include "agent/agent.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "exe/reader_protocol.h"
@@ -36,7 +37,10 @@ struct sampling {
 	struct kept kept[SAMPLING_KEPT];	/* the oldest first */
 	u32 kept_count;
 	u64 dropped;
+	struct boost_mail boosts;	/* what is to be said of them */
 	bool ends_when_left, is_left;
+	u64 beat_ns, beat_due_ns;	/* see tell_alive() */
+	u64 rounds;			/* of the tracer, when that was told last */
 };
 
 static const char *const self = "sampler";
@@ -85,6 +89,8 @@ static void detach(struct sampling *s)
 	if (s->data_fd >= 0) {
 		close(s->data_fd);
 		s->is_left = true;
+		(void)agent_unboost(s->agent, 0);	/* never refused */
+		s->boosts.event_count = 0;
 	}
 	s->data_fd = -1;
 	atomic_store(&s->wanted_ns, UINT64_MAX);
@@ -131,6 +137,47 @@ static void send_kept(struct sampling *s)
 	}
 }
 
+/* What became of boosts; what is not heard now is told again. */
+static void send_boosted(struct sampling *s)
+{
+	struct boost_event events[BOOST_EVENTS_MAX];
+	u32 count = agent_boost_events(s->agent, events), sent = 0;
+	int r = 0;
+
+	for (u32 i = 0; i < count; i++) {
+		/* Not those that are refused: somebody may ask for them without end. */
+		if (events[i].outcome < BOOST_REFUSED)
+			log_info(self, "boost %u: %s", events[i].id, boost_outcome_text(events[i].outcome));
+		if (s->data_fd >= 0)
+			boost_mail_tell(&s->boosts, &events[i]);
+	}
+	while (sent < s->boosts.event_count && s->data_fd >= 0 && r == 0) {
+		_cleanup_(buf_done) struct buf out;
+
+		buf_init(&out, CHANNEL_HEARD_MAX);
+		channel_add_boosted(&out, &s->boosts.events[sent]);
+		r = buf_err(&out);
+		if (r == 0)
+			r = reader_send(s->data_fd, out.data, out.len, NULL, 0);
+		sent += r == 0;
+	}
+	s->boosts.event_count -= sent;
+	memmove(s->boosts.events, s->boosts.events + sent, s->boosts.event_count * sizeof(s->boosts.events[0]));
+}
+
+static int hear_boost(struct sampling *s, const struct channel_frame *frame)
+{
+	struct boost boost;
+	int r = channel_boost(frame, &boost);
+
+	if (r < 0)
+		return r;
+	r = boost.hz ? agent_boost(s->agent, &boost) : agent_unboost(s->agent, boost.id);
+	if (r < 0 && boost.hz)
+		boost_mail_tell(&s->boosts, &(struct boost_event){ boost.id, BOOST_SOON, 0 });
+	return 0;
+}
+
 /* Whatever else it says is the last that is heard of it. 0: it said nothing. */
 static int hear_one(struct sampling *s)
 {
@@ -138,7 +185,7 @@ static int hear_one(struct sampling *s)
 	struct channel_frame frame;
 	int fds[READER_FILES], r;
 	u32 fd_count = 0;
-	char message[64];
+	char message[CHANNEL_HEARD_MAX];
 	ssize_t got;
 
 	if (s->data_fd < 0 || poll(&wait, 1, 0) != 1)
@@ -147,10 +194,12 @@ static int hear_one(struct sampling *s)
 	for (u32 i = 0; i < fd_count; i++)
 		close(fds[i]);
 	r = got <= 0 ? -EPIPE : channel_parse(CHANNEL_SAMPLER, message, (size_t)got, fd_count, &frame);
+	if (r == 0 && frame.kind == CHANNEL_WANTED)
+		atomic_store(&s->wanted_ns, channel_wanted(&frame));
+	else if (r == 0)
+		r = hear_boost(s, &frame);
 	if (r < 0)
 		detach(s);
-	else
-		atomic_store(&s->wanted_ns, channel_wanted(&frame));
 	return r == 0;
 }
 
@@ -210,6 +259,18 @@ static bool is_told_to_stop(void)
 	return sigtimedwait(&set, NULL, &now) == SIGTERM;
 }
 
+/* This thread goes round; it says so when the one that takes samples has, too. */
+static void tell_alive(struct sampling *s)
+{
+	u64 now = monotonic_ns(), rounds = agent_rounds(s->agent);
+
+	if (!s->beat_ns || now < s->beat_due_ns || rounds == s->rounds || s->control_fd < 0)
+		return;
+	s->rounds = rounds;
+	s->beat_due_ns = now + s->beat_ns;
+	(void)control_send(s->control_fd, CONTROL_ALIVE, 0, 0, "", -1);
+}
+
 /* ---- All of it ----------------------------------------------------------------------- */
 
 static u64 wanted_ns(void *arg)
@@ -236,7 +297,9 @@ static int serve(struct sampling *s)
 			agent_stop(s->agent);
 		}
 		hear(s);
+		send_boosted(s);
 		send_kept(s);
+		tell_alive(s);
 	}
 }
 
@@ -249,20 +312,20 @@ static void finish(struct sampling *s)
 	agent_free(s->agent);
 }
 
-int sampling_main(struct agent_options *options, bool ends_when_left, int control_fd, int (*confine)(struct buf *why))
+int sampling_main(const struct sampling_options *options)
 {
-	struct sampling s = { .control_fd = control_fd, .data_fd = -1, .wanted_ns = UINT64_MAX,
-			      .ends_when_left = ends_when_left };
+	struct sampling s = { .control_fd = options->control_fd, .data_fd = -1, .wanted_ns = UINT64_MAX,
+			      .ends_when_left = options->ends_when_left, .beat_ns = options->beat_ns };
 	_cleanup_(buf_done) struct buf why;
 	int r;
 
 	buf_init(&why, WHY_MAX);
-	options->wanted_ns = wanted_ns;
-	options->wanted_arg = &s;
-	r = confine(&why);
+	options->agent->wanted_ns = wanted_ns;
+	options->agent->wanted_arg = &s;
+	r = options->confine(&why);
 	if (r == 0)
-		r = agent_start(options, &s.agent, &why);
-	(void)control_send(control_fd, r < 0 ? CONTROL_FAILED : CONTROL_READY, r, 0,
+		r = agent_start(options->agent, &s.agent, &why);
+	(void)control_send(options->control_fd, r < 0 ? CONTROL_FAILED : CONTROL_READY, r, 0,
 			   r < 0 && why.len ? why.data : "", -1);
 	if (r == 0) {
 		r = serve(&s);

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 
 #include "base/cleanup.h"
+#include "net/passed.h"
 
 #define BACKLOG 1024
 
@@ -64,8 +65,7 @@ static bool has_descriptor(const char *pid, const char *want)
 	return found;
 }
 
-/* Adds ": process 123 (name) has it" if that can be told. */
-static void tell_owner(unsigned port, struct buf *why)
+void address_tell_owner(unsigned port, struct buf *why)
 {
 	unsigned long inode = find_listening("/proc/net/tcp", port);
 	char want[64], path[300], name[64] = "";
@@ -145,7 +145,7 @@ static bool is_stale(const struct sockaddr_un *address)
 	return fd >= 0 && connect(fd, (const void *)address, sizeof(*address)) < 0 && errno == ECONNREFUSED;
 }
 
-static int listen_unix(const char *path, struct buf *why)
+static int listen_unix(const char *path, struct passed *passed, struct buf *why)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	_cleanup_(closep) int fd = -1;
@@ -157,6 +157,10 @@ static int listen_unix(const char *path, struct buf *why)
 		return -EINVAL;
 	}
 	memcpy(address.sun_path, path, strlen(path));
+	r = passed_take(passed, &address, sizeof(address));
+	if (r != -ENOENT)
+		return r;
+	r = 0;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		r = -errno;
@@ -175,9 +179,20 @@ static int listen_unix(const char *path, struct buf *why)
 
 /* ---- TCP --------------------------------------------------------------------------------------- */
 
-static int listen_one(const struct addrinfo *info)
+static int open_one(const struct addrinfo *info, struct passed *passed, bool *ret_is_passed)
 {
-	_cleanup_(closep) int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = passed_take(passed, info->ai_addr, info->ai_addrlen);
+
+	*ret_is_passed = fd >= 0;
+	if (fd == -ENOENT)
+		fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return fd;
+}
+
+static int listen_one(const struct addrinfo *info, struct passed *passed)
+{
+	bool is_passed;
+	_cleanup_(closep) int fd = open_one(info, passed, &is_passed);
 	int on = 1, off = 0, r;
 	const struct sockaddr_in6 *in6 = (const void *)info->ai_addr;
 	bool any6 = info->ai_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr);
@@ -187,9 +202,9 @@ static int listen_one(const struct addrinfo *info)
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	/* [::] takes IPv4 too, as Go's does; ::1 is by itself. */
-	if (info->ai_family == AF_INET6)
+	if (info->ai_family == AF_INET6 && !is_passed)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, any6 ? &off : &on, sizeof(on));
-	if (bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
+	if (!is_passed && (bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0))
 		return -errno;
 	r = fd;
 	fd = -1;
@@ -233,7 +248,7 @@ static int tell_failure(const char *endpoint, const char *port, int error, struc
 	buf_addf(why, "cannot listen on %s: %s", endpoint, error == -EADDRINUSE ? "the address is in use" :
 		 strerror(-error));
 	if (error == -EADDRINUSE)
-		tell_owner((unsigned)strtoul(port, NULL, 10), why);
+		address_tell_owner((unsigned)strtoul(port, NULL, 10), why);
 	if (error == -EACCES)
 		buf_addf(why, ": ports below 1024 need CAP_NET_BIND_SERVICE");
 	return error;
@@ -253,35 +268,37 @@ static int resolve(const char *endpoint, const char *host, const char *port, str
 	return r == EAI_MEMORY ? -ENOMEM : -EADDRNOTAVAIL;
 }
 
-static int listen_host(const char *endpoint, const char *host, const char *port, struct buf *why)
+static int listen_host(const char *endpoint, const char *host, const char *port, struct passed *passed,
+		       struct buf *why)
 {
 	_cleanup_(freeaddrinfop) struct addrinfo *list = NULL;
 	int r = resolve(endpoint, host, port, &list, why);
 
 	if (r < 0)
 		return r;
-	r = listen_one(list);
+	r = listen_one(list, passed);
 	/* A machine without IPv6 has no "::". */
 	if (r == -EAFNOSUPPORT && !*host)
-		return listen_host(endpoint, "0.0.0.0", port, why);
+		return listen_host(endpoint, "0.0.0.0", port, passed, why);
 	return r < 0 ? tell_failure(endpoint, port, r, why) : r;
 }
 
 /* ::1 beside 127.0.0.1, on the port that that one got; a machine without IPv6 does without. */
-static int listen_localhost(const char *endpoint, const char *port, int fds[ADDRESS_SOCKETS_MAX], struct buf *why)
+static int listen_localhost(const char *endpoint, const char *port, struct passed *passed,
+			    int fds[ADDRESS_SOCKETS_MAX], struct buf *why)
 {
 	struct sockaddr_in in = { 0 };
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
 	struct addrinfo info = { .ai_family = AF_INET6, .ai_addr = (void *)&in6, .ai_addrlen = sizeof(in6) };
 	socklen_t bytes = sizeof(in);
 
-	fds[0] = listen_host(endpoint, "127.0.0.1", port, why);
+	fds[0] = listen_host(endpoint, "127.0.0.1", port, passed, why);
 	if (fds[0] < 0)
 		return fds[0];
 	if (getsockname(fds[0], (void *)&in, &bytes) < 0)
 		return 1;
 	in6.sin6_port = in.sin_port;
-	fds[1] = listen_one(&info);
+	fds[1] = listen_one(&info, passed);
 	/* Another's port on ::1 would get what is meant for us. */
 	if (fds[1] == -EADDRINUSE && strcmp(port, "0")) {
 		close(fds[0]);
@@ -290,13 +307,14 @@ static int listen_localhost(const char *endpoint, const char *port, int fds[ADDR
 	return fds[1] < 0 ? 1 : 2;
 }
 
-int address_listen(const char *endpoint, bool unix_socket, int fds[ADDRESS_SOCKETS_MAX], struct buf *why)
+int address_listen(const char *endpoint, bool unix_socket, struct passed *passed, int fds[ADDRESS_SOCKETS_MAX],
+		   struct buf *why)
 {
 	const char *port;
 	char host[256];
 
 	if (unix_socket) {
-		fds[0] = listen_unix(endpoint, why);
+		fds[0] = listen_unix(endpoint, passed, why);
 		return fds[0] < 0 ? fds[0] : 1;
 	}
 	if (split(endpoint, host, sizeof(host), &port) < 0) {
@@ -304,7 +322,7 @@ int address_listen(const char *endpoint, bool unix_socket, int fds[ADDRESS_SOCKE
 		return -EINVAL;
 	}
 	if (!strcmp(host, "localhost"))
-		return listen_localhost(endpoint, port, fds, why);
-	fds[0] = listen_host(endpoint, host, port, why);
+		return listen_localhost(endpoint, port, passed, fds, why);
+	fds[0] = listen_host(endpoint, host, port, passed, why);
 	return fds[0] < 0 ? fds[0] : 1;
 }

@@ -18,7 +18,7 @@ static const char *listen_on(const char *endpoint, bool unix_socket, int *ret_co
 	struct buf why;
 
 	buf_init(&why, 1000);
-	*ret_count = address_listen(endpoint, unix_socket, fds, &why);
+	*ret_count = address_listen(endpoint, unix_socket, NULL, fds, &why);
 	if (*ret_count < 0) {
 		snprintf(text, sizeof(text), "%s", why.data);
 	} else {
@@ -71,7 +71,7 @@ TEST(address_tells_that_we_have_a_port_ourselves)
 	struct buf why;
 
 	buf_init(&why, 1000);
-	EQ(address_listen("127.0.0.1:0", false, fds, &why), 1);
+	EQ(address_listen("127.0.0.1:0", false, NULL, fds, &why), 1);
 	EQ(getsockname(fds[0], (void *)&address, &bytes), 0);
 	address_text(&address, bytes, endpoint, sizeof(endpoint));
 	snprintf(want, sizeof(want), "cannot listen on %s: the address is in use by another endpoint of this "

@@ -174,6 +174,17 @@ void client_wake(struct client *client)
 	(void)client->curl->multi_wakeup(client->multi);	/* it fails only if one is under way */
 }
 
+void client_call_set_grpc(struct client_call *call, bool is_compressed)
+{
+	u32 bytes = (u32)call->body_bytes;
+
+	call->http2_only = true;
+	call->prefix[0] = is_compressed;
+	for (int i = 0; i < 4; i++)
+		call->prefix[1 + i] = (u8)(bytes >> (24 - 8 * i));
+	call->prefix_bytes = 5;
+}
+
 const char *client_answer_header(const struct client_answer *answer, const char *name)
 {
 	for (u32 i = 0; i < answer->header_count; i++) {

@@ -87,6 +87,9 @@ struct client_call {
 	void *arg;
 };
 
+/* gRPC: HTTP/2, with a flag and the length of the body, which has to be there already, before it. */
+void client_call_set_grpc(struct client_call *call, bool is_compressed);
+
 int client_new(const struct client_options *options, struct client **ret_client, struct buf *why);
 void client_free(struct client *client);
 DEFINE_CLEANUP(struct client *, client_free)

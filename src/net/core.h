@@ -24,7 +24,7 @@
 
 struct connection;
 struct endpoint;
-
+struct passed;
 
 #define CONNECTIONS_MAX 4096
 #define EXCHANGES_MAX 4096			/* open at once, over all connections; one caller may have half */
@@ -43,6 +43,14 @@ struct endpoint;
 
 /* Of a refused request so much is read and thrown away, so that the connection can be used again. */
 #define DISCARD_MAX ((size_t)1 << 20)
+
+/*
+ * Who is to come later, to save CPU time, hears that one after the other, at this pace: those who ask again at once
+ * wait in line meanwhile. After LATE_MAX_NS in any case: senders give up after 5 s and more.
+ */
+#define LATE_EACH_NS (SECOND_NS / 12)
+#define LATE_MIN_NS SECOND_NS
+#define LATE_MAX_NS (8 * SECOND_NS)
 
 #define READ_BYTES ((size_t)256 << 10)
 
@@ -72,6 +80,7 @@ struct endpoint;
 	X(BODIES_FULL, "wick_server_refused_total", "reason", "out_of_memory", NULL)			\
 	X(SHARE_FULL, "wick_server_refused_total", "reason", "share", NULL)				\
 	X(EXCHANGES_FULL, "wick_server_refused_total", "reason", "too_many", NULL)			\
+	X(SENDER_TIME, "wick_server_refused_total", "reason", "cpu_budget", NULL)			\
 	X(CLOSING, "wick_server_refused_total", "reason", "shutting_down", NULL)			\
 	X(REQUEST_LATE, "wick_server_refused_total", "reason", "too_slow", NULL)			\
 	X(CLOSED_FIRST_LATE, "wick_server_closed_total", "reason", "no_request", "Connections closed by the server") \
@@ -112,7 +121,11 @@ struct server {
 	struct connection *stalled;	/* those that are not asked for more */
 	struct loop_post ask;		/* them again */
 	bool ask_posted;
+	u64 loop_used_ns;		/* CPU time of the loop's thread when it last routed a request; 0: not known */
+	u64 last_late_ns;		/* when the last answer that is held back goes out */
 	struct server_hooks hooks;
+	struct passed *passed;		/* NULL: none. Set before anybody listens */
+	struct loop_timer pulse;
 	atomic_uint work_waiting;
 	/* Of route entries: counts of what is under way. */
 	pthread_mutex_t route_lock;

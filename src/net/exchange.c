@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "base/sender_time.h"
 #include "net/connection.h"
 #include "net/hosts.h"
 #include "net/listener.h"
@@ -34,6 +35,7 @@ static void exchange_free(struct exchange *exchange)
 	struct server *server = exchange->server;
 
 	exchange_set_early(exchange, false);
+	loop_timer_remove(server->loop, &exchange->late);
 	if (exchange->route)
 		route_unref(server, exchange->route);
 	exchange_release_bytes(exchange);
@@ -130,7 +132,7 @@ void exchange_post_reply(struct exchange *exchange)
 void exchange_detach(struct exchange *exchange)
 {
 	unlink_exchange(exchange);
-	if (exchange->dispatched && !exchange->replied) {
+	if (exchange->dispatched && !exchange->replied && !exchange->shed) {
 		atomic_store(&exchange->peer_left, true);
 		atomic_store(&exchange->is_detached, true);
 		return;
@@ -370,6 +372,12 @@ static int refuse_large(struct exchange *exchange, size_t max)
 	return -ECANCELED;
 }
 
+static void refuse_sender(struct exchange *exchange)
+{
+	exchange_refuse(exchange, COUNT_SENDER_TIME, 503, "those who send have used their share of the CPU time that "
+			"wick may use, and you have sent much of it; try again later, or raise --max-cpu there");
+}
+
 static int refuse_full(struct exchange *exchange, enum server_count count)
 {
 	exchange_refuse(exchange, count, 503, "the server has too much to do, try again later");
@@ -391,6 +399,21 @@ static int reserve_body(struct exchange *exchange, u64 bytes)
 	return body->data ? 0 : refuse_full(exchange, COUNT_BODIES_FULL);
 }
 
+/* What the loop has done since the last request counts as this one's: to read it, and to answer others. */
+static void note_loop(struct exchange *exchange, const struct route *route)
+{
+	u64 used_ns = sender_time_of_thread(), before_ns = exchange->server->loop_used_ns;
+
+	exchange->server->loop_used_ns = used_ns;
+	if (route->yields && before_ns && used_ns > before_ns)
+		sender_time_note(exchange_peer_key(exchange), used_ns - before_ns, loop_now(exchange->server->loop));
+}
+
+static bool must_yield(const struct exchange *exchange, const struct route *route)
+{
+	return route->yields && !sender_time_allows(exchange_peer_key(exchange), loop_now(exchange->server->loop));
+}
+
 int exchange_route(struct exchange *exchange, s64 content_length)
 {
 	struct server *server = exchange->server;
@@ -402,6 +425,7 @@ int exchange_route(struct exchange *exchange, s64 content_length)
 	r = find_route(exchange, &entry);
 	if (r < 0)
 		return r;
+	note_loop(exchange, &entry->route);
 	r = check_host(exchange);
 	if (r == 0)
 		r = check_type(exchange, &entry->route);
@@ -411,6 +435,9 @@ int exchange_route(struct exchange *exchange, s64 content_length)
 		return refuse_full(exchange, COUNT_EXCHANGES_FULL);
 	if (exchange->share->exchanges > EXCHANGES_MAX / 2)
 		return refuse_full(exchange, COUNT_SHARE_FULL);
+	exchange->shed = must_yield(exchange, &entry->route);
+	if (exchange->shed)
+		return 0;
 	if (server->body_bytes >= server->bodies_hard_max)
 		return refuse_full(exchange, COUNT_BODIES_FULL);
 	route_enter(server, entry);
@@ -443,6 +470,17 @@ static int take_prefix(struct exchange *exchange, const char **at, size_t *bytes
 	return 0;
 }
 
+/* Past what is read of a refused request it is answered at once, and ends. */
+static int skip_bytes(struct exchange *exchange, size_t bytes)
+{
+	exchange->discarded_bytes += bytes;
+	exchange->moved_ns = loop_now(exchange->server->loop);
+	if (exchange->discarded_bytes <= DISCARD_MAX)
+		return 0;
+	refuse_sender(exchange);
+	return -ECANCELED;
+}
+
 int exchange_append(struct exchange *exchange, const void *data, size_t bytes)
 {
 	const char *at = data;
@@ -450,6 +488,8 @@ int exchange_append(struct exchange *exchange, const void *data, size_t bytes)
 
 	if (exchange->refused)
 		return -ECANCELED;
+	if (exchange->shed)
+		return skip_bytes(exchange, bytes);
 	if (exchange->grpc) {
 		r = take_prefix(exchange, &at, &bytes);
 		if (r < 0)
@@ -490,7 +530,7 @@ void exchange_set_early(struct exchange *exchange, bool early)
 
 bool exchange_must_wait(const struct exchange *exchange)
 {
-	return !exchange->early && exchange->server->body_bytes > exchange->server->bodies_soft_max;
+	return !exchange->early && !exchange->shed && exchange->server->body_bytes > exchange->server->bodies_soft_max;
 }
 
 u64 exchange_end_ns(const struct exchange *exchange)
@@ -504,11 +544,46 @@ u64 exchange_end_ns(const struct exchange *exchange)
 static void run_handler(struct work_item *item)
 {
 	struct exchange *exchange = (struct exchange *)((char *)item - offsetof(struct exchange, work));
+	u64 began_ns = exchange->route->route.yields ? sender_time_of_thread() : 0;
+	u64 sender = exchange_peer_key(exchange);	/* it may be gone afterwards */
 
 	/* Whoever resets requests by the thousand has them thrown away unread. */
 	if (atomic_load(&exchange->is_detached) ||
 	    !route_handle(exchange->server, exchange->route, exchange))
 		exchange_reply(exchange, 503, NULL, NULL, 0, NULL);
+	sender_time_note_since(sender, began_ns);
+}
+
+/* ---- Who is to come later ------------------------------------------------------------------ */
+
+static void answer_late(struct loop_timer *timer, u64 now_ns)
+{
+	struct exchange *exchange = (struct exchange *)((char *)timer - offsetof(struct exchange, late));
+
+	refuse_sender(exchange);
+	exchange->replied = true;
+	connection_reply(exchange);
+}
+
+/* One after the other. Without memory for a timer it is as if somebody had held it, and had replied. */
+static void hold_back(struct exchange *exchange)
+{
+	struct server *server = exchange->server;
+	u64 now_ns = loop_now(server->loop), at_ns = server->last_late_ns + LATE_EACH_NS;
+
+	if (at_ns < now_ns + LATE_MIN_NS)
+		at_ns = now_ns + LATE_MIN_NS;
+	if (at_ns > now_ns + LATE_MAX_NS)
+		at_ns = now_ns + LATE_MAX_NS;
+	exchange->late.expired = answer_late;
+	if (loop_timer_add(server->loop, &exchange->late) < 0) {
+		exchange->shed = false;
+		refuse_sender(exchange);
+		exchange_post_reply(exchange);
+		return;
+	}
+	server->last_late_ns = at_ns;
+	loop_timer_set(server->loop, &exchange->late, at_ns);
 }
 
 void exchange_dispatch(struct exchange *exchange)
@@ -516,6 +591,10 @@ void exchange_dispatch(struct exchange *exchange)
 	assert(!exchange->dispatched && !exchange->refused);
 	exchange->dispatched = true;
 	exchange_set_early(exchange, false);
+	if (exchange->shed) {
+		hold_back(exchange);
+		return;
+	}
 	exchange->work.run = run_handler;
 	exchange->work.lane = exchange->route->route.is_question ? WORK_ASKED : WORK_SENT;
 	exchange->work.caller = exchange->peer.key;

@@ -68,6 +68,8 @@ struct exchange {
 	size_t unasked_bytes;		/* HTTP/2: taken, but the peer was not asked for as much again */
 	size_t discarded_bytes;		/* HTTP/2: what came after it was refused */
 	bool dispatched, replied, refused;
+	bool shed;			/* its body is not kept; the answer waits for `late` */
+	struct loop_timer late;
 	atomic_bool peer_left;		/* set by the loop, for who holds it */
 	atomic_bool is_detached;	/* there is no connection any more that a reply could go to */
 	bool early;			/* counted in server->early_count */

@@ -162,6 +162,16 @@ static void refuse_body(struct connection *connection, const struct http1_head *
 		http1_reply(connection, connection->http1->exchange);
 }
 
+/* Who is to come later, with a body that is large or was not sent yet: it is not read, and the connection ends. */
+static bool is_unwanted(struct connection *connection, const struct http1_head *head)
+{
+	if (!connection->http1->exchange->shed ||
+	    (!head->expect_continue && head->content_length <= (s64)DISCARD_MAX))
+		return false;
+	connection->http1->keep_alive = false;
+	return true;
+}
+
 static void begin_body(struct connection *connection, const struct http1_head *head)
 {
 	struct http1 *http1 = connection->http1;
@@ -171,7 +181,7 @@ static void begin_body(struct connection *connection, const struct http1_head *h
 	http1->state = head->chunked ? STATE_CHUNKS : STATE_LENGTH;
 	http1->chunks = (struct http1_chunks){ 0 };
 	http1->body_left = head->content_length > 0 ? (u64)head->content_length : 0;
-	if (!head->chunked && !http1->body_left)
+	if ((!head->chunked && !http1->body_left) || (r == 0 && is_unwanted(connection, head)))
 		finish_request(connection);
 	else if (r < 0)
 		refuse_body(connection, head);
@@ -309,6 +319,8 @@ static int http1_input(struct connection *connection, char *at, size_t bytes)
 	while (bytes && !connection->closing && !connection->broken) {
 		size_t taken = 0;
 
+		if (http1->state == STATE_BUSY && !http1->keep_alive)
+			return 0;	/* nobody will read it */
 		if (http1->state == STATE_BUSY || (http1->state == STATE_HEAD && is_full(connection))) {
 			http1->early = true;
 			buf_add(&http1->in, at, bytes);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "base/lock.h"
+#include "base/sender_time.h"
 #include "net/server_test.h"
 
 #define STREAMS 64
@@ -12,7 +13,7 @@
 
 struct stream {
 	int status, grpc_status;
-	char message[200], body[4000];
+	char message[300], body[4000];
 	size_t body_len;
 	bool closed;
 	u32 error_code;
@@ -234,6 +235,37 @@ static void add_grpc(struct listener *listener, const char *path, size_t body_ma
 }
 
 /* ---- gRPC --------------------------------------------------------------------------------------- */
+
+/* Retryable by OTLP's rules, and one after the other. */
+TEST(http2_tells_who_has_sent_too_much_to_come_later)
+{
+	static const struct sender_time_limit tiny = { 1e-9, SECOND_NS };
+	const struct route route = { .path = "/a.B/Sent", .grpc = true, .yields = true, .body_max = 1000,
+				     .handle = echo };
+	struct stream *first, *second;
+	struct listener *listener;
+	struct client *client;
+
+	sender_time_set(&tiny, &tiny, 1);
+	serve();
+	listener = listen_any();
+	EQ(listener_route(listener, &route), 0);
+	client = client_of(dial(listener));
+	first = call_grpc(client, "/a.B/Sent", "\0\0\0\0\5hello", 10);
+	wait_closed(client, 1);
+	EQ(first->grpc_status, 0);
+	first = call_grpc(client, "/a.B/Sent", "\0\0\0\0\5hello", 10);
+	second = call_grpc(client, "/a.B/Sent", "\0\0\0\0\5hello", 10);
+	wait_closed(client, 3);
+	EQ(first->grpc_status, 14);
+	EQ(second->grpc_status, 14);
+	OK(strstr(second->message, "raise --max-cpu"));
+	(void)call_grpc(client, "/a.B/Sent", "\0\0\0\0\5hello", 10);	/* held when the server ends */
+	hang_up(client);
+	listener_leave(listener, NULL, monotonic_ns());
+	end();
+	sender_time_reset();
+}
 
 TEST(http2_serves_grpc)
 {

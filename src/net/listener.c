@@ -10,6 +10,7 @@
 
 #include "net/address.h"
 #include "net/exchange.h"
+#include "net/passed.h"
 
 #define ACCEPTS_MAX 64			/* in a row */
 #define ACCEPT_PAUSE_NS (SECOND_NS / 10)	/* when there are no descriptors left */
@@ -211,7 +212,7 @@ static void close_sockets(struct endpoint *endpoint)
 		loop_forget(endpoint->server->loop, fd);
 		close(fd->fd);
 		fd->fd = -1;
-		if (endpoint->unix_socket)
+		if (endpoint->unix_socket && !passed_has_path(endpoint->server->passed, endpoint->name))
 			(void)unlink(endpoint->name);
 	}
 	endpoint->accept_at_ns = endpoint->reload_at_ns = 0;
@@ -342,7 +343,8 @@ static void add_endpoint(void *arg)
 static int bind_endpoint(struct join *join)
 {
 	int fds[ADDRESS_SOCKETS_MAX];
-	int count = address_listen(join->options->endpoint, join->options->unix_socket, fds, join->why);
+	int count = address_listen(join->options->endpoint, join->options->unix_socket, join->server->passed, fds,
+				   join->why);
 
 	if (count < 0)
 		return count;

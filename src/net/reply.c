@@ -189,7 +189,7 @@ void exchange_refuse(struct exchange *exchange, enum server_count count, int sta
 	reply->status = status;
 	add_field(reply, "content-type", "text/plain; charset=utf-8");
 	if (status == 503)
-		add_field(reply, "retry-after", "1");
+		add_field(reply, "retry-after", count == COUNT_SENDER_TIME ? "10" : "1");
 	reply->body.max = strlen(text) + 2;
 	buf_addf(&reply->body, "%s\n", text);
 	check_fields(reply);

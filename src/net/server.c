@@ -164,20 +164,46 @@ void server_free(struct server *server)
 struct set_hooks {
 	struct server *server;
 	const struct server_hooks *hooks;
+	int result;
 };
+
+static void pulse(struct loop_timer *timer, u64 now_ns)
+{
+	struct server *server = (struct server *)((char *)timer - offsetof(struct server, pulse));
+
+	server->hooks.pulse(server->hooks.pulse_arg);
+	loop_timer_set(server->loop, timer, now_ns + server->hooks.pulse_ns);
+}
 
 static void set_hooks(void *arg)
 {
 	struct set_hooks *set = arg;
+	struct server *server = set->server;
+	const struct server_hooks *hooks = set->hooks;
+	bool wants_pulse = hooks->pulse && hooks->pulse_ns;
 
-	set->server->hooks = *set->hooks;
+	if (wants_pulse && !server->pulse.expired) {
+		set->result = loop_timer_add(server->loop, &server->pulse);
+		if (set->result < 0)
+			return;
+		server->pulse.expired = pulse;
+	}
+	server->hooks = *hooks;
+	if (server->pulse.expired)
+		loop_timer_set(server->loop, &server->pulse, wants_pulse ? loop_now(server->loop) + 1 : 0);
 }
 
-void server_set_hooks(struct server *server, const struct server_hooks *hooks)
+int server_set_hooks(struct server *server, const struct server_hooks *hooks)
 {
-	struct set_hooks set = { server, hooks };
+	struct set_hooks set = { server, hooks, 0 };
 
 	loop_call(server->loop, set_hooks, &set);
+	return set.result;
+}
+
+void server_set_passed(struct server *server, struct passed *passed)
+{
+	server->passed = passed;
 }
 
 /* ---- Work ---------------------------------------------------------------------------------- */

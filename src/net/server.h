@@ -8,6 +8,8 @@
  *    HTTP/2 preface; else HTTP/1.1. Then the path, then the method.
  *  - A request reaches its route's handler, in a work thread, when its body is whole. The
  *    handler, or anyone it gives the exchange to, replies exactly once, then or later.
+ *  - Where senders are over their share of CPU time the loud ones get 503 (gRPC: UNAVAILABLE), before their bodies are
+ *    kept, and late: who waits for an answer does not send meanwhile.
  *  - Everything a peer can make grow is bounded: connections, streams, headers, bodies (also the sum of
  *    all), time to send a request, resets. What is over a bound gets 413, 431, 503, GOAWAY, or is
  *    closed, and is counted.
@@ -29,6 +31,7 @@
 struct exchange;
 struct listener;
 struct metrics;
+struct passed;
 struct server;
 
 struct tls_server_options {
@@ -66,6 +69,7 @@ struct route {
 	const char *path;		/* exact, or all below it if it ends in "/" and is longer than that */
 	bool grpc;			/* only content types of application/grpc */
 	bool is_question;		/* waits for its turn among those, not behind what is sent (net/work.h) */
+	bool yields;			/* callers may be told to come later, to save CPU time (base/sender_time.h) */
 	size_t body_max;		/* as it comes over the wire; 0: no body */
 	void (*handle)(void *arg, struct exchange *exchange);
 	void *arg;
@@ -82,9 +86,15 @@ struct server_hooks {
 	void (*notice)(void *arg, const char *sentence);
 	/* A request that no handler sees: nothing is served there, it is too large or too late. */
 	void (*refusal)(void *arg, struct exchange *exchange, const char *sentence);
-	void *arg;
+	/* That it goes round: each pulse_ns, if it does. */
+	void (*pulse)(void *pulse_arg);
+	u64 pulse_ns;			/* 0: not wanted */
+	void *arg, *pulse_arg;
 };
-void server_set_hooks(struct server *server, const struct server_hooks *hooks);
+int server_set_hooks(struct server *server, const struct server_hooks *hooks);
+
+/* Sockets to be taken for endpoints, which stay the caller's until the server is freed. Before anybody listens. */
+void server_set_passed(struct server *server, struct passed *passed);
 
 /*
  * Binds, or joins the listener that has this endpoint already. `why` gets a

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "base/lock.h"
+#include "base/sender_time.h"
 
 /* Replies with "METHOD path query message". */
 static void tell(void *arg, struct exchange *exchange)
@@ -237,4 +238,45 @@ TEST(server_keeps_connections_and_requests_while_it_is_held)
 	close(fd);
 	close(early);
 	end();
+}
+
+/* ---- Who is to come later ---------------------------------------------------------------------- */
+
+static const struct sender_time_limit tiny = { 1e-9, SECOND_NS };
+
+/* Answers come one after the other, a second later at the soonest, whatever the body was. */
+TEST(server_tells_who_has_sent_too_much_to_come_later)
+{
+	static const char post[] = "POST /sent HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\nabc";
+	static const char large[] = "POST /sent HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9000000\r\n\r\nabc";
+	const struct route route = { .method = "POST", .path = "/sent", .yields = true, .body_max = 10000000,
+				     .handle = tell };
+	struct listener *listener;
+	int first, second, gone, held;
+	u64 began_ns;
+
+	sender_time_set(&tiny, &tiny, 1);
+	serve();
+	listener = listen_any();
+	EQ(listener_route(listener, &route), 0);
+	add_route(listener, "GET", "/asked", tell, NULL);
+	CONTAINS(ask(listener, post), "HTTP/1.1 200 ");
+	began_ns = monotonic_ns();
+	say(first = dial(listener), post);
+	say(second = dial(listener), large);
+	say(gone = dial(listener), post);
+	close(gone);
+	CONTAINS(ask(listener, "GET /asked HTTP/1.1\r\nhost: localhost\r\n\r\n"), "HTTP/1.1 200 ");
+	CONTAINS(hear(first, "raise --max-cpu"), "HTTP/1.1 503 ");
+	OK(monotonic_ns() - began_ns >= SECOND_NS);
+	CONTAINS(hear(second, "raise --max-cpu"), "retry-after: 10\r\n");
+	OK(counted("wick_server_refused_total", "reason", "cpu_budget") >= 2);
+	say(first, post);	/* its connection is as good as before; it is held when the server ends */
+	say(held = dial(listener), post);
+	close(first);
+	close(second);
+	listener_leave(listener, NULL, monotonic_ns());
+	end();
+	close(held);
+	sender_time_reset();
 }

@@ -20,6 +20,8 @@ struct arrivals {
 	pthread_mutex_t lock;
 	u64 count;		/* ever; the next one is number count + 1 */
 	struct ring good, bad;
+	struct arrivals_sender senders[ARRIVALS_SENDERS_MAX];
+	u32 sender_count;
 };
 
 struct arrivals *arrivals_new(void)
@@ -44,6 +46,69 @@ void arrival_text(char *field, size_t bytes, const char *text)
 	(void)snprintf(field, bytes, "%s", text ? text : "");
 }
 
+/* ---- Who sends ----------------------------------------------------------------------------- */
+
+/* The port is another one with each connection. */
+static void cut_port(const char *peer, char address[64])
+{
+	const char *colon = strrchr(peer, ':');
+	bool has_port = colon && strspn(colon + 1, "0123456789") == strlen(colon + 1);
+	size_t len = has_port ? (size_t)(colon - peer) : strlen(peer);
+
+	(void)snprintf(address, 64, "%.*s", (int)len, peer);
+}
+
+/* The one that is meant, or a place for it, that of who was silent longest if there is no other. */
+static struct arrivals_sender *find_sender(struct arrivals *arrivals, const char *address, const struct arrival *a)
+{
+	struct arrivals_sender *oldest = &arrivals->senders[0];
+
+	for (u32 i = 0; i < arrivals->sender_count; i++) {
+		struct arrivals_sender *sender = &arrivals->senders[i];
+
+		if (!strcmp(sender->peer, address) && !strcmp(sender->agent, a->agent) &&
+		    !strcmp(sender->component, a->component))
+			return sender;
+		if (sender->last_ns < oldest->last_ns)
+			oldest = sender;
+	}
+	if (arrivals->sender_count < ARRIVALS_SENDERS_MAX)
+		oldest = &arrivals->senders[arrivals->sender_count++];
+	*oldest = (struct arrivals_sender){ .first_ns = a->time_ns };
+	arrival_text(oldest->peer, sizeof(oldest->peer), address);
+	arrival_text(oldest->agent, sizeof(oldest->agent), a->agent);
+	arrival_text(oldest->component, sizeof(oldest->component), a->component);
+	return oldest;
+}
+
+static void count_sender(struct arrivals *arrivals, const struct arrival *arrival)
+{
+	struct arrivals_sender *sender;
+	char address[64];
+
+	if (arrival->kind == ARRIVAL_LOG)
+		return;
+	cut_port(arrival->peer, address);
+	sender = find_sender(arrivals, address, arrival);
+	sender->last_ns = arrival->time_ns;
+	sender->requests++;
+	sender->refused += arrival->level >= LOG_LEVEL_WARN;
+	sender->samples += arrival->samples;
+	sender->bytes += arrival->bytes;
+}
+
+u32 arrivals_senders(struct arrivals *arrivals, u32 max, struct arrivals_sender *ret_at)
+{
+	if (!arrivals)
+		return 0;
+	LOCKED(&arrivals->lock);
+	max = max < arrivals->sender_count ? max : arrivals->sender_count;
+	memcpy(ret_at, arrivals->senders, max * sizeof(*ret_at));
+	return max;
+}
+
+/* ---- What came ------------------------------------------------------------------------------- */
+
 void arrivals_add(struct arrivals *arrivals, const struct arrival *arrival)
 {
 	struct arrival *slot;
@@ -56,6 +121,7 @@ void arrivals_add(struct arrivals *arrivals, const struct arrival *arrival)
 	slot = &ring->at[ring->count++ % ARRIVALS_EACH];
 	*slot = *arrival;
 	slot->number = ++arrivals->count;
+	count_sender(arrivals, arrival);
 }
 
 void arrival_of_exchange(struct exchange *exchange, struct arrival *ret_arrival)

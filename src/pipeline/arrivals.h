@@ -35,6 +35,17 @@ struct arrival {
 	char text[320];		/* what went wrong, "" if nothing did */
 };
 
+/* Who has sent something: an address with what it calls itself. */
+#define ARRIVALS_SENDERS_MAX 256
+
+struct arrivals_sender {
+	char peer[64];		/* without its port; "": this machine's own windows */
+	char agent[128];
+	char component[48];	/* who took it */
+	u64 first_ns, last_ns;	/* CLOCK_REALTIME */
+	u64 requests, refused, samples, bytes;
+};
+
 struct arrivals;
 
 /* NULL without memory. */
@@ -60,6 +71,9 @@ void arrivals_log(void *arrivals, enum log_level level, const char *component, c
 
 /* The number of the newest one, 0 if nothing came. */
 u64 arrivals_last(struct arrivals *arrivals);
+
+/* Copies who has sent something, at most max; how many. Of more than there is room for, who was silent longest goes. */
+u32 arrivals_senders(struct arrivals *arrivals, u32 max, struct arrivals_sender *ret_at);
 
 /* Copies what came after a number, the newest `max` of it, in the order it came; how many. */
 u32 arrivals_read(struct arrivals *arrivals, u64 after, u32 max, struct arrival *ret_at);

@@ -2,6 +2,8 @@
 #include "pipeline/arrivals.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -78,4 +80,55 @@ TEST(arrivals_may_be_nobodys)
 {
 	add(NULL, 1);
 	EQ(arrivals_read(NULL, 0, 1, read_at), 0);
+}
+
+static struct arrivals_sender senders[ARRIVALS_SENDERS_MAX];
+
+static void send_as(struct arrivals *arrivals, const char *peer, const char *agent, u64 time_ns, enum log_level level)
+{
+	struct arrival arrival = { .kind = ARRIVAL_REQUEST, .time_ns = time_ns, .level = level, .samples = 3 };
+
+	ARRIVAL_TEXT(arrival.peer, peer);
+	ARRIVAL_TEXT(arrival.agent, agent);
+	arrivals_add(arrivals, &arrival);
+}
+
+TEST(arrivals_know_who_sends_by_address_and_name)
+{
+	_cleanup_(arrivals_freep) struct arrivals *arrivals = arrivals_new();
+
+	send_as(arrivals, "10.0.0.1:4000", "agent/1", 5, LOG_LEVEL_INFO);
+	send_as(arrivals, "10.0.0.1:4001", "agent/1", 9, LOG_LEVEL_ERROR);
+	send_as(arrivals, "10.0.0.1:4002", "agent/2", 7, LOG_LEVEL_INFO);
+	send_as(arrivals, "[::1]:80", "agent/2", 8, LOG_LEVEL_INFO);
+	arrivals_add(arrivals, &(struct arrival){ .kind = ARRIVAL_LOG, .level = LOG_LEVEL_WARN });
+	EQ(arrivals_senders(arrivals, ARRIVALS_SENDERS_MAX, senders), 3);
+	STREQ(senders[0].peer, "10.0.0.1");
+	STREQ(senders[0].agent, "agent/1");
+	EQ(senders[0].first_ns, 5);
+	EQ(senders[0].last_ns, 9);
+	EQ(senders[0].requests, 2);
+	EQ(senders[0].refused, 1);
+	EQ(senders[0].samples, 6);
+	STREQ(senders[2].peer, "[::1]");
+	EQ(arrivals_senders(arrivals, 1, senders), 1);
+	EQ(arrivals_senders(NULL, 1, senders), 0);
+}
+
+TEST(arrivals_forget_who_was_silent_longest)
+{
+	_cleanup_(arrivals_freep) struct arrivals *arrivals = arrivals_new();
+	char peer[32];
+	u32 count;
+
+	for (u64 i = 0; i < ARRIVALS_SENDERS_MAX + 2; i++) {
+		(void)snprintf(peer, sizeof(peer), "host-%llu", i);
+		send_as(arrivals, peer, "", i + 1, LOG_LEVEL_INFO);
+		send_as(arrivals, "host-0", "", 1000 + i, LOG_LEVEL_INFO);
+	}
+	count = arrivals_senders(arrivals, ARRIVALS_SENDERS_MAX, senders);
+	EQ(count, ARRIVALS_SENDERS_MAX);
+	STREQ(senders[0].peer, "host-0");
+	for (u32 i = 0; i < count; i++)
+		OK(strcmp(senders[i].peer, "host-1") && strcmp(senders[i].peer, "host-2"));
 }

@@ -13,6 +13,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/sender_time.h"
 #include "base/thread.h"
 #include "pipeline/batch.h"
 #include "pipeline/gather.h"
@@ -254,7 +255,10 @@ static void begin(struct send *send, u64 now)
 	retry_begin(&send->retry, &sender->options.retry, now);
 	set_state(send, SEND_IN_FLIGHT);
 	if (sender->ops->send) {
+		u64 began_ns = sender_time_of_thread(), by = batch_sender(send->what.batch);
+
 		sender->ops->send(sender->self, send->what.batch, &result);
+		sender_time_note_since(by, began_ns);
 		sender_done(send, &result);
 		return;
 	}

@@ -332,6 +332,11 @@ struct taps *service_taps(struct service *service)
 	return service->host.taps;
 }
 
+struct boost_desk *service_boosts(struct service *service)
+{
+	return service->host.boosts;
+}
+
 struct control *service_control(struct service *service)
 {
 	return service->host.control;

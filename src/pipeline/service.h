@@ -18,6 +18,7 @@
 #include "pipeline/status.h"
 
 struct arrivals;
+struct boost_desk;
 struct buf;
 struct control;
 struct server;
@@ -31,6 +32,7 @@ struct service_host {
 	struct metrics *metrics;
 	struct arrivals *arrivals;	/* what came lately: pipeline/arrivals.h; or NULL */
 	struct taps *taps;		/* who wants profiles as they come: pipeline/taps.h; or NULL */
+	struct boost_desk *boosts;	/* where boosts are asked for: pipeline/boost_desk.h; or NULL */
 	struct control *control;	/* who has samplers: halves/control.h; or NULL */
 	uid_t starter;			/* who started wick, also if this process has become another user */
 	const struct component_ops *telemetry;	/* serves metrics (pipeline/telemetry.h); or NULL */
@@ -64,6 +66,7 @@ struct metrics *service_metrics(struct service *service);
 struct server *service_server(struct service *service);
 struct arrivals *service_arrivals(struct service *service);
 struct taps *service_taps(struct service *service);
+struct boost_desk *service_boosts(struct service *service);
 struct control *service_control(struct service *service);
 uid_t service_starter(struct service *service);
 

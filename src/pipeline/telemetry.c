@@ -50,12 +50,17 @@ static const struct config_field log_fields[] = {
 /* ---- Metrics ---------------------------------------------------------------------- */
 
 static const char *const default_outputs[] = { "stderr" };
+#define PERIODIC_DEFAULTS                                                                                           \
+	.periodic = { .interval_ms = 60000, .timeout_ms = 30000, .protocol = TELEMETRY_HTTP, .endpoint = "",        \
+		      .certificate = "", .client_certificate = "", .client_key = "" }
 static const struct telemetry_reader default_reader = {
+	PERIODIC_DEFAULTS,
 	.prometheus = { .has_prometheus = true, .host = "localhost", .port = 8888, .without_scope_info = true,
 			.without_type_suffix = true, .without_units = true },
 };
 /* One that is written out is no different, but that it may be without prometheus. */
 static const struct telemetry_reader reader_defaults = {
+	PERIODIC_DEFAULTS,
 	.prometheus = { .host = "localhost", .port = 8888, .without_scope_info = true, .without_type_suffix = true,
 			.without_units = true },
 };
@@ -90,10 +95,48 @@ static const struct config_field pull_fields[] = {
 	{ 0 },
 };
 
+#define PERIODIC(member) FIELD(struct telemetry_reader, periodic.member)
+static const char *const protocols[] = { "http/protobuf", "grpc", "grpc/protobuf", NULL };
+static const char *const compressions[] = { "none", "gzip", NULL };
+static const char *const temporalities[] = { "cumulative", NULL };
+
+static const struct config_field otlp_fields[] = {
+	{ "protocol", CONFIG_CHOICE, PERIODIC(protocol), .choices = protocols, .help = "how it is spoken" },
+	{ "endpoint", CONFIG_TEXT, PERIODIC(endpoint), .required = true,
+	  .help = "http://host:4318 (/v1/metrics is appended unless it has a path), or http://host:4317 for grpc" },
+	{ "headers", CONFIG_PAIRS, PERIODIC(headers), .secret = true, .help = "headers of each request" },
+	{ "compression", CONFIG_CHOICE, PERIODIC(compression), .choices = compressions, .help = "gzip or none" },
+	{ "timeout", CONFIG_INTEGER, PERIODIC(timeout_ms), .min = 1, .max = 1e9,
+	  .help = "milliseconds after which a request is given up" },
+	{ "insecure", CONFIG_BOOL, PERIODIC(insecure), .help = "no TLS for grpc where endpoint has no scheme" },
+	{ "certificate", CONFIG_TEXT, PERIODIC(certificate), .help = "file of certificates to trust" },
+	{ "client_certificate", CONFIG_TEXT, PERIODIC(client_certificate), .help = "file of this side's certificate" },
+	{ "client_key", CONFIG_TEXT, PERIODIC(client_key), .help = "file of its key" },
+	{ "temporality_preference", CONFIG_CHOICE, PERIODIC(temporality), .choices = temporalities,
+	  .help = "sums since the start" },
+	{ "default_histogram_aggregation", CONFIG_NEEDLESS, .help = "wick has no histograms; remove it" },
+	{ 0 },
+};
+
+static const struct config_field push_exporter_fields[] = {
+	{ "otlp", CONFIG_SECTION, 0, .fields = otlp_fields, .required = true,
+	  .present = FIELD_PRESENT(struct telemetry_reader, periodic.has_otlp), .help = "where OTLP is taken" },
+	{ "console", CONFIG_REFUSED, .help = "metrics are not printed; use otlp, or pull::exporter::prometheus" },
+	{ 0 },
+};
+
+static const struct config_field periodic_fields[] = {
+	{ "interval", CONFIG_INTEGER, PERIODIC(interval_ms), .min = 100, .max = 1e9,
+	  .help = "milliseconds from one time to the next" },
+	{ "timeout", CONFIG_INTEGER, PERIODIC(timeout_ms), .min = 1, .max = 1e9,
+	  .help = "milliseconds after which a request is given up" },
+	{ "exporter", CONFIG_SECTION, 0, .fields = push_exporter_fields, .required = true, .help = "otlp" },
+	{ 0 },
+};
+
 static const struct config_field reader_fields[] = {
 	{ "pull", CONFIG_SECTION, 0, .fields = pull_fields, .help = "a reader that is asked" },
-	{ "periodic", CONFIG_REFUSED,
-	  .help = "wick does not push its own metrics; use pull::exporter::prometheus and scrape it" },
+	{ "periodic", CONFIG_SECTION, 0, .fields = periodic_fields, .help = "metrics that are sent, by OTLP" },
 	{ 0 },
 };
 
@@ -115,7 +158,7 @@ static const struct config_field metric_fields[] = {
 const struct config_field telemetry_fields[] = {
 	{ "logs", CONFIG_SECTION, FIELD(struct telemetry_options, logs), .fields = log_fields,
 	  .help = "lines of text" },
-	{ "metrics", CONFIG_SECTION, 0, .fields = metric_fields, .help = "numbers for Prometheus" },
+	{ "metrics", CONFIG_SECTION, 0, .fields = metric_fields, .help = "numbers for Prometheus, and by OTLP" },
 	{ "resource", CONFIG_PAIRS, FIELD(struct telemetry_options, resource), .help = "attributes of target_info" },
 	{ "traces", CONFIG_NODE, FIELD(struct telemetry_options, traces), .help = "wick makes no traces of itself" },
 	{ 0 },

@@ -16,8 +16,23 @@
 
 struct buf;
 
-/* Where metrics can be read. */
+enum telemetry_protocol { TELEMETRY_HTTP, TELEMETRY_GRPC, TELEMETRY_GRPC_PROTOBUF };
+enum telemetry_compression { TELEMETRY_PLAIN, TELEMETRY_GZIP };
+
+/* Where metrics are sent by OTLP. */
+struct telemetry_periodic {
+	bool has_otlp;
+	s64 interval_ms, timeout_ms;
+	int protocol, compression, temporality;
+	const char *endpoint;
+	bool insecure;			/* gRPC without a scheme: no TLS */
+	const char *certificate, *client_certificate, *client_key;	/* files; "": none */
+	struct config_pairs headers;
+};
+
+/* Where metrics can be read, or are sent to. */
 struct telemetry_reader {
+	struct telemetry_periodic periodic;
 	struct {
 		bool has_prometheus;
 		const char *host;	/* "localhost" */

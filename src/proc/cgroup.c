@@ -79,6 +79,7 @@ static void put_container(struct cgroup_place *place, struct str id, struct str 
 {
 	PUT(place->container_id, id);
 	PUT(place->container_name, name);
+	place->group[0] = '\0';
 	place->runtime = runtime;
 	place->unit[0] = '\0';		/* what it was in is not its own */
 }
@@ -129,10 +130,12 @@ static bool take_id(struct cgroup_place *place, struct str above, struct str par
 		return true;
 	}
 	is_plain = id.len == CONTAINER_ID_BYTES && is_hex(id);
-	if (is_plain)
+	if (is_plain) {
 		put_container(place, id, (struct str){ "", 0 },
 			      colon && str_ends((struct str){ part.at, (u32)(colon - part.at) }, ":cri-containerd") ?
 				      "containerd" : runtime_above(above));
+		PUT(place->group, above);
+	}
 	return is_plain;
 }
 

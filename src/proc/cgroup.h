@@ -18,6 +18,7 @@
 struct cgroup_place {
 	char container_id[CONTAINER_ID_BYTES + 1];
 	char container_name[CGROUP_NAME_BYTES + 1];	/* where the path has it: LXC, systemd-nspawn */
+	char group[CGROUP_NAME_BYTES + 1];	/* what an id alone is in: a namespace of containerd's */
 	const char *runtime;			/* "docker", "containerd", "cri-o", "podman", "lxc" ...; static */
 	char pod_uid[POD_UID_BYTES + 1];	/* of a static pod it is the hash of its configuration */
 	char unit[CGROUP_NAME_BYTES + 1];	/* of systemd, without .service and instance; in a container its own */

@@ -11,6 +11,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "proc/boost.h"
+#include "proc/containers.h"
 #include "proc/peek.h"
 #include "proc/process_context.h"
 #include "proc/process_status.h"
@@ -20,6 +22,8 @@
 #define MAPS_MAX (4u << 20)
 #define TEXT_MAX 131072
 #define AGAIN_NS 10000000000ull	/* between looks at the time of a context that is known */
+#define ASK_NS 100000000ull	/* an engine answers within milliseconds */
+#define ASK_LATER_NS 60000000000ull
 
 /* When a context is looked for after the first sample: libraries publish it as they start, some later. */
 static const u64 looks_ns[] = { 1000000000ull, 10000000000ull, 60000000000ull };
@@ -81,6 +85,7 @@ struct texts {
 	char directory[PATH_MAX];
 	char cgroups[8192];	/* all of them, as /proc has them */
 	struct cgroup_place place;
+	struct container_about container;
 	char cgroup[CGROUP_CPU_BYTES];
 };
 
@@ -122,6 +127,7 @@ static void write_all(const struct texts *t, const struct service_name *service,
 {
 	write_one(out, "container.id", t->place.container_id);
 	write_one(out, "container.name", t->place.container_name);
+	buf_add(out, t->container.text, t->container.bytes);
 	write_one(out, "container.runtime.name", t->place.runtime);
 	write_one(out, "k8s.pod.uid", t->place.pod_uid);
 	service_name_write(service, out);
@@ -132,10 +138,15 @@ static void write_all(const struct texts *t, const struct service_name *service,
 
 /* ---- Rules --------------------------------------------------------------------------------- */
 
-static bool is_unwanted(const struct process_choice *choice, const struct process_facts *facts)
+static void judge(struct description *d, const struct description_options *options, const struct process_facts *facts)
 {
-	return (choice->include && !process_rules_find(choice->include, facts)) ||
-	       process_rules_find(choice->exclude, facts);
+	static const struct process_choice none;
+	const struct process_choice *choice = options->choice ? options->choice : &none;
+	const struct process_rule *rule = process_rules_find(choice->include, facts);
+
+	d->is_unwanted = (choice->include && !rule) || process_rules_find(choice->exclude, facts);
+	d->every = process_rule_every(rule);
+	d->clock_hz = d->is_unwanted ? 0 : boost_hz(options->boosts, facts);
 }
 
 static void rename_service(const struct process_rule *rule, struct service_name *service)
@@ -150,47 +161,61 @@ static void rename_service(const struct process_rule *rule, struct service_name 
 }
 
 /* What it is called by the rules, and whether it is wanted. The arguments are one text from then on. */
-static void choose(struct description *d, const struct described *who, const struct process_choice *choice,
+static void choose(struct description *d, const struct described *who, const struct description_options *options,
 		   struct texts *t, struct service_name *service)
 {
 	struct process_facts facts = { .service = service->name, .container_id = t->place.container_id,
-				       .container_name = t->place.container_name, .cgroup = t->cgroups,
+				       .container_name = *t->container.name ? t->container.name :
+									      t->place.container_name,
+				       .pod_name = container_about_value(&t->container, "k8s.pod.name"),
+				       .pod_uid = t->place.pod_uid, .cgroup = t->cgroups,
 				       .executable = who->exe_path ? who->exe_path : "", .pid = who->pid };
+	const struct process_choice *choice = options->choice;
 	const struct process_rule *rule;
 	struct process_status status;
 
-	if (!choice)
+	if (!choice && !options->boosts)
 		return;
 	for (int i = 0; i + 1 < t->arguments_bytes; i++)
 		if (!t->arguments[i])
 			t->arguments[i] = ' ';
 	facts.command = t->arguments_bytes > 0 ? str_of(t->arguments) : (struct str){ "", 0 };
-	if (choice->needs_user && process_status_read(who->pid, &status) == 0) {
+	if ((options->boosts || choice->needs_user) && process_status_read(who->pid, &status) == 0) {
 		facts.uid = status.uid;
 		facts.has_uid = true;
 	}
-	rule = process_rules_find(choice->services, &facts);
+	rule = process_rules_find(choice ? choice->services : NULL, &facts);
 	if (rule)
 		rename_service(rule, service);
-	d->is_unwanted = is_unwanted(choice, &facts);
+	judge(d, options, &facts);
+}
+
+static void ask_for_container(struct description *d, struct containers *containers, struct texts *t, u64 now_ns)
+{
+	int r = containers_find(containers, &t->place, &t->container);
+
+	d->is_unsure = r == -EAGAIN;
+	d->ask_ns = r == -EAGAIN ? now_ns + ASK_NS : r == -EBUSY ? now_ns + ASK_LATER_NS : 0;
 }
 
 /* For lack of memory nothing new is said. */
 static void describe(struct description *d, const struct described *who, const struct description_options *options,
-		     const void *context, size_t context_bytes)
+		     const void *context, size_t context_bytes, u64 now_ns)
 {
 	_cleanup_(texts_done) struct texts t = { 0 };
 	_cleanup_(buf_done) struct buf out;
 	struct service_name service;
 
 	texts_read(&t, who);
+	ask_for_container(d, options->containers, &t, now_ns);
 	service_name_find(&(struct service_facts){ context, context_bytes, t.environment ? t.environment : "",
-					      t.environment_bytes > 0 ? (size_t)t.environment_bytes : 0, &t.place, "",
+					      t.environment_bytes > 0 ? (size_t)t.environment_bytes : 0, &t.place,
+					      t.container.service,
 					      { who->exe_path ? who->exe_path : "", t.arguments ? t.arguments : "",
 						t.arguments_bytes > 0 ? (size_t)t.arguments_bytes : 0, t.directory } },
 		     &service);
 	buf_init(&out, TEXT_MAX);
-	choose(d, who, options->choice, &t, &service);
+	choose(d, who, options, &t, &service);
 	write_all(&t, &service, options, &out);
 	if (buf_err(&out) < 0)
 		return;
@@ -211,7 +236,17 @@ static void look_for_context(struct description *d, const struct described *who,
 	if (!context)
 		return;
 	d->look_ns = now_ns + AGAIN_NS;
-	describe(d, who, options, context, bytes);
+	describe(d, who, options, context, bytes, now_ns);
+}
+
+/* Its engine may have answered: all is read again, what it publishes, too. */
+static void look_for_container(struct description *d, const struct described *who,
+			       const struct description_options *options, u64 now_ns)
+{
+	_cleanup_(freep) void *context = NULL;
+	size_t bytes = d->is_published ? read_context(d, who, &context) : 0;
+
+	describe(d, who, options, context, bytes, now_ns);
 }
 
 void description_update(struct description *d, const struct described *who, const struct description_options *options,
@@ -220,7 +255,9 @@ void description_update(struct description *d, const struct described *who, cons
 	if (!d->is_known) {
 		d->is_known = true;
 		d->look_ns = now_ns + looks_ns[0];
-		describe(d, who, options, NULL, 0);
+		describe(d, who, options, NULL, 0, now_ns);
+	} else if (d->ask_ns && now_ns >= d->ask_ns) {
+		look_for_container(d, who, options, now_ns);
 	} else if (has_news(d, who, now_ns)) {
 		look_for_context(d, who, options, now_ns);
 	}
@@ -229,7 +266,7 @@ void description_update(struct description *d, const struct described *who, cons
 void description_inherit(const struct description *parent, u64 now_ns, struct description *ret_child)
 {
 	*ret_child = (struct description){ .look_ns = now_ns + looks_ns[0] };
-	if (!parent->is_known || parent->is_published)
+	if (!parent->is_known || parent->is_published || parent->ask_ns || parent->clock_hz)
 		return;
 	ret_child->text = parent->text ? malloc(parent->bytes) : NULL;
 	if (parent->text && !ret_child->text)
@@ -238,23 +275,26 @@ void description_inherit(const struct description *parent, u64 now_ns, struct de
 		memcpy(ret_child->text, parent->text, parent->bytes);
 	ret_child->bytes = parent->bytes;
 	ret_child->is_unwanted = parent->is_unwanted;
+	ret_child->every = parent->every;
 	ret_child->is_known = true;
 }
 
 void description_forget(struct description *d)
 {
 	d->is_known = d->is_unwanted = false;
+	d->every = 0;
+	d->clock_hz = 0;
 }
 
-void description_of_kernel(struct description *d, const struct process_choice *choice)
+void description_of_kernel(struct description *d, const struct description_options *options)
 {
 	static const char text[] = "service.name=kernel\0" SERVICE_SOURCE_ATTRIBUTE "=program";
-	const struct process_facts facts = { "kernel", "", "", "", "", { "", 0 }, 0, 0, true };
+	const struct process_facts facts = { "kernel", "", "", "", "", "", "", { "", 0 }, 0, 0, true };
 
 	if (d->is_known)
 		return;
 	d->is_known = true;
-	d->is_unwanted = choice && is_unwanted(choice, &facts);
+	judge(d, options, &facts);
 	if (!d->text)
 		d->text = malloc(sizeof(text));
 	if (!d->text)

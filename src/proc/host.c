@@ -267,6 +267,8 @@ int host_sample(struct host_state *state, struct host_sample *ret_sample)
 		host_parse_stat(state->file, len, state->tick_ns, &sample);
 	if (read_file(state, "meminfo", &len) == 0)
 		host_parse_meminfo(state->file, len, &sample);
+	if (read_file(state, "vmstat", &len) == 0)
+		host_parse_vmstat(state->file, len, &sample);
 	if (read_file(state, "loadavg", &len) == 0)
 		host_parse_loadavg(state->file, len, &sample);
 	r = sample_processes(state, directory, sample.monotonic_ns, &sample);

@@ -69,6 +69,7 @@ struct host_sample {
 	u32 cpu_count;
 	u64 cpu_ns[HOST_CPU_STATE_COUNT];
 	u64 context_switches, forks;	/* since boot */
+	u64 oom_kills;			/* the same */
 	u32 running, blocked;		/* threads */
 	double load[3];			/* of 1, 5, 15 minutes */
 	u64 memory_total_bytes, memory_available_bytes;
@@ -91,6 +92,7 @@ int host_sample(struct host_state *state, struct host_sample *ret_sample);
 
 void host_parse_stat(const char *text, size_t len, u64 tick_ns, struct host_sample *sample);
 void host_parse_meminfo(const char *text, size_t len, struct host_sample *sample);
+void host_parse_vmstat(const char *text, size_t len, struct host_sample *sample);
 void host_parse_loadavg(const char *text, size_t len, struct host_sample *sample);
 /* /proc/PID/stat; -EBADMSG if it does not look like one. */
 int host_parse_process(const char *text, size_t len, u64 tick_ns, u64 page_bytes, struct host_process *ret_process);

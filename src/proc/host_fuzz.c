@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	host_parse_stat((const char *)data, size, 10000000, &sample);
 	host_parse_meminfo((const char *)data, size, &sample);
+	host_parse_vmstat((const char *)data, size, &sample);
 	host_parse_loadavg((const char *)data, size, &sample);
 	for (int i = HOST_MEMORY_USED + 1; i < HOST_MEMORY_STATE_COUNT; i++)
 		sum = __builtin_add_overflow(sum, sample.memory_bytes[i], &sum) ? ~0ull : sum;

@@ -132,6 +132,16 @@ void host_parse_meminfo(const char *at, size_t len, struct host_sample *sample)
 	sample->memory_bytes[HOST_MEMORY_USED] = used;
 }
 
+/* oom_kill is of Linux 4.13 (8e675f7af507). */
+void host_parse_vmstat(const char *at, size_t len, struct host_sample *sample)
+{
+	struct str text = { at, (u32)len }, line;
+
+	while (str_cut(&text, '\n', &line))
+		if (str_is(next_word(&line), "oom_kill"))
+			sample->oom_kills = next_number(&line);
+}
+
 void host_parse_loadavg(const char *at, size_t len, struct host_sample *sample)
 {
 	struct str text = { at, (u32)len }, line;

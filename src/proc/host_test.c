@@ -230,3 +230,14 @@ TEST(host_survives_lack_of_memory_and_of_proc)
 		host_free(state);
 	}
 }
+
+TEST(host_reads_how_often_memory_ran_out)
+{
+	static const char text[] = "nr_free_pages 5\noom_kill 3\noom_kills 9\ndrop_pagecache 0\n";
+	struct host_sample s = { 0 };
+
+	host_parse_vmstat(text, sizeof(text) - 1, &s);
+	EQ(s.oom_kills, 3);
+	host_parse_vmstat("oom_kil", 7, &s);
+	EQ(s.oom_kills, 3);
+}

@@ -264,6 +264,9 @@ int maps_parse_line(char *line, struct mapping *ret_mapping)
 	m.file_offset = offset;
 	m.inode = inode;
 	m.path = at ? line + at : "";
+	/* The kernel's own, of probes: the return addresses there stand for others (bpf/walk.h). */
+	if (!strcmp(m.path, "[uprobes]"))
+		return 0;
 	m.kind = mapping_kind_of(m.path);
 	*ret_mapping = m;
 	return 1;

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
+#include "base/proto_fields.h"
 #include "base/utf8.h"
 
 #define TRIES 3
@@ -101,39 +102,6 @@ int process_context_read(const struct process_context_reader *reader, u64 va, vo
 
 /* ---- Protobuf ------------------------------------------------------------------------------ */
 
-/* The next field that has a length; others are passed over. False at the end. */
-static bool next_field(struct cursor *c, u32 *ret_number, struct cursor *ret_field)
-{
-	while (cursor_left(c) && !c->bad) {
-		u64 tag = cursor_uleb(c), len;
-
-		switch (tag & 7) {
-		case 0:
-			(void)cursor_uleb(c);
-			break;
-		case 1:
-			(void)cursor_skip(c, 8);
-			break;
-		case 5:
-			(void)cursor_skip(c, 4);
-			break;
-		case 2:
-			len = cursor_uleb(c);
-			*ret_field = cursor_of(c->at, len <= cursor_left(c) ? len : 0);
-			*ret_number = (u32)(tag >> 3);
-			return cursor_skip(c, len) && !c->bad;
-		default:
-			c->bad = true;
-		}
-	}
-	return false;
-}
-
-static struct str text_of(const struct cursor *c)
-{
-	return (struct str){ (const char *)c->at, (u32)cursor_left(c) };
-}
-
 /* KeyValue { 1: key, 2: AnyValue { 1: string } } */
 static bool decode_pair(struct cursor *pair, struct str *ret_key, struct str *ret_value)
 {
@@ -141,12 +109,12 @@ static bool decode_pair(struct cursor *pair, struct str *ret_key, struct str *re
 	u32 number, kind;
 
 	*ret_key = *ret_value = (struct str){ "", 0 };
-	while (next_field(pair, &number, &field)) {
+	while (proto_next(pair, &number, &field)) {
 		if (number == 1)
-			*ret_key = text_of(&field);
-		while (number == 2 && next_field(&field, &kind, &value))
+			*ret_key = proto_text(&field);
+		while (number == 2 && proto_next(&field, &kind, &value))
 			if (kind == 1)
-				*ret_value = text_of(&value);
+				*ret_value = proto_text(&value);
 	}
 	return !pair->bad && ret_key->len && ret_value->len;
 }
@@ -158,8 +126,8 @@ int process_context_decode(const void *payload, size_t bytes, void (*put)(void *
 	u32 number, inner;
 	int count = 0;
 
-	while (next_field(&all, &number, &resource)) {
-		while (number == 1 && next_field(&resource, &inner, &pair)) {
+	while (proto_next(&all, &number, &resource)) {
+		while (number == 1 && proto_next(&resource, &inner, &pair)) {
 			struct str key, value;
 
 			if (inner == 1 && decode_pair(&pair, &key, &value)) {
@@ -186,13 +154,13 @@ static size_t decode_keys(struct cursor value, char keys[PROCESS_CONTEXT_KEYS_BY
 	u32 kind, number, inner;
 	size_t at = 0;
 
-	while (next_field(&value, &kind, &list)) {
-		while (kind == 5 && next_field(&list, &number, &item)) {
+	while (proto_next(&value, &kind, &list)) {
+		while (kind == 5 && proto_next(&list, &number, &item)) {
 			struct str key = { "", 0 };
 
-			while (number == 1 && next_field(&item, &inner, &text))
+			while (number == 1 && proto_next(&item, &inner, &text))
 				if (inner == 1)
-					key = text_of(&text);
+					key = proto_text(&text);
 			if (number != 1 || PROCESS_CONTEXT_KEYS_BYTES - at < key.len + 1)
 				return at;
 			/* One that is no text keeps its number, but has no name. */
@@ -214,15 +182,15 @@ int process_context_threads(const void *payload, size_t bytes, char ret_keys[PRO
 	u32 number, inner;
 
 	*ret_keys_bytes = 0;
-	while (next_field(&all, &number, &pair)) {
+	while (proto_next(&all, &number, &pair)) {
 		struct cursor again = pair, value = { 0 };
 		struct str key = { "", 0 }, text;
 
 		if (number != 2)
 			continue;
-		while (next_field(&pair, &inner, &field)) {
+		while (proto_next(&pair, &inner, &field)) {
 			if (inner == 1)
-				key = text_of(&field);
+				key = proto_text(&field);
 			else if (inner == 2)
 				value = field;
 		}

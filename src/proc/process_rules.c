@@ -89,6 +89,7 @@ static int compile_rule(struct process_rules *rules, const struct process_rule *
 	PROCESS_RULE_NAMES(X)
 #undef X
 	to->rule.pid = rule->pid;
+	to->rule.rate = rule->rate;
 	if (arena_err(&rules->texts) < 0)
 		return arena_err(&rules->texts);
 	if (!has_condition(rule)) {
@@ -148,6 +149,11 @@ static bool is_container(const char *wanted, const struct process_facts *facts)
 	return len >= SHORT_ID && !strncmp(wanted, facts->container_id, len);
 }
 
+static bool is_pod(const char *wanted, const struct process_facts *facts)
+{
+	return !strcmp(wanted, facts->pod_name) || !strcmp(wanted, facts->pod_uid);
+}
+
 static bool matches(struct process_rules *rules, const struct pattern *pattern, struct str text)
 {
 	/* One that takes too long is as good as none. */
@@ -159,6 +165,8 @@ static bool fits(struct process_rules *rules, const struct compiled *c, const st
 	if (is_given(c->rule.service) && strcmp(c->rule.service, facts->service))
 		return false;
 	if (is_given(c->rule.container) && !is_container(c->rule.container, facts))
+		return false;
+	if (is_given(c->rule.pod) && !is_pod(c->rule.pod, facts))
 		return false;
 	if (is_given(c->rule.user) && !(facts->has_uid && facts->uid == c->uid))
 		return false;
@@ -174,6 +182,15 @@ const struct process_rule *process_rules_find(struct process_rules *rules, const
 		if (fits(rules, &rules->at[i], facts))
 			return &rules->at[i].rule;
 	return NULL;
+}
+
+u32 process_rule_every(const struct process_rule *rule)
+{
+	double every = rule && rule->rate > 0 ? 1 / rule->rate : 0;
+
+	if (every < 1.5)
+		return 0;
+	return every > PROCESS_RULE_EVERY_MAX ? PROCESS_RULE_EVERY_MAX : (u32)(every + 0.5);
 }
 
 /* ---- All that is wanted of processes -------------------------------------------------------------------- */
@@ -231,6 +248,8 @@ static void write_list(char letter, const struct process_rule_list *list, struct
 #undef X
 		buf_addf(out, "%lld", (long long)list->at[i].pid);
 		buf_add(out, "", 1);
+		buf_addf(out, "%u", process_rule_every(&list->at[i]));
+		buf_add(out, "", 1);
 	}
 }
 
@@ -253,15 +272,19 @@ static const char *next_text(const char **at, const char *end)
 
 static bool read_rule(const char **at, const char *end, struct process_rule *rule)
 {
-	const char *pid;
+	const char *pid, *every;
+	unsigned long number;
 
 #define X(member) rule->member = next_text(at, end);
 	PROCESS_RULE_CONDITIONS(X)
 	PROCESS_RULE_NAMES(X)
 #undef X
 	pid = next_text(at, end);
+	every = next_text(at, end);
 	rule->pid = pid ? strtoll(pid, NULL, 10) : 0;
-	return pid;
+	number = every ? strtoul(every, NULL, 10) : 0;
+	rule->rate = number ? 1.0 / (double)number : 0;
+	return every;
 }
 
 int process_choice_read(const char *text, size_t bytes, struct process_choice **ret_choice, struct buf *why)

@@ -21,13 +21,14 @@ struct process_rules;
 #define PROCESS_RULES_MAX 256
 
 /* X(member): the texts of a rule, "" or NULL where not given. */
-#define PROCESS_RULE_CONDITIONS(X) X(service) X(container) X(executable) X(command) X(cgroup) X(user)
+#define PROCESS_RULE_CONDITIONS(X) X(service) X(container) X(pod) X(executable) X(command) X(cgroup) X(user)
 #define PROCESS_RULE_NAMES(X) X(name) X(namespace) X(version) X(environment)
 
 /*
- * service is compared as it is; container with a name, an id, or the first 12 digits or more of one; executable (the
- * path), command (arguments with blanks between) and cgroup (the lines of /proc/PID/cgroup) are regular expressions;
- * user is a name or a number; pid 0: any.
+ * service is compared as it is; container with a name, an id, or the first 12 digits or more of one; pod with its name
+ * or uid; executable (the path), command (arguments with blanks between) and cgroup (the lines of /proc/PID/cgroup) are
+ * regular expressions; user is a name or a number; pid 0: any. rate is no condition: that part of the samples of a
+ * process is taken.
  */
 struct process_rule {
 #define X(member) const char *member;
@@ -35,11 +36,17 @@ struct process_rule {
 	PROCESS_RULE_NAMES(X)
 #undef X
 	s64 pid;
+	double rate;		/* 0: all of them */
 };
+
+#define PROCESS_RULE_EVERY_MAX 1000
+
+/* One of so many samples is taken, by a rule; 0: all, also without a rule (NULL). */
+u32 process_rule_every(const struct process_rule *rule);
 
 /* What is known of a process; texts may be "". */
 struct process_facts {
-	const char *service, *container_id, *container_name, *executable, *cgroup;
+	const char *service, *container_id, *container_name, *pod_name, *pod_uid, *executable, *cgroup;
 	struct str command;
 	u32 pid, uid;
 	bool has_uid;
@@ -77,7 +84,7 @@ int process_choice_new(const struct process_choice_spec *spec, struct process_ch
 void process_choice_free(struct process_choice *choice);
 DEFINE_CLEANUP(struct process_choice *, process_choice_free)
 
-/* As bytes, for another process: each rule is a letter for its list, its texts and its pid, each ended by NUL. */
+/* As bytes, for another process: each rule is a letter for its list, its texts, pid and rate, each ended by NUL. */
 #define PROCESS_CHOICE_BYTES_MAX ((size_t)1 << 20)
 void process_choice_write(const struct process_choice_spec *spec, struct buf *out);
 int process_choice_read(const char *text, size_t bytes, struct process_choice **ret_choice, struct buf *why);

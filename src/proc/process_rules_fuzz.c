@@ -9,7 +9,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct process_facts facts = { .service = "shop", .container_id = "0123456789ab",
-						    .container_name = "web1", .executable = "/usr/bin/x",
+						    .container_name = "web1", .pod_name = "shop-7d",
+						    .pod_uid = "0a1b2c3d", .executable = "/usr/bin/x",
 						    .cgroup = "0::/a", .command = { "x -y", 4 }, .pid = 1 };
 	struct process_choice *choice = NULL;
 	struct buf why;

@@ -179,6 +179,11 @@ struct process *processes_identify(struct processes *t, u32 pid, const struct pr
 	return p;
 }
 
+bool process_is(const struct process *p, const struct proc_id *id)
+{
+	return p && p->is_identified && p->id.start_ns == id->start_ns && p->id.exec_id == id->exec_id;
+}
+
 bool processes_is_newer(const struct process *p, const struct trace_record *sample)
 {
 	if (!p->is_identified)
@@ -347,17 +352,21 @@ void processes_describe(struct processes *t, struct process *p, u32 tid, u64 now
 void processes_describe_sample(struct processes *t, struct process *p, const struct trace_record *sample)
 {
 	if (sample->end == END_KERNEL_THREAD)
-		description_of_kernel(&p->description, t->ops.description.choice);
+		description_of_kernel(&p->description, &t->ops.description);
 	else if (!p->is_removed)
 		processes_describe(t, p, sample->tid, sample->time_ns);
 }
 
-void processes_choose(struct processes *t, const struct process_choice *choice)
+void processes_choose(struct processes *t, const struct process_choice *choice, const struct boost_list *boosts)
 {
 	t->ops.description.choice = choice;
-	for (u32 i = 0; i < BUCKETS; i++)
-		for (struct process *p = t->buckets[i]; p; p = p->next)
+	t->ops.description.boosts = boosts;
+	for (u32 i = 0; i < BUCKETS; i++) {
+		for (struct process *p = t->buckets[i]; p; p = p->next) {
 			description_forget(&p->description);
+			p->rate_told_ns = 0;
+		}
+	}
 }
 
 void processes_distrust(struct processes *t)

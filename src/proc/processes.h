@@ -44,6 +44,7 @@ struct process {
 	char *exe_path;		/* or NULL */
 	char *command_line;	/* arguments with spaces between; NULL if unknown or not asked for */
 	struct description description;
+	u64 rate_told_ns;	/* when the kernel half was last told what part of its samples is wanted */
 	struct maps *maps;
 	struct runtime_set *runtimes;	/* the tracer's: those of languages; NULL: not looked for yet */
 	struct process_requests *requests;	/* the tracer's: for which its threads work; NULL: not looked for */
@@ -85,6 +86,9 @@ struct process *processes_find(struct processes *processes, u32 pid);
 /* The process with that pid and identity; one that has another identity is replaced by a new one. NULL if full. */
 struct process *processes_identify(struct processes *processes, u32 pid, const struct proc_id *id);
 
+/* Is it the one with that identity? It may be NULL. */
+bool process_is(const struct process *process, const struct proc_id *id);
+
 /* Is the process another, later one than that of a sample with the same pid? */
 bool processes_is_newer(const struct process *process, const struct trace_record *sample);
 
@@ -111,7 +115,8 @@ void processes_describe(struct processes *processes, struct process *process, u3
 void processes_describe_sample(struct processes *processes, struct process *process, const struct trace_record *sample);
 
 /* Other rules, borrowed until the next; NULL: none. All are described again. */
-void processes_choose(struct processes *processes, const struct process_choice *choice);
+void processes_choose(struct processes *processes, const struct process_choice *choice,
+		      const struct boost_list *boosts);
 
 /*
  * Events were lost: what is known of mappings may be wrong, and is read from /proc again when it is needed; and who has

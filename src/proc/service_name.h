@@ -7,7 +7,7 @@
  *	1. what the process publishes of itself, OpenTelemetry's process context (proc/process_context.h)
  *	2. OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
  *	3. DD_SERVICE, DD_ENV, DD_VERSION; PYROSCOPE_APPLICATION_NAME
- *	4. the name of its container
+ *	4. the name of its container, by compose, its engine or its cgroup
  *	5. its unit of systemd
  *	6. the program (proc/program_name.h)
  *

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/pattern.h"
+#include "proc/container_about.h"
 
 #define OTEL_PREFIX "resource.opentelemetry.io/"
 
@@ -323,8 +324,8 @@ void k8s_describe_container(struct k8s_rules *rules, const struct k8s_pod *pod, 
 	struct str name, tag, digest, ignored, repo_digest;
 	char version[512] = "", instance[1024];
 
-	k8s_image_split(c->image, &name, &tag, &digest);
-	k8s_image_split(c->image_id, &ignored, &ignored, &repo_digest);
+	container_image_split(c->image, &name, &tag, &digest);
+	container_image_split(c->image_id, &ignored, &ignored, &repo_digest);
 	add_wanted(rules, out, K8S_CONTAINER_NAME, c->name);
 	add_wanted(rules, out, K8S_CONTAINER_ID, c->id);
 	add_wanted(rules, out, K8S_IMAGE_NAME, name);

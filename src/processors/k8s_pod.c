@@ -270,17 +270,3 @@ struct str k8s_pairs_find(const struct k8s_pairs *pairs, struct str key)
 			return pairs->at[i].value;
 	return (struct str){ "", 0 };
 }
-
-void k8s_image_split(struct str image, struct str *ret_name, struct str *ret_tag, struct str *ret_digest)
-{
-	struct str none = { "", 0 }, whole = image.len ? image : none;
-	const char *at = memchr(whole.at, '@', whole.len);
-	struct str name = { whole.at, at ? (u32)(at - whole.at) : whole.len };
-	const char *slash = memrchr(name.at, '/', name.len);
-	const char *from = slash ? slash : name.at;
-	const char *colon = memchr(from, ':', name.len - (u32)(from - name.at));
-
-	*ret_digest = at ? (struct str){ at + 1, whole.len - (u32)(at + 1 - whole.at) } : none;
-	*ret_tag = colon ? (struct str){ colon + 1, name.len - (u32)(colon + 1 - name.at) } : none;
-	*ret_name = colon ? (struct str){ name.at, (u32)(colon - name.at) } : name;
-}

@@ -57,7 +57,4 @@ int k8s_pod_read(const char *json, size_t bytes, struct arena *arena, struct k8s
 /* The value of a key, empty if there is none. */
 struct str k8s_pairs_find(const struct k8s_pairs *pairs, struct str key);
 
-/* registry/name:tag@digest. */
-void k8s_image_split(struct str image, struct str *ret_name, struct str *ret_tag, struct str *ret_digest);
-
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "proc/container_about.h"
 #include "processors/k8s_pod.h"
 #include "processors/k8s_watch.h"
 
@@ -23,8 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)k8s_watch_version((const char *)data, size, version, next);
 	if (k8s_pod_read((const char *)data, size, &arena, &pod) == 0)
 		for (u32 i = 0; i < pod.container_count; i++)
-			k8s_image_split(pod.containers[i].image, &name, &tag, &digest);
-	k8s_image_split((struct str){ (const char *)data, (u32)size }, &name, &tag, &digest);
+			container_image_split(pod.containers[i].image, &name, &tag, &digest);
+	container_image_split((struct str){ (const char *)data, (u32)size }, &name, &tag, &digest);
 	arena_done(&arena);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/arena.h"
+#include "proc/container_about.h"
 #include "processors/k8s_watch.h"
 #include "test.h"
 
@@ -28,7 +29,7 @@ TEST(k8s_images_have_a_name_a_tag_and_a_digest)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct str name, tag, digest;
 
-		k8s_image_split(str_of(cases[i].image), &name, &tag, &digest);
+		container_image_split(str_of(cases[i].image), &name, &tag, &digest);
 		OK(is(name, cases[i].name) && is(tag, cases[i].tag) && is(digest, cases[i].digest));
 	}
 }

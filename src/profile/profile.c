@@ -429,6 +429,12 @@ static u32 profile_append_row(struct profile *profile, enum table_id id, const v
 	return profile_kept(profile, id, table_append(&profile->private->tables[id], row));
 }
 
+static void profile_expect_rows(struct profile *profile, enum table_id id, u32 count)
+{
+	if (!profile_err(profile))
+		(void)profile_kept(profile, id, table_reserve(&profile->private->tables[id], count));
+}
+
 #define ROW_FUNCTIONS(name, ID)								\
 	u32 profile_add_##name(struct profile *profile, const struct profile_##name *name)	\
 	{										\
@@ -437,6 +443,10 @@ static u32 profile_append_row(struct profile *profile, enum table_id id, const v
 	u32 profile_append_##name(struct profile *profile, const struct profile_##name *name) \
 	{										\
 		return profile_append_row(profile, ID, name);				\
+	}										\
+	void profile_expect_##name##s(struct profile *profile, u32 count)		\
+	{										\
+		profile_expect_rows(profile, ID, count);				\
 	}
 ROW_FUNCTIONS(mapping, TABLE_MAPPINGS)
 ROW_FUNCTIONS(location, TABLE_LOCATIONS)
@@ -444,6 +454,16 @@ ROW_FUNCTIONS(function, TABLE_FUNCTIONS)
 ROW_FUNCTIONS(link, TABLE_LINKS)
 ROW_FUNCTIONS(attribute, TABLE_ATTRIBUTES)
 #undef ROW_FUNCTIONS
+
+void profile_expect_strings(struct profile *profile, u32 count)
+{
+	profile_expect_rows(profile, TABLE_STRINGS, count);
+}
+
+void profile_expect_stacks(struct profile *profile, u32 count)
+{
+	profile_expect_rows(profile, TABLE_STACKS, count);
+}
 
 u32 profile_append_string(struct profile *profile, struct str string)
 {

@@ -188,6 +188,15 @@ u32 profile_append_link(struct profile *profile, const struct profile_link *link
 u32 profile_append_attribute(struct profile *profile, const struct profile_attribute *attribute);
 u32 profile_append_stack(struct profile *profile, struct indices locations);
 
+/* How many rows a table will have in all, where that is known before: it need not grow. */
+void profile_expect_strings(struct profile *profile, u32 count);
+void profile_expect_mappings(struct profile *profile, u32 count);
+void profile_expect_locations(struct profile *profile, u32 count);
+void profile_expect_functions(struct profile *profile, u32 count);
+void profile_expect_links(struct profile *profile, u32 count);
+void profile_expect_attributes(struct profile *profile, u32 count);
+void profile_expect_stacks(struct profile *profile, u32 count);
+
 /* Gives a location other lines, innermost first; they are copied. Its number stays. */
 void profile_set_lines(struct profile *profile, u32 location, const struct profile_line *lines, u32 count);
 

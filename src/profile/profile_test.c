@@ -271,3 +271,24 @@ TEST(table_stops_at_its_limit)
 	EQ(table_append(&t, &(u8){ 1 }), -E2BIG);
 	table_done(&t);
 }
+
+TEST(table_keeps_its_rows_when_more_are_expected)
+{
+	static const struct table_type type = { 1, small_hash, small_equal, NULL };
+	struct table t;
+	const u8 *rows;
+
+	table_init(&t, &type, NULL, 0, 100);
+	for (u8 i = 0; i < 10; i++)
+		EQ(table_add(&t, &i), i);
+	EQ(table_reserve(&t, 101), -E2BIG);
+	EQ(table_reserve(&t, 100), 0);
+	rows = t.rows;
+	for (u8 i = 10; i < 100; i++)
+		EQ(table_append(&t, &i), i);
+	EQ(table_reserve(&t, 3), 0);
+	OK(t.rows == rows);
+	for (u8 i = 0; i < 100; i++)
+		EQ(table_add(&t, &i), i);
+	table_done(&t);
+}

@@ -72,6 +72,27 @@ static int table_catch_up(struct table *table)
 	return 0;
 }
 
+int table_reserve(struct table *table, u32 count)
+{
+	size_t bytes = count * table->type->row_bytes;
+	void *rows;
+	int r;
+
+	if (count <= table->cap)
+		return 0;
+	if (count > table->max_count)
+		return -E2BIG;
+	r = budget_charge_to(&table->charge, bytes + hash_index_bytes(&table->index));
+	if (r < 0)
+		return r;
+	rows = realloc(table->rows, bytes);
+	if (!rows)
+		return -ENOMEM;
+	table->rows = rows;
+	table->cap = count;
+	return 0;
+}
+
 s64 table_append(struct table *table, const void *row)
 {
 	/* Before it is taken: an array doubles. */

@@ -45,6 +45,9 @@ void table_done(struct table *table);
 /* The number of a row, added if it is new; -ENOMEM, -E2BIG. */
 s64 table_add(struct table *table, const void *row);
 
+/* Room for so many rows in all, for who knows how many will come: 0, -ENOMEM, -E2BIG. Rows move. */
+int table_reserve(struct table *table, u32 count);
+
 /* Appends a row that owns what it points to already: its number, -ENOMEM, -E2BIG. */
 s64 table_append(struct table *table, const void *row);
 

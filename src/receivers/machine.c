@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receivers/machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "proc/host.h"
+#include "store/notes.h"
 #include "store/series.h"
 #include "store/shared.h"
 
@@ -31,6 +33,15 @@ void machine_free(struct machine *machine)
 	free(machine);
 }
 
+/* Which processes they were the kernel's log says, which is not for everybody. */
+static void tell_oom(u64 kills)
+{
+	char title[64];
+
+	snprintf(title, sizeof(title), "out of memory: %llu %s killed", kills, kills == 1 ? "process" : "processes");
+	notes_tell("oom", title, "The kernel's log (dmesg) says which, and what had how much.");
+}
+
 int machine_note(struct machine *machine)
 {
 	_cleanup_(store_releasep) struct store *store = store_borrow("");
@@ -44,6 +55,8 @@ int machine_note(struct machine *machine)
 	r = host_sample(machine->host, &now);
 	if (r < 0)
 		return r;
+	if (has_before && now.oom_kills > machine->before.oom_kills)
+		tell_oom(now.oom_kills - machine->before.oom_kills);
 	if (has_before)
 		series_row_measure(&machine->before, &now, clock_ns(CLOCK_REALTIME), &row);
 	machine->before = now;

@@ -89,6 +89,7 @@ static int add_route(struct otlp_endpoint *endpoint, const char *path, bool grpc
 	int r = listener_route(endpoint->listener, &(struct route){
 		.path = path,
 		.grpc = grpc,
+		.yields = true,
 		.body_max = endpoint->message_max,
 		.handle = grpc ? otlp_grpc_handle : otlp_http_handle,
 		.arg = endpoint,

@@ -11,10 +11,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/sender_time.h"
 #include "base/thread.h"
 #include "halves/remote.h"
 #include "pipeline/arrivals.h"
 #include "pipeline/batch.h"
+#include "pipeline/boost_desk.h"
 #include "pipeline/component.h"
 #include "pipeline/service.h"
 #include "pipeline/taps.h"
@@ -28,6 +30,7 @@
 #define AGAIN_MS 1000		/* before a sampler that cannot start is asked for again */
 #define DECODED_MAX ((size_t)512 << 20)
 #define WHY_MAX 1024
+#define SENDERS_PART 0.5	/* of the budget */
 
 struct receiver {
 	const struct component_setup *setup;
@@ -37,6 +40,7 @@ struct receiver {
 	struct machine *machine;	/* the thread's too */
 	struct thread thread;
 	u64 step;		/* of the sampler's governor, as it was told last */
+	bool turns_away;	/* senders, likewise */
 };
 
 static void receiver_free(void *self)
@@ -172,12 +176,35 @@ static void tell_step(struct receiver *r, const struct counter_value *values, si
 	r->step = step;
 }
 
+/* The sampler knows the budget: half of it is for what this process does for senders, if they are to be limited. */
+static void limit_senders(struct receiver *r, const struct counter_value *values, size_t count)
+{
+	const struct profiling_governor *governor = &r->options->governor;
+	double cpus = (double)counter_named(values, count, "cpu_max_ppm") / 1e6 * SENDERS_PART;
+	u64 now_ns = monotonic_ns();
+	bool turns_away;
+
+	if (!governor->senders)
+		return;
+	sender_time_set(r, &(struct sender_time_limit){ cpus, (u64)governor->average_over_ns }, now_ns);
+	turns_away = sender_time_tell(now_ns).turns_away;
+	if (turns_away && !r->turns_away)
+		log_warn(r->setup->id, "work for those who send here has used more than the %.2f %% of a CPU that it "
+			 "may: those who send most are told to come later (503). --max-cpu or governor::max_cpu gives "
+			 "it room, governor::senders: false no limit", cpus * 100);
+	else if (!turns_away && r->turns_away)
+		log_info(r->setup->id, "whoever sends is served again");
+	r->turns_away = turns_away;
+}
+
 static void receiver_tell(struct receiver *r)
 {
 	struct counter_value values[COUNTER_VALUES_MAX];
 	size_t count = remote_counters(r->remote, values, COUNTER_VALUES_MAX);
 
 	tell_step(r, values, count);
+	boost_desk_set_tight(service_boosts(r->setup->service), r->step > GOVERNOR_ALL);
+	limit_senders(r, values, count);
 	taps_tell(service_taps(r->setup->service), values, count);
 }
 
@@ -189,6 +216,7 @@ static void find_again(struct receiver *r)
 
 	buf_init(&why, WHY_MAX);
 	log_warn(r->setup->id, "the sampler is gone; the next one is waited for");
+	boost_desk_gone(service_boosts(r->setup->service));
 	component_report(r->setup->status, HEALTH_RECOVERABLE, "the sampler is gone");
 	while ((result = remote_reconnect(r->remote, &why)) < 0 && result != -ECANCELED) {
 		log_error(r->setup->id, "sampling cannot start again: %s", why.len ? why.data : strerror(-result));
@@ -200,6 +228,22 @@ static void find_again(struct receiver *r)
 		log_info(r->setup->id, "sampling again");
 		component_report(r->setup->status, HEALTH_OK, "");
 	}
+}
+
+/* ---- Boosts: asked for by other threads, answered by the sampler ------------------ */
+
+static int send_boost(void *arg, const struct boost *boost)
+{
+	struct receiver *r = arg;
+
+	return remote_boost(r->remote, boost);
+}
+
+static void take_boosted(void *arg, const struct boost_event *event)
+{
+	struct receiver *r = arg;
+
+	boost_desk_note(service_boosts(r->setup->service), event);
 }
 
 static void *receiver_run(void *arg)
@@ -224,11 +268,24 @@ static void *receiver_run(void *arg)
 			find_again(r);
 		}
 	}
+	boost_desk_leave(service_boosts(r->setup->service), r);
 	taps_leave(taps);
 	return NULL;
 }
 
 /* ---- Counters ---------------------------------------------------------------------- */
+
+static void senders_metrics(const struct receiver *r, struct metrics_out *out)
+{
+	struct sender_time_told told = sender_time_tell(monotonic_ns());
+	const struct metric_label label = { "receiver", r->setup->id };
+
+	metrics_put(out, METRIC_COUNTER, "wick_senders_cpu_seconds_total",
+		    "CPU time of work for senders, where the governor limits it", &label, 1,
+		    (double)told.used_ns / 1e9);
+	metrics_put(out, METRIC_COUNTER, "wick_senders_turned_away_total",
+		    "Requests that were told to come later, to save CPU time", &label, 1, (double)told.turned_away);
+}
 
 static void receiver_metrics(void *self, struct metrics_out *out)
 {
@@ -236,6 +293,8 @@ static void receiver_metrics(void *self, struct metrics_out *out)
 	struct counter_value values[COUNTER_VALUES_MAX];
 	size_t count = remote_counters(r->remote, values, COUNTER_VALUES_MAX);
 
+	if (r->options->governor.senders)
+		senders_metrics(r, out);
 	for (size_t i = 0; i < count; i++) {
 		const struct metric_label labels[] = { { "receiver", r->setup->id },
 						       { values[i].label, values[i].of } };
@@ -254,9 +313,13 @@ static int start_thread(struct receiver *r)
 	int result;
 
 	taps_join(service_taps(r->setup->service), (u32)r->options->samples_per_second);
+	remote_on_boosted(r->remote, take_boosted, r);
+	boost_desk_join(service_boosts(r->setup->service), (u32)r->options->samples_per_second, send_boost, r);
 	result = thread_start(&r->thread, "wick: profiles", receiver_run, r);
-	if (result < 0)
+	if (result < 0) {
+		boost_desk_leave(service_boosts(r->setup->service), r);
 		taps_leave(service_taps(r->setup->service));
+	}
 	return result;
 }
 
@@ -280,6 +343,7 @@ static void receiver_stop(void *self, u64 deadline_ns)
 	metrics_forget_source(service_metrics(r->setup->service), receiver_metrics, r);
 	remote_stop(r->remote, deadline_ns);
 	thread_join(&r->thread);
+	sender_time_set(r, &(struct sender_time_limit){ 0 }, monotonic_ns());
 	remote_free(TAKE(r->remote));
 }
 

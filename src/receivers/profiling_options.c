@@ -12,6 +12,7 @@
 #include "lang/lang.h"
 #include "proc/environment.h"
 #include "proc/memory.h"
+#include "receivers/profiling_probes.h"
 #include "tracer/sampler.h"
 
 #define ROWS_BYTES (16u << 20)
@@ -22,7 +23,8 @@
 static const char *const error_modes[] = { "propagate", "ignore", NULL };
 
 /* Languages that have interpreters or runtimes of their own, as the OpenTelemetry profiler names them. */
-#define INTERPRETERS(X) X(python) X(perl) X(php) X(hotspot) X(ruby) X(v8) X(dotnet) X(go) X(beam) X(luajit)
+#define INTERPRETERS(X) X(python) X(perl) X(php) X(hotspot) X(ruby) X(v8) X(dotnet) X(go) X(beam) X(luajit) \
+	X(lua)
 
 #define NOT_YET "not supported yet: their code shows as that of the interpreter"
 #define AT(member) FIELD(struct profiling_config, member)
@@ -54,6 +56,10 @@ static const struct config_field governor_fields[] = {
 		  "1, or 1 for each 16 CPUs" },
 	{ "average_over", CONFIG_DURATION, FIELD(struct profiling_governor, average_over_ns), .min = 5e9, .max = 3600e9,
 	  .help = "that is an average over so long" },
+	{ "senders", CONFIG_BOOL, FIELD(struct profiling_governor, senders),
+	  .help = "work for those who send to this wick may take half of that: past it, those who send most are told "
+		  "to come later (503). wick without a configuration does so if it listens on this machine only; with "
+		  "one it serves all, unless this is true" },
 	{ 0 },
 };
 
@@ -61,6 +67,7 @@ static const struct config_field governor_fields[] = {
 #define CONDITIONS                                                                                              \
 	RULE(service, "its service.name"),                                                                      \
 	RULE(container, "name of its container, or 12 digits and more of the id"),                             \
+	RULE(pod, "name of its pod, where the engine of its containers tells, or the uid"),                     \
 	RULE(executable, "regular expression: its path"),                                                       \
 	RULE(command, "regular expression: its arguments, with blanks between them"),                           \
 	RULE(cgroup, "regular expression: a line of /proc/PID/cgroup"),                                         \
@@ -69,6 +76,12 @@ static const struct config_field governor_fields[] = {
 	  .help = "its number" }
 
 static const struct config_field condition_fields[] = { CONDITIONS, { 0 } };
+static const struct config_field include_fields[] = {
+	CONDITIONS,
+	{ "rate", CONFIG_REAL, .offset = FIELD(struct process_rule, rate), .min = 0.001, .max = 1,
+	  .help = "so much of their samples is taken, rounded to one of N, and each weighs N; 1 if not given" },
+	{ 0 },
+};
 static const struct config_field service_fields[] = {
 	RULE(name, "service.name of processes that fit"), RULE(namespace, "service.namespace"),
 	RULE(version, "service.version"), RULE(environment, "deployment.environment.name"), CONDITIONS, { 0 },
@@ -101,13 +114,18 @@ const struct config_field profiling_fields[] = {
 	OPTION(services, SECTIONS, .offset = AT(services), .fields = service_fields,
 	       .element_bytes = sizeof(struct process_rule),
 	       .help = "what processes are called, whatever they say: the first rule that fits"),
-	OPTION(include, SECTIONS, .offset = AT(include), .fields = condition_fields,
+	OPTION(include, SECTIONS, .offset = AT(include), .fields = include_fields,
 	       .element_bytes = sizeof(struct process_rule),
 	       .help = "only processes that one of these fits are sampled"),
 	OPTION(exclude, SECTIONS, .offset = AT(exclude), .fields = condition_fields,
 	       .element_bytes = sizeof(struct process_rule), .help = "... that none of these fits"),
 	OPTION(include_env_vars, TEXTS, .offset = AT(include_env_vars), .commas = true,
 	       .help = "variables of processes to put into profiles, as process.environment_variable.NAME"),
+	OPTION(container_sockets, TEXTS, .offset = AT(container_sockets), .commas = true,
+	       .help = "engines that are asked what containers are called: docker:/PATH (Docker, podman) or cri:/PATH "
+		       "(containerd, CRI-O); where they usually are if none is given; none: nobody is asked"),
+	OPTION(container_labels, TEXTS, .offset = AT(container_labels), .commas = true,
+	       .help = "labels of containers to put into profiles, as container.label.KEY"),
 	OPTION(filter_min_process_age, DURATION, .offset = AT(filter_min_process_age_ns), .max = 86400e9,
 	       .help = "processes younger than that are left out"),
 	OPTION(off_cpu_threshold, REAL, .offset = AT(off_cpu_threshold), .min = 0, .max = 1,
@@ -134,8 +152,10 @@ const struct config_field profiling_fields[] = {
 	OPTION(obi_process_ctx, BOOL, .offset = AT(obi_process_ctx), .help = "must be false: not there yet"),
 	OPTION(pid_namespace_translation, BOOL, .offset = AT(pid_namespace_translation),
 	       .help = "must be false: pids are those that the host sees"),
-	OPTION(load_probe, BOOL, .offset = AT(load_probe), .help = "probes are not there yet"),
-	OPTION(probes, NODE, .offset = AT(probes), .help = "probes are not there yet"),
+	OPTION(probes, NODE, .offset = AT(probes),
+	       .help = "events of your own: tracepoint:sched:sched_process_exec, uprobe:FILE:FUNCTION{until=return} "
+		       "(docs/probes.md); or {type: kprobe, mode: uprobe, symbol, target}"),
+	OPTION(load_probe, NEEDLESS, .help = "programs are loaded when there are probes"),
 	OPTION(probe_links, NODE, .offset = AT(probe_links), .help = "older form of probes"),
 	OPTION(u_probe_links, NODE, .offset = AT(u_probe_links), .help = "older form of probes"),
 	OPTION(monitor_interval, NEEDLESS, .help = "counters are always up to date"),
@@ -197,7 +217,8 @@ static void check_tracers(const char *list, struct config_place place, const cha
 	for (size_t len; (len = lang_next(&list)); list += len) {
 		if (!is_tracer(list, len))
 			config_error(errors, place, path, "tracers has no %.*s; it has all, native, python, perl, php, "
-				     "hotspot, ruby, v8, dotnet, go, beam, luajit", (int)(len < 40 ? len : 40), list);
+				     "hotspot, ruby, v8, dotnet, go, beam, luajit, lua", (int)(len < 40 ? len : 40),
+				     list);
 		else if (is_interpreter(list, len) && !lang_named(list, len))
 			buf_addf(&later, "%s%.*s", later.len ? ", " : "", (int)len, list);
 	}
@@ -236,6 +257,12 @@ int profiling_kinds(const struct profiling_config *config, struct kind_choices *
 	*ret_kinds = (struct kind_choices){ 0 };
 	for (u32 i = 0; r == 0 && i < config->kinds.count; i++)
 		r = kind_choices_add(ret_kinds, config->kinds.at[i], why);
+	if (r == 0)
+		r = profiling_probes_add(config->probes, ret_kinds, why);
+	if (r == 0)
+		r = profiling_probes_add(config->probe_links, ret_kinds, why);
+	if (r == 0)
+		r = profiling_probes_add(config->u_probe_links, ret_kinds, why);
 	if (r == 0 && config->off_cpu_threshold > 0)
 		r = add_waits(ret_kinds, why);
 	return r;
@@ -261,6 +288,14 @@ static void fit_memory(struct agent_options *to)
 	to->symbolizer.memory_max_bytes = (size_t)(allowed / 32);
 }
 
+static struct containers_options containers_options(const struct profiling_config *o)
+{
+	bool is_off = o->container_sockets.count == 1 && !strcmp(o->container_sockets.at[0], "none");
+
+	return (struct containers_options){ o->container_sockets.at, is_off ? 0 : o->container_sockets.count,
+					    { o->container_labels.at, o->container_labels.count }, is_off };
+}
+
 struct agent_options profiling_agent_options(const struct profiling_config *o, double cpu_percent)
 {
 	s64 scale = o->map_scale_factor < SCALE_MAX ? o->map_scale_factor : SCALE_MAX;
@@ -271,6 +306,7 @@ struct agent_options profiling_agent_options(const struct profiling_config *o, d
 	to.tracer.rows_max_bytes = (size_t)ROWS_BYTES << scale;
 	to.tracer.no_kernel_version_check = o->no_kernel_version_check;
 	to.tracer.environment = (struct environment_names){ o->include_env_vars.at, o->include_env_vars.count };
+	to.tracer.containers = containers_options(o);
 	to.tracer.choice = profiling_choice(o);
 	to.tracer.may_choose = true;	/* a reload may bring rules */
 	to.tracer.process_age_min_ns = (u64)o->filter_min_process_age_ns;
@@ -318,6 +354,17 @@ static void check_rules(const struct profiling_config *o, struct config_place pl
 	process_choice_free(choice);
 }
 
+static void check_containers(const struct profiling_config *o, struct config_place place, const char *path,
+			     struct config_errors *errors)
+{
+	const struct containers_options options = containers_options(o);
+	_cleanup_(buf_done) struct buf why;
+
+	buf_init(&why, 1024);
+	if (containers_check(&options, &why) < 0)
+		config_error(errors, place, path, "%s", why.len ? why.data : "out of memory");
+}
+
 static void check_kinds(const struct profiling_config *config, struct config_place place, const char *path,
 			struct config_errors *errors)
 {
@@ -326,19 +373,14 @@ static void check_kinds(const struct profiling_config *config, struct config_pla
 
 	buf_init(&why, 1024);
 	if (profiling_kinds(config, &kinds, &why) < 0)
-		config_error(errors, place, path, "kinds: %s", buf_err(&why) < 0 ? "out of memory" : why.data);
+		config_error(errors, place, path, "kinds and probes: %s",
+			     buf_err(&why) < 0 ? "out of memory" : why.data);
+	kind_choices_done(&kinds);
 }
 
 static int count_cpu(void *arg, u32 cpu)
 {
 	return 0;
-}
-
-static bool is_given(const struct config_node *node)
-{
-	if (!node || node->kind == NODE_NULL)
-		return false;
-	return node->kind == NODE_LIST || node->kind == NODE_MAP ? node->count > 0 : *node->text != 0;
 }
 
 static void check_env_vars(const struct config_texts *names, struct config_place place, const char *path,
@@ -360,6 +402,7 @@ void profiling_config_check(const void *options, struct config_place place, cons
 
 	check_kinds(o, place, path, errors);
 	check_rules(o, place, path, errors);
+	check_containers(o, place, path, errors);
 	check_tracers(o->tracers, place, path, errors);
 	check_env_vars(&o->include_env_vars, place, path, errors);
 	if (*o->pin_cpu_ids && sampler_parse_cpus(o->pin_cpu_ids, count_cpu, NULL) <= 0)
@@ -367,8 +410,6 @@ void profiling_config_check(const void *options, struct config_place place, cons
 			     o->pin_cpu_ids);
 	if (o->send_idle_frames)
 		config_warning(errors, place, path, "send_idle_frames has no effect: idle CPUs are not sampled");
-	if (o->load_probe || is_given(o->probes) || is_given(o->probe_links) || is_given(o->u_probe_links))
-		config_warning(errors, place, path, "probes are not there yet: only the clock is sampled");
 	if (o->obi_process_ctx)
 		config_error(errors, place, path, "obi_process_ctx is not supported; remove it");
 	if (o->pid_namespace_translation)

@@ -19,9 +19,10 @@ struct profiling_config {
 	double reporter_jitter;
 	s64 probabilistic_interval_ns, probabilistic_threshold;
 	const char *tracers;
-	bool python_off, perl_off, php_off, hotspot_off, ruby_off, v8_off, dotnet_off, go_off, beam_off, luajit_off;
+	bool python_off, perl_off, php_off, hotspot_off, ruby_off, v8_off, dotnet_off, go_off, beam_off;
+	bool luajit_off, lua_off;
 	struct config_sections services, include, exclude;	/* struct process_rule */
-	struct config_texts include_env_vars;
+	struct config_texts include_env_vars, container_sockets, container_labels;
 	s64 filter_min_process_age_ns;
 	double off_cpu_threshold;
 	s64 off_cpu_min_duration_ns, off_cpu_max_rate;
@@ -32,13 +33,13 @@ struct profiling_config {
 		bool enabled;
 		double max_cpu;		/* percent of one CPU; 0: not given */
 		s64 average_over_ns;
+		bool senders;
 	} governor;
 	s64 map_scale_factor, bpf_verifier_log_level;
 	bool no_kernel_version_check;
 	int error_mode;			/* enum profiling_error_mode */
 	bool obi_process_ctx, pid_namespace_translation;
 	const char *pin_cpu_ids;
-	bool load_probe;
 	const struct config_node *probes, *probe_links, *u_probe_links;
 };
 

@@ -23,6 +23,11 @@ TEST(profiling_options_have_defaults_that_pass)
 	config_errors_done(&errors);
 }
 
+TEST(profiling_options_serve_all_senders_unless_told)
+{
+	EQ(profiling_defaults.governor.senders, false);
+}
+
 TEST(profiling_options_know_the_older_list_of_tracers)
 {
 	struct profiling_config options = profiling_defaults;
@@ -58,11 +63,10 @@ TEST(profiling_options_say_what_is_not_there_yet)
 	struct profiling_config options = profiling_defaults;
 
 	config_errors_init(&errors);
-	options.load_probe = true;
 	options.send_idle_frames = true;
 	check(&options);
 	EQ(errors.error_count, 0);
-	EQ(errors.warning_count, 2);
+	EQ(errors.warning_count, 1);
 	options.pid_namespace_translation = true;
 	options.obi_process_ctx = true;
 	check(&options);

@@ -11,6 +11,7 @@
 #ifndef STORE_BACKEND_H
 #define STORE_BACKEND_H
 
+#include "store/lanes.h"
 #include "store/series.h"
 #include "store/store.h"
 
@@ -27,6 +28,9 @@ struct store_ops {
 	int (*chart)(struct store *store, const struct store_selection *selection, enum store_label by,
 		     u32 bucket_count, u32 lines_max, struct store_chart *ret_chart);
 	int (*heat)(struct store *store, const struct store_selection *selection, struct store_heat *heat);
+	/* NULL: it does not know what threads did when. */
+	int (*lanes)(struct store *store, const struct store_selection *selection,
+		     const struct store_lanes_options *options, struct store_lanes *ret_lanes);
 	int (*values)(struct store *store, const struct store_selection *selection, enum store_label label, u32 max,
 		      struct store_values *ret_values);
 	int (*traces)(struct store *store, const struct store_selection *selection, bool by_span, u32 max,

@@ -199,7 +199,7 @@ static int get_flame(struct store *base, const struct store_selection *selection
 	if (r == 0)
 		r = ask_frames(store, selection, &building);
 	if (r == 0)
-		r = clickhouse_flame_finish(&building, group_by != STORE_LABEL_COUNT, &flame);
+		r = clickhouse_flame_finish(&building, group_by, &flame);
 	if (r < 0)
 		return r;
 	flame->from_ns = selection->from_ns;

@@ -20,7 +20,7 @@ static void read_flame(const uint8_t *data, size_t size, bool grouped)
 	if (clickhouse_flame_init(&building) == 0 && clickhouse_flame_nodes(&building, &nodes, 1000) == 0) {
 		(void)clickhouse_flame_frames(&building, &frames);
 		(void)clickhouse_flame_units(&building, &units, &(bool){ false });
-		(void)clickhouse_flame_finish(&building, grouped, &flame);
+		(void)clickhouse_flame_finish(&building, grouped ? STORE_PROCESS : STORE_LABEL_COUNT, &flame);
 	}
 	for (u32 i = 1; flame && i < flame->nodes.count; i++)
 		if (calltree_nodes(flame)[i].parent >= i)

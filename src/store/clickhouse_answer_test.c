@@ -190,7 +190,7 @@ static int build(struct buf *nodes, struct buf *frames, bool grouped, u32 nodes_
 		r = clickhouse_flame_nodes(&building, &of_nodes, nodes_max);
 	if (r == 0)
 		r = clickhouse_flame_frames(&building, &of_frames);
-	return r < 0 ? r : clickhouse_flame_finish(&building, grouped, ret_flame);
+	return r < 0 ? r : clickhouse_flame_finish(&building, grouped ? STORE_PROCESS : STORE_LABEL_COUNT, ret_flame);
 }
 
 static void expect_node(const struct calltree *flame, u32 number, const char *name, u32 parent, s64 total, s64 self)

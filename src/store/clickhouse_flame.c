@@ -185,16 +185,16 @@ static s64 unknown_frame(struct clickhouse_flame *f, u32 number)
 }
 
 /* The node that all of a label hangs from. */
-static s64 top_node(struct clickhouse_flame *f, u32 label, bool grouped)
+static s64 top_node(struct clickhouse_flame *f, u32 label, enum store_label group_by)
 {
 	const struct interner_entry *text = interner_get(&f->labels, label);
 	struct frame frame = { .name = { text->at, text->len }, .type = STR("label") };
 	s64 at;
 
-	if (!grouped)
+	if (group_by == STORE_LABEL_COUNT)
 		return 0;
 	if (!frame.name.len)
-		frame.name = STR("(none)");
+		frame.name = store_label_none(group_by);
 	at = calltree_frame(f->flame, &frame);
 	return at < 0 ? at : calltree_node(f->flame, 0, (u32)at);
 }
@@ -213,9 +213,9 @@ static s64 node_below(struct clickhouse_flame *f, const struct clickhouse_node *
 }
 
 /* Those above have their place already, or never get one. */
-static int place(struct clickhouse_flame *f, struct clickhouse_node *row, bool grouped)
+static int place(struct clickhouse_flame *f, struct clickhouse_node *row, enum store_label group_by)
 {
-	s64 at = row->depth <= 1 ? top_node(f, row->label, grouped) : node_below(f, row);
+	s64 at = row->depth <= 1 ? top_node(f, row->label, group_by) : node_below(f, row);
 
 	if (at < 0)
 		return at == -ENOENT ? 0 : (int)at;
@@ -234,7 +234,7 @@ static int compare_depths(const void *a, const void *b, void *arg)
 	return rows[x].depth != rows[y].depth ? (rows[x].depth < rows[y].depth ? -1 : 1) : (x > y) - (x < y);
 }
 
-int clickhouse_flame_finish(struct clickhouse_flame *f, bool grouped, struct calltree **ret_flame)
+int clickhouse_flame_finish(struct clickhouse_flame *f, enum store_label group_by, struct calltree **ret_flame)
 {
 	_cleanup_(freep) u32 *order = reallocarray(NULL, (size_t)f->nodes.count + 1, sizeof(*order));
 	int r = order ? 0 : -ENOMEM;
@@ -244,7 +244,7 @@ int clickhouse_flame_finish(struct clickhouse_flame *f, bool grouped, struct cal
 	if (r == 0)
 		qsort_r(order, f->nodes.count, sizeof(*order), compare_depths, f->rows);
 	for (u32 i = 0; i < f->nodes.count && r == 0; i++)
-		r = place(f, &f->rows[order[i]], grouped);
+		r = place(f, &f->rows[order[i]], group_by);
 	if (r == 0)
 		*ret_flame = TAKE(f->flame);
 	return r;

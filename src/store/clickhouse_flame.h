@@ -12,6 +12,7 @@
 #include "analysis/calltree.h"
 #include "base/arena.h"
 #include "base/interner.h"
+#include "store/labels.h"
 
 struct tuples;
 
@@ -39,7 +40,7 @@ int clickhouse_flame_nodes(struct clickhouse_flame *f, struct tuples *tuples, u3
 int clickhouse_flame_frames(struct clickhouse_flame *f, struct tuples *tuples);
 int clickhouse_flame_units(struct clickhouse_flame *f, struct tuples *tuples, bool *ret_by_period);
 
-/* The tree; grouped: with a label's values as outermost frames. */
-int clickhouse_flame_finish(struct clickhouse_flame *f, bool grouped, struct calltree **ret_flame);
+/* The tree; group_by: with that label's values as outermost frames, or STORE_LABEL_COUNT. */
+int clickhouse_flame_finish(struct clickhouse_flame *f, enum store_label group_by, struct calltree **ret_flame);
 
 #endif

@@ -17,23 +17,25 @@
 static const struct label_column {
 	enum samples_column column;
 	const char *unknown;	/* NULL: it is text */
+	const char *key;	/* of a map; NULL: it is none */
 } label_columns[STORE_LABEL_COUNT] = {
-	[STORE_HOST] = { SAMPLES_HOST, NULL },
-	[STORE_SERVICE] = { SAMPLES_SERVICE, NULL },
-	[STORE_NAMESPACE] = { SAMPLES_NAMESPACE, NULL },
-	[STORE_POD] = { SAMPLES_POD, NULL },
-	[STORE_CONTAINER] = { SAMPLES_CONTAINER, NULL },
-	[STORE_PROCESS] = { SAMPLES_PROCESS, NULL },
-	[STORE_EXECUTABLE] = { SAMPLES_EXECUTABLE, NULL },
-	[STORE_PID] = { SAMPLES_PID, "0" },
-	[STORE_TYPE] = { SAMPLES_SAMPLE_TYPE, NULL },
-	[STORE_UNIT] = { SAMPLES_SAMPLE_UNIT, NULL },
-	[STORE_PERIOD] = { SAMPLES_PERIOD, "0" },
-	[STORE_THREAD] = { SAMPLES_THREAD, NULL },
-	[STORE_TID] = { SAMPLES_TID, "0" },
-	[STORE_CPU] = { SAMPLES_CPU, "-1" },
-	[STORE_TRACE] = { SAMPLES_TRACE, NULL },
-	[STORE_SPAN] = { SAMPLES_SPAN, NULL },
+	[STORE_HOST] = { SAMPLES_HOST, NULL, NULL },
+	[STORE_SERVICE] = { SAMPLES_SERVICE, NULL, NULL },
+	[STORE_NAMESPACE] = { SAMPLES_NAMESPACE, NULL, NULL },
+	[STORE_POD] = { SAMPLES_POD, NULL, NULL },
+	[STORE_CONTAINER] = { SAMPLES_CONTAINER, NULL, NULL },
+	[STORE_PROCESS] = { SAMPLES_PROCESS, NULL, NULL },
+	[STORE_EXECUTABLE] = { SAMPLES_EXECUTABLE, NULL, NULL },
+	[STORE_PID] = { SAMPLES_PID, "0", NULL },
+	[STORE_TYPE] = { SAMPLES_SAMPLE_TYPE, NULL, NULL },
+	[STORE_UNIT] = { SAMPLES_SAMPLE_UNIT, NULL, NULL },
+	[STORE_PERIOD] = { SAMPLES_PERIOD, "0", NULL },
+	[STORE_WAIT] = { SAMPLES_ATTRIBUTES, NULL, "wait.reason" },
+	[STORE_THREAD] = { SAMPLES_THREAD, NULL, NULL },
+	[STORE_TID] = { SAMPLES_TID, "0", NULL },
+	[STORE_CPU] = { SAMPLES_CPU, "-1", NULL },
+	[STORE_TRACE] = { SAMPLES_TRACE, NULL, NULL },
+	[STORE_SPAN] = { SAMPLES_SPAN, NULL, NULL },
 };
 
 static void add_label(struct buf *out, enum store_label label)
@@ -47,7 +49,9 @@ static void add_label(struct buf *out, enum store_label label)
 		return;
 	}
 	name = clickhouse_columns(CLICKHOUSE_SAMPLES, &count)[l->column].name;
-	if (l->unknown)
+	if (l->key)
+		buf_addf(out, "toString(%s['%s'])", name, l->key);
+	else if (l->unknown)
 		buf_addf(out, "if(%s = %s, '', toString(%s))", name, l->unknown, name);
 	else
 		buf_addf(out, "toString(%s)", name);

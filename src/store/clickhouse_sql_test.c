@@ -68,7 +68,8 @@ TEST(clickhouse_sql_knows_every_label)
 		[STORE_HOST] = "HostName", [STORE_SERVICE] = "ServiceName", [STORE_NAMESPACE] = "Namespace",
 		[STORE_POD] = "PodName", [STORE_CONTAINER] = "ContainerId", [STORE_PROCESS] = "ProcessName",
 		[STORE_EXECUTABLE] = "ExecutablePath", [STORE_PID] = "ProcessId", [STORE_TYPE] = "SampleType",
-		[STORE_UNIT] = "SampleUnit", [STORE_PERIOD] = "Period", [STORE_THREAD] = "ThreadName",
+		[STORE_UNIT] = "SampleUnit", [STORE_PERIOD] = "Period", [STORE_WAIT] = "Attributes['wait.reason']",
+		[STORE_THREAD] = "ThreadName",
 		[STORE_TID] = "ThreadId", [STORE_CPU] = "Cpu", [STORE_TRACE] = "TraceId", [STORE_SPAN] = "SpanId",
 	};
 

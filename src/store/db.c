@@ -2,62 +2,16 @@
 #include "store/db.h"
 
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "store/db_sql.h"
 
 #define BUSY_MS 5000
+#define PAGE_BYTES 4096			/* SQLite's default */
 #define APPLICATION_ID "0x7769636b"	/* "wick" */
-
-/* Statements are made once, at first use. */
-#define STATEMENTS(X)                                                                                                  \
-	X(BEGIN, "BEGIN IMMEDIATE")                                                                                    \
-	X(COMMIT, "COMMIT")                                                                                            \
-	X(ROLLBACK, "ROLLBACK")                                                                                        \
-	X(ADD_EPOCH, "INSERT INTO epoch(created_ns) VALUES(?)")                                                        \
-	X(ADD_CHUNK, "INSERT INTO chunk(epoch, number, data) VALUES(?, ?, ?)")                                         \
-	X(ADD_BLOCK, "INSERT INTO block(level, epoch, start_ns, end_ns, rows, data, details) "                         \
-		     "VALUES(?, ?, ?, ?, ?, ?, ?)")                                                                    \
-	X(EPOCHS, "SELECT id, created_ns FROM epoch ORDER BY id")                                                      \
-	X(HAS_EPOCH, "SELECT 1 FROM epoch WHERE id = ?")                                                               \
-	X(CHUNKS, "SELECT number, data FROM chunk WHERE epoch = ? ORDER BY number")                                    \
-	X(BLOCKS, "SELECT id, epoch, start_ns, end_ns, rows, data, details FROM block "                                \
-		  "WHERE level = ? AND start_ns >= ? AND start_ns < ? ORDER BY start_ns")                              \
-	X(FIRST, "SELECT min(start_ns) FROM block WHERE level = ?")                                                    \
-	X(LAST, "SELECT max(start_ns) FROM block WHERE level = ?")                                                     \
-	X(DROP_BLOCKS, "DELETE FROM block WHERE id IN (SELECT id FROM block WHERE level = ? AND start_ns < ? "         \
-		       "ORDER BY start_ns LIMIT ?) RETURNING rows, length(data) + length(details)")                    \
-	X(DROP_CHUNKS, "DELETE FROM chunk WHERE epoch != ?1 AND epoch NOT IN (SELECT epoch FROM block)")               \
-	X(DROP_EPOCHS, "DELETE FROM epoch WHERE id != ?1 AND id NOT IN (SELECT epoch FROM block)")                     \
-	X(ADD_SERIES, "INSERT OR REPLACE INTO series(host, level, start_ns, end_ns, data) VALUES(?, ?, ?, ?, ?)")      \
-	X(SERIES, "SELECT start_ns, end_ns, data FROM series "                                                         \
-		  "WHERE host = ? AND level = ? AND start_ns >= ? AND start_ns < ? ORDER BY start_ns")                 \
-	X(SERIES_FIRST, "SELECT min(start_ns) FROM series WHERE host = ? AND level = ?")                               \
-	X(SERIES_LAST, "SELECT max(start_ns) FROM series WHERE host = ? AND level = ?")                                \
-	X(SERIES_NEXT, "SELECT min(start_ns) FROM series WHERE host = ? AND level = ? AND start_ns >= ?")              \
-	X(DROP_SERIES, "DELETE FROM series WHERE host = ?1 AND level = ?2 AND (start_ns < ?3 OR start_ns > ?4 OR "     \
-		       "start_ns <= (SELECT start_ns FROM series WHERE host = ?1 AND level = ?2 "                      \
-		       "ORDER BY start_ns DESC LIMIT 1 OFFSET ?5))")                                                   \
-	X(ADD_EXE, "INSERT OR IGNORE INTO exe(build_id) VALUES(?)")                                                    \
-	X(PUT_NAME, "INSERT OR REPLACE INTO name(exe, address, start, function, file, source) "                        \
-		    "SELECT id, ?2, ?3, ?4, ?5, ?6 FROM exe WHERE build_id = ?1")                                      \
-	X(NAMES, "SELECT build_id, address, start, function, file, source FROM name JOIN exe ON exe.id = name.exe")    \
-	X(DROP_NAMES, "DELETE FROM name WHERE exe = (SELECT id FROM exe WHERE build_id = ?)")                          \
-	X(DROP_EXE, "DELETE FROM exe WHERE build_id = ?")                                                              \
-	X(SET, "INSERT OR REPLACE INTO fact(key, value) VALUES(?, ?)")                                                 \
-	X(GET, "SELECT value FROM fact WHERE key = ?")                                                                 \
-	X(PAGES, "SELECT page_count - freelist_count, page_size FROM pragma_page_count, pragma_freelist_count, "       \
-		 "pragma_page_size")
-
-enum statement {
-#define X(id, sql) SQL_##id,
-	STATEMENTS(X)
-#undef X
-	SQL_COUNT,
-};
 
 static const char *const sql[SQL_COUNT] = {
 #define X(id, text) [SQL_##id] = text,
@@ -83,16 +37,15 @@ static const char *const upgrades[DB_VERSION] = {
 	/* Columns are compressed one by one. What there was cannot be read any more, and was in no release. */
 	"DELETE FROM block; DELETE FROM fact WHERE key LIKE 'rolled%';"
 	"ALTER TABLE block ADD COLUMN details BLOB NOT NULL DEFAULT x'';",
+	"CREATE TABLE note(id INTEGER PRIMARY KEY AUTOINCREMENT, time_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,"
+	" kind TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL);"
+	"CREATE INDEX note_by_time ON note(time_ns);",
+	/* Chunks of the dictionary may say what series wait for. Those of before do not, and stay as they are. */
+	"",
 };
 
-struct db {
-	sqlite3 *handle;
-	sqlite3_stmt *statements[SQL_COUNT];
-	bool in_transaction, has_counted;
-	struct db_level counts[DB_LEVELS];	/* of the writer; kept as facts, by the transaction that changes them */
-};
 
-static int errno_of(int code)
+int db_errno(int code)
 {
 	switch (code & 0xff) {
 	case SQLITE_OK:
@@ -121,7 +74,7 @@ static int errno_of(int code)
 
 static int exec(struct db *db, const char *text)
 {
-	return errno_of(sqlite3_exec(db->handle, text, NULL, NULL, NULL));
+	return db_errno(sqlite3_exec(db->handle, text, NULL, NULL, NULL));
 }
 
 const char *db_error(struct db *db)
@@ -142,34 +95,32 @@ void db_close(struct db *db)
 
 /* ---- Statements ---------------------------------------------------------------- */
 
-/* Ready to be bound; NULL with the error in *ret. */
-static sqlite3_stmt *statement(struct db *db, enum statement which, int *ret)
+sqlite3_stmt *db_statement(struct db *db, enum statement which, int *ret)
 {
 	int code = SQLITE_OK;
 
 	if (!db->statements[which])
 		code = sqlite3_prepare_v3(db->handle, sql[which], -1, SQLITE_PREPARE_PERSISTENT, &db->statements[which],
 					  NULL);
-	*ret = errno_of(code);
+	*ret = db_errno(code);
 	return *ret < 0 ? NULL : db->statements[which];
 }
 
-/* For statements that return nothing. */
-static int finish(sqlite3_stmt *s)
+int db_finish(sqlite3_stmt *s)
 {
 	int code = sqlite3_step(s);
 
 	sqlite3_reset(s);
 	sqlite3_clear_bindings(s);
-	return errno_of(code);
+	return db_errno(code);
 }
 
 static int run(struct db *db, enum statement which)
 {
 	int r;
-	sqlite3_stmt *s = statement(db, which, &r);
+	sqlite3_stmt *s = db_statement(db, which, &r);
 
-	return s ? finish(s) : r;
+	return s ? db_finish(s) : r;
 }
 
 /* ---- How much there is of each level ------------------------------------------------- */
@@ -268,7 +219,7 @@ static int db_version(struct db *db, int *ret_version)
 	if (code == SQLITE_ROW)
 		*ret_version = sqlite3_column_int(s, 0);
 	sqlite3_finalize(s);
-	return errno_of(code);
+	return db_errno(code);
 }
 
 static int upgrade(struct db *db, int version)
@@ -322,7 +273,9 @@ int db_open(const char *path, bool read_only, struct db **ret_db, struct buf *wh
 
 	if (!db)
 		return -ENOMEM;
-	r = errno_of(sqlite3_open_v2(path, &db->handle, flags, NULL));
+	if (!strncmp(path, DB_MEMORY, strlen(DB_MEMORY)))
+		flags |= SQLITE_OPEN_URI;
+	r = db_errno(sqlite3_open_v2(path, &db->handle, flags, NULL));
 	if (r < 0) {
 		buf_addf(why, "%s cannot be opened: %s", path, db->handle ? db_error(db) : "out of memory");
 		return r;
@@ -336,6 +289,14 @@ int db_open(const char *path, bool read_only, struct db **ret_db, struct buf *wh
 	return 0;
 }
 
+int db_limit(struct db *db, u64 bytes)
+{
+	char text[64];
+
+	sqlite3_snprintf(sizeof(text), text, "PRAGMA max_page_count = %llu", bytes / PAGE_BYTES + 1);
+	return exec(db, text);
+}
+
 void db_set_patience(struct db *db, int ms)
 {
 	sqlite3_busy_timeout(db->handle, ms);
@@ -346,12 +307,12 @@ void db_set_patience(struct db *db, int ms)
 int db_add_epoch(struct db *db, u64 now_ns, s64 *ret_epoch)
 {
 	int r;
-	sqlite3_stmt *s = statement(db, SQL_ADD_EPOCH, &r);
+	sqlite3_stmt *s = db_statement(db, SQL_ADD_EPOCH, &r);
 
 	if (!s)
 		return r;
 	sqlite3_bind_int64(s, 1, (s64)now_ns);
-	r = finish(s);
+	r = db_finish(s);
 	if (r == 0)
 		*ret_epoch = sqlite3_last_insert_rowid(db->handle);
 	return r;
@@ -360,18 +321,17 @@ int db_add_epoch(struct db *db, u64 now_ns, s64 *ret_epoch)
 int db_add_chunk(struct db *db, s64 epoch, u32 number, const void *data, size_t bytes)
 {
 	int r;
-	sqlite3_stmt *s = statement(db, SQL_ADD_CHUNK, &r);
+	sqlite3_stmt *s = db_statement(db, SQL_ADD_CHUNK, &r);
 
 	if (!s)
 		return r;
 	sqlite3_bind_int64(s, 1, epoch);
 	sqlite3_bind_int64(s, 2, number);
 	sqlite3_bind_blob64(s, 3, data, bytes, SQLITE_STATIC);
-	return finish(s);
+	return db_finish(s);
 }
 
-/* Nothing is an empty blob, not NULL. */
-static void bind_blob(sqlite3_stmt *s, int at, const void *data, size_t bytes)
+void db_bind_blob(sqlite3_stmt *s, int at, const void *data, size_t bytes)
 {
 	sqlite3_bind_blob64(s, at, bytes ? data : "", bytes, SQLITE_STATIC);
 }
@@ -379,7 +339,7 @@ static void bind_blob(sqlite3_stmt *s, int at, const void *data, size_t bytes)
 int db_add_block(struct db *db, const struct db_block *block)
 {
 	int r;
-	sqlite3_stmt *s = statement(db, SQL_ADD_BLOCK, &r);
+	sqlite3_stmt *s = db_statement(db, SQL_ADD_BLOCK, &r);
 
 	if (!s)
 		return r;
@@ -388,16 +348,16 @@ int db_add_block(struct db *db, const struct db_block *block)
 	sqlite3_bind_int64(s, 3, (s64)block->start_ns);
 	sqlite3_bind_int64(s, 4, (s64)block->end_ns);
 	sqlite3_bind_int64(s, 5, block->rows);
-	bind_blob(s, 6, block->data, block->data_bytes);
-	bind_blob(s, 7, block->details, block->detail_bytes);
+	db_bind_blob(s, 6, block->data, block->data_bytes);
+	db_bind_blob(s, 7, block->details, block->detail_bytes);
 	count_block(db, block->level, 1, block->rows, block->data_bytes + block->detail_bytes);
-	return finish(s);
+	return db_finish(s);
 }
 
 int db_drop_blocks(struct db *db, u32 level, u64 before_ns, u32 count)
 {
 	int r, code, dropped = 0;
-	sqlite3_stmt *s = statement(db, SQL_DROP_BLOCKS, &r);
+	sqlite3_stmt *s = db_statement(db, SQL_DROP_BLOCKS, &r);
 
 	if (!s)
 		return r;
@@ -407,7 +367,7 @@ int db_drop_blocks(struct db *db, u32 level, u64 before_ns, u32 count)
 	for (; (code = sqlite3_step(s)) == SQLITE_ROW; dropped++)
 		count_block(db, level, -1, (u64)sqlite3_column_int64(s, 0), (u64)sqlite3_column_int64(s, 1));
 	sqlite3_reset(s);
-	return errno_of(code) < 0 ? errno_of(code) : dropped;
+	return db_errno(code) < 0 ? db_errno(code) : dropped;
 }
 
 int db_drop_epochs(struct db *db, s64 except)
@@ -416,12 +376,12 @@ int db_drop_epochs(struct db *db, s64 except)
 	int r = 0;
 
 	for (u32 i = 0; i < 2 && r == 0; i++) {
-		sqlite3_stmt *s = statement(db, both[i], &r);
+		sqlite3_stmt *s = db_statement(db, both[i], &r);
 
 		if (!s)
 			return r;
 		sqlite3_bind_int64(s, 1, except);
-		r = finish(s);
+		r = db_finish(s);
 	}
 	return r < 0 ? r : sqlite3_changes(db->handle);
 }
@@ -429,18 +389,18 @@ int db_drop_epochs(struct db *db, s64 except)
 static int run_with_id(struct db *db, enum statement which, const void *build_id, u32 bytes)
 {
 	int r;
-	sqlite3_stmt *s = statement(db, which, &r);
+	sqlite3_stmt *s = db_statement(db, which, &r);
 
 	if (!s)
 		return r;
 	sqlite3_bind_blob(s, 1, build_id, (int)bytes, SQLITE_STATIC);
-	return finish(s);
+	return db_finish(s);
 }
 
 int db_put_name(struct db *db, const struct db_name *name)
 {
 	int r = run_with_id(db, SQL_ADD_EXE, name->build_id, name->build_id_bytes);
-	sqlite3_stmt *s = r < 0 ? NULL : statement(db, SQL_PUT_NAME, &r);
+	sqlite3_stmt *s = r < 0 ? NULL : db_statement(db, SQL_PUT_NAME, &r);
 
 	if (!s)
 		return r;
@@ -452,7 +412,7 @@ int db_put_name(struct db *db, const struct db_name *name)
 	if (name->file)
 		sqlite3_bind_blob(s, 5, name->file, (int)name->file_bytes, SQLITE_STATIC);
 	sqlite3_bind_int64(s, 6, name->source);
-	return finish(s);
+	return db_finish(s);
 }
 
 int db_drop_names(struct db *db, const void *build_id, u32 bytes)
@@ -465,13 +425,13 @@ int db_drop_names(struct db *db, const void *build_id, u32 bytes)
 int db_set(struct db *db, const char *key, s64 value)
 {
 	int r;
-	sqlite3_stmt *s = statement(db, SQL_SET, &r);
+	sqlite3_stmt *s = db_statement(db, SQL_SET, &r);
 
 	if (!s)
 		return r;
 	sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(s, 2, value);
-	return finish(s);
+	return db_finish(s);
 }
 
 int db_shrink(struct db *db, u32 pages)
@@ -487,7 +447,7 @@ int db_shrink(struct db *db, u32 pages)
 s64 db_get(struct db *db, const char *key, s64 otherwise)
 {
 	int r;
-	sqlite3_stmt *s = statement(db, SQL_GET, &r);
+	sqlite3_stmt *s = db_statement(db, SQL_GET, &r);
 
 	if (!s)
 		return otherwise;
@@ -501,18 +461,18 @@ s64 db_get(struct db *db, const char *key, s64 otherwise)
 int db_each_epoch(struct db *db, db_epoch_fn *fn, void *arg)
 {
 	int r, code = SQLITE_ROW;
-	sqlite3_stmt *s = statement(db, SQL_EPOCHS, &r);
+	sqlite3_stmt *s = db_statement(db, SQL_EPOCHS, &r);
 
 	while (s && r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
 		r = fn(arg, sqlite3_column_int64(s, 0), (u64)sqlite3_column_int64(s, 1));
 	sqlite3_reset(s);
-	return r < 0 ? r : errno_of(code);
+	return r < 0 ? r : db_errno(code);
 }
 
 bool db_has_epoch(struct db *db, s64 epoch)
 {
 	int r;
-	sqlite3_stmt *s = statement(db, SQL_HAS_EPOCH, &r);
+	sqlite3_stmt *s = db_statement(db, SQL_HAS_EPOCH, &r);
 	bool has = false;
 
 	if (!s)
@@ -526,7 +486,7 @@ bool db_has_epoch(struct db *db, s64 epoch)
 int db_each_chunk(struct db *db, s64 epoch, db_chunk_fn *fn, void *arg)
 {
 	int r, code = SQLITE_ROW;
-	sqlite3_stmt *s = statement(db, SQL_CHUNKS, &r);
+	sqlite3_stmt *s = db_statement(db, SQL_CHUNKS, &r);
 
 	if (!s)
 		return r;
@@ -535,7 +495,7 @@ int db_each_chunk(struct db *db, s64 epoch, db_chunk_fn *fn, void *arg)
 		r = fn(arg, (u32)sqlite3_column_int64(s, 0), sqlite3_column_blob(s, 1),
 		       (size_t)sqlite3_column_bytes(s, 1));
 	sqlite3_reset(s);
-	return r < 0 ? r : errno_of(code);
+	return r < 0 ? r : db_errno(code);
 }
 
 static const void *column_blob(sqlite3_stmt *s, int at, size_t *ret_bytes)
@@ -554,7 +514,7 @@ void db_read_details(struct db *db, struct db_block *block)
 int db_each_block(struct db *db, u32 level, u64 from_ns, u64 to_ns, bool with_data, db_block_fn *fn, void *arg)
 {
 	int r, code = SQLITE_ROW;
-	sqlite3_stmt *s = statement(db, SQL_BLOCKS, &r);
+	sqlite3_stmt *s = db_statement(db, SQL_BLOCKS, &r);
 
 	if (!s)
 		return r;
@@ -577,13 +537,13 @@ int db_each_block(struct db *db, u32 level, u64 from_ns, u64 to_ns, bool with_da
 		r = fn(arg, &block);
 	}
 	sqlite3_reset(s);
-	return r < 0 ? r : errno_of(code);
+	return r < 0 ? r : db_errno(code);
 }
 
 int db_each_name(struct db *db, db_name_fn *fn, void *arg)
 {
 	int r, code = SQLITE_ROW;
-	sqlite3_stmt *s = statement(db, SQL_NAMES, &r);
+	sqlite3_stmt *s = db_statement(db, SQL_NAMES, &r);
 
 	while (s && r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW) {
 		struct db_name name = {
@@ -601,30 +561,30 @@ int db_each_name(struct db *db, db_name_fn *fn, void *arg)
 		r = fn(arg, &name);
 	}
 	sqlite3_reset(s);
-	return r < 0 ? r : errno_of(code);
+	return r < 0 ? r : db_errno(code);
 }
 
 /* The one time that a bound statement returns. */
-static int read_time(sqlite3_stmt *s, u64 otherwise, u64 *ret_ns)
+int db_read_time(sqlite3_stmt *s, u64 otherwise, u64 *ret_ns)
 {
 	int code = sqlite3_step(s);
 
 	if (code == SQLITE_ROW)
 		*ret_ns = sqlite3_column_type(s, 0) == SQLITE_NULL ? otherwise : (u64)sqlite3_column_int64(s, 0);
 	sqlite3_reset(s);
-	return errno_of(code);
+	return db_errno(code);
 }
 
 /* When the first or last block of a level starts. */
 static int level_end(struct db *db, enum statement which, u32 level, u64 otherwise, u64 *ret_ns)
 {
 	int r;
-	sqlite3_stmt *s = statement(db, which, &r);
+	sqlite3_stmt *s = db_statement(db, which, &r);
 
 	if (!s)
 		return r;
 	sqlite3_bind_int64(s, 1, level);
-	return read_time(s, otherwise, ret_ns);
+	return db_read_time(s, otherwise, ret_ns);
 }
 
 int db_level(struct db *db, u32 level, struct db_level *ret_level)
@@ -646,10 +606,27 @@ int db_first(struct db *db, u32 level, u64 *ret_ns)
 	return level_end(db, SQL_FIRST, level, UINT64_MAX, ret_ns);
 }
 
+int db_span(struct db *db, u32 level, u64 *ret_first_ns, u64 *ret_last_ns)
+{
+	int r, code;
+	sqlite3_stmt *s = db_statement(db, SQL_SPAN, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_int64(s, 1, level);
+	code = sqlite3_step(s);
+	if (code == SQLITE_ROW) {
+		*ret_first_ns = (u64)sqlite3_column_int64(s, 0);
+		*ret_last_ns = (u64)sqlite3_column_int64(s, 1);
+	}
+	sqlite3_reset(s);
+	return db_errno(code);
+}
+
 int db_bytes(struct db *db, u64 *ret_bytes)
 {
 	int r, code;
-	sqlite3_stmt *s = statement(db, SQL_PAGES, &r);
+	sqlite3_stmt *s = db_statement(db, SQL_PAGES, &r);
 
 	if (!s)
 		return r;
@@ -657,95 +634,5 @@ int db_bytes(struct db *db, u64 *ret_bytes)
 	if (code == SQLITE_ROW)
 		*ret_bytes = (u64)sqlite3_column_int64(s, 0) * (u64)sqlite3_column_int64(s, 1);
 	sqlite3_reset(s);
-	return errno_of(code);
-}
-
-/* ---- Series ----------------------------------------------------------------------- */
-
-/* With its first two parameters bound. */
-static sqlite3_stmt *series_statement(struct db *db, enum statement which, const char *host, u32 level, int *ret)
-{
-	sqlite3_stmt *s = statement(db, which, ret);
-
-	if (!s)
-		return NULL;
-	sqlite3_bind_text(s, 1, host, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(s, 2, level);
-	return s;
-}
-
-static s64 bounded(u64 time_ns)
-{
-	return time_ns > INT64_MAX ? INT64_MAX : (s64)time_ns;
-}
-
-int db_add_series(struct db *db, const struct db_series *series)
-{
-	int r;
-	sqlite3_stmt *s = series_statement(db, SQL_ADD_SERIES, series->host, series->level, &r);
-
-	if (!s)
-		return r;
-	sqlite3_bind_int64(s, 3, bounded(series->start_ns));
-	sqlite3_bind_int64(s, 4, bounded(series->end_ns));
-	sqlite3_bind_blob64(s, 5, series->data, series->bytes, SQLITE_STATIC);
-	return finish(s);
-}
-
-int db_each_series(struct db *db, const char *host, u32 level, u64 from_ns, u64 to_ns, db_series_fn *fn, void *arg)
-{
-	int r, code = SQLITE_ROW;
-	sqlite3_stmt *s = series_statement(db, SQL_SERIES, host, level, &r);
-
-	if (!s)
-		return r;
-	sqlite3_bind_int64(s, 3, bounded(from_ns));
-	sqlite3_bind_int64(s, 4, bounded(to_ns));
-	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW) {
-		struct db_series series = {
-			.host = host,
-			.level = level,
-			.start_ns = (u64)sqlite3_column_int64(s, 0),
-			.end_ns = (u64)sqlite3_column_int64(s, 1),
-			.data = sqlite3_column_blob(s, 2),
-			.bytes = (size_t)sqlite3_column_bytes(s, 2),
-		};
-
-		r = fn(arg, &series);
-	}
-	sqlite3_reset(s);
-	return r < 0 ? r : errno_of(code);
-}
-
-int db_series_end(struct db *db, const char *host, u32 level, bool last, u64 *ret_ns)
-{
-	int r;
-	sqlite3_stmt *s = series_statement(db, last ? SQL_SERIES_LAST : SQL_SERIES_FIRST, host, level, &r);
-
-	return s ? read_time(s, 0, ret_ns) : r;
-}
-
-int db_series_next(struct db *db, const char *host, u32 level, u64 from_ns, u64 *ret_ns)
-{
-	int r;
-	sqlite3_stmt *s = series_statement(db, SQL_SERIES_NEXT, host, level, &r);
-
-	if (!s)
-		return r;
-	sqlite3_bind_int64(s, 3, bounded(from_ns));
-	return read_time(s, UINT64_MAX, ret_ns);
-}
-
-int db_drop_series(struct db *db, const char *host, u32 level, u64 before_ns, u64 after_ns, u32 keep)
-{
-	int r;
-	sqlite3_stmt *s = series_statement(db, SQL_DROP_SERIES, host, level, &r);
-
-	if (!s)
-		return r;
-	sqlite3_bind_int64(s, 3, bounded(before_ns));
-	sqlite3_bind_int64(s, 4, bounded(after_ns));
-	sqlite3_bind_int64(s, 5, keep);
-	r = finish(s);
-	return r < 0 ? r : sqlite3_changes(db->handle);
+	return db_errno(code);
 }

@@ -8,6 +8,7 @@
  *	block	level 0: windows; 1, 2, 3: roll-ups
  *	series	rows about a machine, of the same levels
  *	name	late names: what an address of an executable belongs to
+ *	note	what people, and wick itself, say of a moment
  *
  * The layout has a version (user_version); a file of a newer one is refused, an
  * older one is brought up to date when it is opened for writing, and read as it
@@ -25,7 +26,7 @@
 struct buf;
 struct db;
 
-#define DB_VERSION 4
+#define DB_VERSION 6
 #define DB_LEVELS 4
 
 struct db_block {
@@ -38,10 +39,16 @@ struct db_block {
 	size_t data_bytes, detail_bytes;
 };
 
+/* A path that begins so is no file: a database in memory, there while somebody has it open. */
+#define DB_MEMORY "file:/wick-memory-"
+
 /* -EUCLEAN: the file is broken; -EPROTO: it is of a newer wick; `why` gets a sentence. */
 int db_open(const char *path, bool read_only, struct db **ret_db, struct buf *why);
 void db_close(struct db *db);
 DEFINE_CLEANUP(struct db *, db_close)
+
+/* What it may grow to; past that -ENOSPC. */
+int db_limit(struct db *db, u64 bytes);
 
 /* How long to wait for another connection that writes; then -EBUSY. */
 void db_set_patience(struct db *db, int ms);
@@ -77,6 +84,9 @@ struct db_level {
 /* Counted as blocks come and go, not when asked for. db_first(): when it starts, UINT64_MAX if there is none. */
 int db_level(struct db *db, u32 level, struct db_level *ret_level);
 int db_first(struct db *db, u32 level, u64 *ret_ns);
+
+/* The first and the last moment of all blocks of a level, by a look at each; 0, 0 if there is none. */
+int db_span(struct db *db, u32 level, u64 *ret_first_ns, u64 *ret_last_ns);
 
 /* Removes blocks of a level, from the oldest on, at most count, that start before a time; how many. */
 int db_drop_blocks(struct db *db, u32 level, u64 before_ns, u32 count);
@@ -130,6 +140,23 @@ int db_put_name(struct db *db, const struct db_name *name);
 int db_each_name(struct db *db, db_name_fn *fn, void *arg);
 /* Forgets all names of an executable. */
 int db_drop_names(struct db *db, const void *build_id, u32 bytes);
+
+/* ---- Notes --------------------------------------------------------------------------- */
+
+struct db_note {
+	s64 id;
+	u64 time_ns, end_ns;	/* end 0: a moment */
+	const char *kind, *title, *text, *host, *service;	/* borrowed during the call */
+};
+int db_add_note(struct db *db, const struct db_note *note, s64 *ret_id);
+
+/* Those that touch [from, to), the last first; until fn returns less than 0, which is then the result. */
+typedef int db_note_fn(void *arg, const struct db_note *note);
+int db_each_note(struct db *db, u64 from_ns, u64 to_ns, db_note_fn *fn, void *arg);
+
+/* How many: 0 if there is none with this id; those before a time, and all but the newest `keep`. */
+int db_drop_note(struct db *db, s64 id);
+int db_trim_notes(struct db *db, u64 before_ns, u32 keep);
 
 /* A small fact by name. */
 int db_set(struct db *db, const char *key, s64 value);

@@ -4,13 +4,17 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "wire/pb.h"
 
 #define EXES_MAX (1u << 20)
+#define LABELS_BEFORE_WAIT STORE_WAIT	/* of series, in chunks */
 #define PATHS (1u << 17)	/* of stacks that are remembered */
 
 _Static_assert(sizeof(struct dict_frame) == 32, "compared as bytes");
+_Static_assert(STORE_WAIT + 1 == STORE_SERIES_LABEL_COUNT, "labels behind it need a place in chunks, too");
 
 static u64 node_hash(const void *row, u64 seed)
 {
@@ -261,6 +265,17 @@ static void pack_nodes(struct buf *out, const struct dict *dict)
 	}
 }
 
+/* Behind all else, where any waits: chunks that were written before there were reasons end here, and are still read. */
+static void pack_waits(struct buf *out, const struct dict *dict)
+{
+	u32 any = 0;
+
+	for (u32 i = dict->packed.series; i < dict->series.count; i++)
+		any |= dict_series(dict, i)->label[STORE_WAIT];
+	for (u32 i = dict->packed.series; any && i < dict->series.count; i++)
+		pb_put_raw_varint(out, dict_series(dict, i)->label[STORE_WAIT]);
+}
+
 int dict_pack(const struct dict *dict, struct buf *out)
 {
 	struct dict_counts now = dict_counts(dict), old = dict->packed;
@@ -276,7 +291,8 @@ int dict_pack(const struct dict *dict, struct buf *out)
 	pack_words(out, &dict->exes, old.exes, 2);
 	pack_frames(out, dict);
 	pack_nodes(out, dict);
-	pack_words(out, &dict->series, old.series, STORE_SERIES_LABEL_COUNT);
+	pack_words(out, &dict->series, old.series, LABELS_BEFORE_WAIT);
+	pack_waits(out, dict);
 	return buf_err(out);
 }
 
@@ -365,13 +381,26 @@ static void unpack_nodes(struct dict *dict, struct pb *r, u32 count)
 
 static void unpack_series(struct dict *dict, struct pb *r, u32 count)
 {
+	_cleanup_(freep) struct dict_series *series = NULL;
+	bool has_waits;
+
+	if (count > pb_left(r) / LABELS_BEFORE_WAIT && !r->err)
+		r->err = -EBADMSG;
+	series = r->err ? NULL : array_calloc((size_t)count + 1, sizeof(*series));
+	if (!series) {
+		r->err = r->err ? r->err : -ENOMEM;
+		return;
+	}
+	for (u32 i = 0; i < count; i++)
+		for (u32 l = 0; l < LABELS_BEFORE_WAIT; l++)
+			series[i].label[l] = below(r, dict->strings.count);
+	has_waits = pb_left(r);
+	for (u32 i = 0; has_waits && i < count; i++)
+		series[i].label[STORE_WAIT] = below(r, dict->strings.count);
 	for (u32 i = 0; i < count && !r->err; i++) {
-		struct dict_series series;
 		u32 before = dict->series.count;
 
-		for (u32 l = 0; l < STORE_SERIES_LABEL_COUNT; l++)
-			series.label[l] = below(r, dict->strings.count);
-		(void)dict_add_series(dict, &series);
+		(void)dict_add_series(dict, &series[i]);
 		expect_new(r, before, dict->series.count);
 	}
 }

@@ -11,16 +11,18 @@
 
 #define CHUNK_BYTES_MAX ((size_t)512 << 20)
 
-static u64 most(void)
+static u64 most(const struct sqlite_store *store)
 {
 	u64 limit = budget_limit();
 
+	if (store->memory_max)
+		return store->memory_max;
 	return limit == UINT64_MAX ? limit : limit / 2;
 }
 
-size_t dicts_epoch_most(void)
+size_t dicts_epoch_most(const struct sqlite_store *store)
 {
-	u64 half = most() / 2;
+	u64 half = most(store) / 2;
 
 	return half < DICT_BYTES_MAX ? (size_t)half : DICT_BYTES_MAX;
 }
@@ -44,7 +46,7 @@ static void forget(struct epoch *epoch)
 /* Makes room for so many bytes of what nobody uses, the oldest first. False: there is none. */
 static bool make_room(struct sqlite_store *store, u64 bytes)
 {
-	while (in_memory(store) + bytes > most()) {
+	while (in_memory(store) + bytes > most(store)) {
 		struct epoch *oldest = NULL;
 
 		for (u32 i = 0; i < store->epoch_count; i++) {
@@ -84,7 +86,7 @@ static int load_chunk(void *arg, u32 number, const void *data, size_t bytes)
 }
 
 /* What is on disk was within the limits of its time; one that took more than there is now is not brought to memory. */
-static int load(struct db *db, struct epoch *epoch)
+static int load(struct sqlite_store *store, struct db *db, struct epoch *epoch)
 {
 	_cleanup_(dict_freep) struct dict *dict = dict_new();
 	struct load into = { .dict = dict };
@@ -92,11 +94,11 @@ static int load(struct db *db, struct epoch *epoch)
 
 	if (!dict)
 		return -ENOMEM;
-	dict_limit(dict, most() < DICT_BYTES_MAX ? (size_t)most() : DICT_BYTES_MAX);
+	dict_limit(dict, most(store) < DICT_BYTES_MAX ? (size_t)most(store) : DICT_BYTES_MAX);
 	r = db_each_chunk(db, epoch->id, load_chunk, &into);
 	if (r < 0)
-		return r == -E2BIG && most() < DICT_BYTES_MAX ? -ENOMEM : r;
-	dict_limit(dict, dicts_epoch_most());
+		return r == -E2BIG && most(store) < DICT_BYTES_MAX ? -ENOMEM : r;
+	dict_limit(dict, dicts_epoch_most(store));
 	epoch->dict = TAKE(dict);
 	epoch->chunk_count = into.chunk_count;
 	return 0;
@@ -108,9 +110,9 @@ static int bring(struct sqlite_store *store, struct db *db, struct epoch *epoch)
 
 	if (epoch->is_broken)
 		return -EBADMSG;
-	if (!make_room(store, most() == UINT64_MAX ? 0 : dicts_epoch_most()))
+	if (!make_room(store, most(store) == UINT64_MAX ? 0 : dicts_epoch_most(store)))
 		return -ENOMEM;
-	r = load(db, epoch);
+	r = load(store, db, epoch);
 	epoch->is_broken = r == -EBADMSG || r == -E2BIG;
 	if (r == 0)
 		budget_hold(&epoch->charge, dict_bytes(epoch->dict));
@@ -147,7 +149,7 @@ void dicts_put(struct sqlite_store *store, struct epoch *epoch)
 void dicts_begin(struct sqlite_store *store, struct epoch *epoch, struct dict *dict)
 {
 	LOCKED(&store->dict_lock);
-	dict_limit(dict, dicts_epoch_most());
+	dict_limit(dict, dicts_epoch_most(store));
 	epoch->dict = dict;
 	epoch->users = 1;
 	epoch->is_written = true;

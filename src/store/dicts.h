@@ -4,7 +4,7 @@
  * asked for last. What is not in memory is read from disk when a question meets a block of it.
  *
  *  - Together they take half of the memory budget at most (base/budget.h), one of them a quarter: then its epoch is
- *    full. Without a budget all stay.
+ *    full. Without a budget all stay. A store in memory has a limit of its own.
  *  - Whoever holds one between dicts_get() and dicts_put() also holds the store's lock, or its write_lock: then epochs
  *    stay where they are. Any thread.
  */
@@ -32,7 +32,7 @@ struct epoch {
 };
 
 /* What an epoch may take before the next begins. */
-size_t dicts_epoch_most(void);
+size_t dicts_epoch_most(const struct sqlite_store *store);
 
 /* -EBADMSG: it is broken; -ENOMEM: there is no room beside what is used; -EIO. By db it is read. */
 int dicts_get(struct sqlite_store *store, struct db *db, struct epoch *epoch, const struct dict **ret_dict);

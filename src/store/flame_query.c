@@ -449,7 +449,7 @@ static s64 group_of(struct flame_query *q, const struct scan_row *row)
 		return q->group;
 	group.name = scan_label(row, q->group_by, scratch);
 	if (!group.name.len)
-		group.name = STR("(none)");
+		group.name = store_label_none(q->group_by);
 	frame = calltree_frame(q->flame, &group);
 	q->group = frame < 0 ? frame : calltree_node(q->flame, 0, (u32)frame);
 	q->has_group = !scan_label_column(q->group_by);

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "kinds/waits.h"
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "store/block.h"
@@ -286,11 +287,12 @@ static struct str host_of(const struct profile_resource *resource)
 	return host.len ? host : STR(PROFILE_HOST_UNKNOWN);
 }
 
-static u32 add_series(struct ingest *in, const struct profile_resource *resource, const struct profile_set *set)
+static u32 add_series(struct ingest *in, const struct profile_resource *resource, const struct profile_set *set,
+		      enum wait_reason reason)
 {
 	const struct profile *p = in->profile;
 	struct dict_series series = { 0 };
-	struct str host = host_of(resource);
+	struct str host = host_of(resource), wait = str_of(wait_reason_text(reason));
 
 	for (u32 i = 0; i < STORE_SERIES_LABEL_COUNT; i++) {
 		const char *attribute = store_label_attribute(i);
@@ -305,7 +307,28 @@ static u32 add_series(struct ingest *in, const struct profile_resource *resource
 	if (profile_set_period_ns(p, set))
 		series.label[STORE_PERIOD] =
 			add_text(in, &(struct any){ .kind = ANY_INT, .integer = profile_set_period_ns(p, set) });
+	if (reason != REASON_NONE)
+		series.label[STORE_WAIT] = dict_add_string(in->dict, wait.at, wait.len);
 	return dict_add_series(in->dict, &series);
+}
+
+/* Whoever sends may call reasons what he likes: those that nobody knows are "other", so that there are few series. */
+static int add_set(struct ingest *in, const struct profile_resource *resource, const struct profile_set *set)
+{
+	u32 series[REASON_COUNT];
+	int r = 0;
+
+	memset(series, 0xff, sizeof(series));
+	for (u32 i = 0; i < set->sample_count && r == 0; i++) {
+		const struct profile_sample *sample = &set->samples[i];
+		enum wait_reason reason = wait_reason_named(any_text(
+			profile_attribute_find(in->profile, sample->attributes, "wait.reason")));
+
+		if (series[reason] == UNKNOWN)
+			series[reason] = add_series(in, resource, set, reason);
+		r = add_sample(in, series[reason], set, sample);
+	}
+	return r;
 }
 
 static int add_resource(struct ingest *in, const struct profile_resource *resource)
@@ -313,13 +336,8 @@ static int add_resource(struct ingest *in, const struct profile_resource *resour
 	int r = 0;
 
 	for (u32 s = 0; s < resource->scope_count; s++) {
-		for (u32 i = 0; i < resource->scopes[s].set_count; i++) {
-			const struct profile_set *set = &resource->scopes[s].sets[i];
-			u32 series = add_series(in, resource, set);
-
-			for (u32 n = 0; n < set->sample_count && r == 0; n++)
-				r = add_sample(in, series, set, &set->samples[n]);
-		}
+		for (u32 i = 0; i < resource->scopes[s].set_count && r == 0; i++)
+			r = add_set(in, resource, &resource->scopes[s].sets[i]);
 	}
 	return r;
 }

@@ -22,6 +22,11 @@ const char *store_label_attribute(enum store_label label)
 	return labels[label].attribute;
 }
 
+struct str store_label_none(enum store_label label)
+{
+	return label == STORE_WAIT ? STR("(running)") : STR("(none)");
+}
+
 enum store_label store_label_find(const char *name)
 {
 	unsigned i = 0;

@@ -9,6 +9,8 @@
 #ifndef STORE_LABELS_H
 #define STORE_LABELS_H
 
+#include "base/str.h"
+
 #define STORE_SERIES_LABELS(X)							\
 	X(HOST, "host", "host.name")						\
 	X(SERVICE, "service", "service.name")					\
@@ -20,7 +22,8 @@
 	X(PID, "pid", "process.pid")						\
 	X(TYPE, "type", "")		/* of the samples: "samples" */		\
 	X(UNIT, "unit", "")		/* "count", "nanoseconds" */		\
-	X(PERIOD, "period", "")		/* what one sample stands for, in nanoseconds; "" if that is not known */
+	X(PERIOD, "period", "")		/* what one sample stands for, in ns; "" if not known */		\
+	X(WAIT, "wait", "")		/* of samples: what for (kinds/waits.h); "" of threads that ran */
 
 #define STORE_ROW_LABELS(X)							\
 	X(THREAD, "thread", "thread.name")					\
@@ -38,6 +41,9 @@ enum store_label {
 	STORE_LABEL_COUNT,
 #undef X
 };
+
+/* What a group is called whose label is empty. */
+struct str store_label_none(enum store_label label);
 
 /* "host", ... */
 const char *store_label_name(enum store_label label);

@@ -185,7 +185,7 @@ TEST(naming_brings_an_older_store_up_to_date)
 	store_close(store);
 	snprintf(path, sizeof(path), "%s/wick.db", scratch_directory());
 	EQ(sqlite3_open(path, &db), SQLITE_OK);
-	EQ(sqlite3_exec(db, "DROP TABLE name; DROP TABLE exe; ALTER TABLE block DROP COLUMN details; "
+	EQ(sqlite3_exec(db, "DROP TABLE note; DROP TABLE name; DROP TABLE exe; ALTER TABLE block DROP COLUMN details; "
 			"PRAGMA user_version = 2", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	store = scratch_store();

@@ -73,6 +73,7 @@ static int find_series(struct profile_build *b, const struct scan_row *row)
 
 		series.label[i] = profile_add_string(b->profile, text.at, text.len);
 	}
+	series.label[STORE_WAIT] = 0;
 	number = table_add(&b->series, &series);
 	if (number < 0)
 		return (int)number;
@@ -87,8 +88,15 @@ static int find_series(struct profile_build *b, const struct scan_row *row)
 	return 0;
 }
 
+static u32 add_text_attribute(struct profile *p, const char *key, struct str text)
+{
+	return profile_add_attribute(p, &(struct profile_attribute){
+		.key = profile_add_cstring(p, key), .value = { .kind = ANY_STRING, .string = text } });
+}
+
 static int find_owner(struct profile_build *b, const struct scan_row *row, u32 *ret_owner)
 {
+	struct str wait = dict_string(row->dict, dict_series(row->dict, row->row->series)->label[STORE_WAIT]);
 	struct profile *p = b->profile;
 	struct built_owner owner = { 0 };
 	s64 number;
@@ -100,12 +108,12 @@ static int find_owner(struct profile_build *b, const struct scan_row *row, u32 *
 		if (thread->tid)
 			owner.tid = profile_add_attribute_int(p, "thread.id", thread->tid);
 		if (name.len)
-			owner.thread = profile_add_attribute(p, &(struct profile_attribute){
-				.key = profile_add_cstring(p, "thread.name"),
-				.value = { .kind = ANY_STRING, .string = name } });
+			owner.thread = add_text_attribute(p, "thread.name", name);
 	}
 	if (row->row->cpu != BLOCK_NO_CPU)
 		owner.cpu = profile_add_attribute_int(p, "cpu.logical_number", row->row->cpu - 1);
+	if (wait.len)
+		owner.wait = add_text_attribute(p, "wait.reason", wait);
 	if (row->row->link) {
 		const struct block_link *from = block_link(row->rows, row->row->link);
 		struct profile_link link;
@@ -194,12 +202,6 @@ static u32 add_function(struct profile *p, const struct frame *f)
 	return profile_add_function(p, &function);
 }
 
-static u32 add_text_attribute(struct profile *p, const char *key, struct str text)
-{
-	return profile_add_attribute(p, &(struct profile_attribute){
-		.key = profile_add_cstring(p, key), .value = { .kind = ANY_STRING, .string = text } });
-}
-
 static u32 add_mapping(struct profile *p, const struct frame *f)
 {
 	struct profile_mapping mapping = { .filename = profile_add_string(p, f->exe.at, f->exe.len) };
@@ -277,7 +279,7 @@ static void add_sample(struct builder *w, struct profile_set *set, const struct 
 	struct profile_sample *sample = profile_add_sample(w->p, set);
 	s64 *values = profile_alloc(w->p, count * sizeof(*values));
 	u64 *times = rows->time_ns ? profile_alloc(w->p, count * sizeof(*times)) : NULL;
-	u32 attributes[3], n = 0;
+	u32 attributes[4], n = 0;
 
 	if (!sample || !values || (rows->time_ns && !times))
 		return;
@@ -300,6 +302,8 @@ static void add_sample(struct builder *w, struct profile_set *set, const struct 
 	n += owner->thread != 0;
 	attributes[n] = owner->cpu;
 	n += owner->cpu != 0;
+	attributes[n] = owner->wait;
+	n += owner->wait != 0;
 	sample->attributes = profile_copy_indices(w->p, attributes, n);
 }
 

@@ -18,11 +18,11 @@ struct built_series {
 };
 
 struct built_owner {
-	u32 tid, thread, cpu, link;
+	u32 tid, thread, cpu, link, wait;
 };
 
 struct built_row {
-	u32 resource, series;		/* of series: a resource is one without type, unit and period */
+	u32 resource, series;		/* of series, without waits: a resource is one without type, unit and period */
 	u32 node;			/* of the tree, once that is known; before that of the dictionary */
 	u32 epoch;
 	u32 owner;

@@ -103,7 +103,7 @@ int scan_plan(const struct scan_reach *reach, u64 from_ns, u64 to_ns, u64 period
 
 /* ---- Filters ---------------------------------------------------------------------------- */
 
-static bool matches(const struct store_filter *filter, struct str text)
+bool scan_matches(const struct store_filter *filter, struct str text)
 {
 	size_t len = strlen(filter->value);
 	bool equal = text.len == len && !memcmp(text.at, filter->value, len);
@@ -154,7 +154,8 @@ static bool series_matches(const struct dict *dict, const struct dict_series *se
 	for (u32 i = 0; i < selection->filter_count; i++) {
 		const struct store_filter *filter = &selection->filters[i];
 
-		if (!is_row_label(filter->label) && !matches(filter, dict_string(dict, series->label[filter->label])))
+		if (!is_row_label(filter->label) &&
+		    !scan_matches(filter, dict_string(dict, series->label[filter->label])))
 			return false;
 	}
 	return true;
@@ -197,7 +198,7 @@ static bool row_matches(const struct scan_row *row, const struct store_selection
 	for (u32 i = 0; i < selection->filter_count; i++) {
 		const struct store_filter *filter = &selection->filters[i];
 
-		if (is_row_label(filter->label) && !matches(filter, scan_label(row, filter->label, scratch)))
+		if (is_row_label(filter->label) && !scan_matches(filter, scan_label(row, filter->label, scratch)))
 			return false;
 	}
 	return true;

@@ -74,4 +74,7 @@ u32 scan_label_column(enum store_label label);
 int scan(struct sqlite_store *store, const struct store_selection *selection, const struct scan_options *options,
 	 scan_fn *fn, void *arg, struct scan_plan *ret_plan);
 
+/* Does a filter let a value pass? */
+bool scan_matches(const struct store_filter *filter, struct str text);
+
 #endif

@@ -290,7 +290,7 @@ static void make_first_layout(void)
 
 	snprintf(path, sizeof(path), "%s/wick.db", directory);
 	EQ(sqlite3_open(path, &file), SQLITE_OK);
-	EQ(sqlite3_exec(file, "DROP TABLE series; DROP TABLE name; DROP TABLE exe; "
+	EQ(sqlite3_exec(file, "DROP TABLE note; DROP TABLE series; DROP TABLE name; DROP TABLE exe; "
 			"ALTER TABLE block DROP COLUMN details; PRAGMA user_version = 1", NULL, NULL, NULL),
 	   SQLITE_OK);
 	EQ(sqlite3_close(file), SQLITE_OK);

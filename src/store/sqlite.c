@@ -308,6 +308,8 @@ static int put_minutes(struct sqlite_store *store, s64 epoch, struct block_rows 
 		for (end = first + 1; end < rows->count && period_start(rows->rows[end].time_ns, 0) == minute;)
 			end++;
 		r = copy_rows(rows, first, end, &part);
+		if (r == 0)
+			r = budget_check();
 		if (r < 0)
 			return r;
 		part.threads = rows->threads;
@@ -489,6 +491,7 @@ static const struct store_ops sqlite_ops = {
 	.profile = sqlite_profile,
 	.chart = sqlite_chart,
 	.heat = sqlite_heat,
+	.lanes = sqlite_lanes,
 	.values = sqlite_values,
 	.traces = sqlite_traces,
 	.series = sqlite_series,
@@ -503,13 +506,13 @@ struct sqlite_store *sqlite_store(struct store *base)
 	return (struct sqlite_store *)base;
 }
 
-int store_open(const struct store_options *options, struct store **ret_store, struct buf *why, struct buf *notice)
+/* Nothing is opened yet. */
+static struct sqlite_store *sqlite_new(const struct store_options *options)
 {
-	_cleanup_(sqlite_freep) struct sqlite_store *store = calloc(1, sizeof(*store));
-	int r;
+	struct sqlite_store *store = calloc(1, sizeof(*store));
 
 	if (!store)
-		return -ENOMEM;
+		return NULL;
 	/* From the time of day on: what was asked of an earlier process is not taken for the same. */
 	atomic_init(&store->generation, clock_ns(CLOCK_REALTIME) / 1000000);
 	store->base.ops = &sqlite_ops;
@@ -520,8 +523,18 @@ int store_open(const struct store_options *options, struct store **ret_store, st
 	pthread_mutex_init(&store->write_lock, NULL);
 	store->bytes_max = options->bytes_max ? options->bytes_max : BYTES_DEFAULT;
 	store->age_max_ns = options->age_max_ns ? options->age_max_ns : AGE_DEFAULT_NS;
-	store->base.directory = strdup(options->directory);
 	store->base.host = strdup(options->host);
+	return store;
+}
+
+int store_open(const struct store_options *options, struct store **ret_store, struct buf *why, struct buf *notice)
+{
+	_cleanup_(sqlite_freep) struct sqlite_store *store = sqlite_new(options);
+	int r;
+
+	if (!store)
+		return -ENOMEM;
+	store->base.directory = strdup(options->directory);
 	if (!store->base.directory || !store->base.host ||
 	    asprintf(&store->path, "%s/wick.db", options->directory) < 0) {
 		store->path = NULL;
@@ -533,5 +546,48 @@ int store_open(const struct store_options *options, struct store **ret_store, st
 	if (r < 0)
 		return r;
 	*ret_store = &TAKE(store)->base;
+	return 0;
+}
+
+/* Half of the memory is for what SQLite has, half for the dictionaries. */
+static int open_memory(struct sqlite_store *store, u64 bytes_max, struct buf *why)
+{
+	static _Atomic u32 number;
+	int r;
+
+	store->memory_max = bytes_max / 2;
+	if (!store->base.host ||
+	    asprintf(&store->path, DB_MEMORY "%u?vfs=memdb", atomic_fetch_add(&number, 1)) < 0) {
+		store->path = NULL;
+		return -ENOMEM;
+	}
+	r = db_open(store->path, false, &store->db, why);
+	if (r == 0)
+		r = db_limit(store->db, bytes_max / 2);
+	return r < 0 ? r : load_epochs(store, why);
+}
+
+int store_of_profile(const struct profile *profile, const char *host, u64 now_ns, u64 bytes_max,
+		     struct store **ret_store, struct store_span *ret_span)
+{
+	/* A time that is 0 is none. */
+	struct store_options options = { .host = host, .age_max_ns = now_ns - 1 };
+	_cleanup_(sqlite_freep) struct sqlite_store *store = sqlite_new(&options);
+	_cleanup_(buf_done) struct buf why;
+	struct store_span span = { 0 };
+	int r;
+
+	buf_init(&why, 512);
+	r = store ? open_memory(store, bytes_max, &why) : -ENOMEM;
+	if (r == 0)
+		r = store_add(&store->base, profile, GROWTH_LOCAL, now_ns);
+	if (r == 0)
+		r = db_span(store->db, 0, &span.first_ns, &span.last_ns);
+	if (r == 0)
+		r = db_bytes(store->db, &span.bytes);
+	if (r < 0)
+		return r;
+	*ret_store = &TAKE(store)->base;
+	*ret_span = span;
 	return 0;
 }

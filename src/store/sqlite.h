@@ -27,6 +27,7 @@ struct sqlite_store {
 	char *path;
 	int lock_fd;
 	u64 bytes_max, age_max_ns;
+	u64 memory_max;			/* of dictionaries; 0: the part of the budget that stores have */
 
 	pthread_mutex_t write_lock;	/* of db: taken before `lock` */
 	struct db *db;			/* the writers' */
@@ -56,6 +57,8 @@ int sqlite_chart(struct store *base, const struct store_selection *selection, en
 int sqlite_profile(struct store *base, const struct store_selection *selection, const struct narrow *narrow,
 		   struct profile **ret_profile, struct buf *why);
 int sqlite_heat(struct store *base, const struct store_selection *selection, struct store_heat *heat);
+int sqlite_lanes(struct store *base, const struct store_selection *selection, const struct store_lanes_options *options,
+		 struct store_lanes *ret_lanes);
 int sqlite_values(struct store *base, const struct store_selection *selection, enum store_label label, u32 max,
 		  struct store_values *ret_values);
 int sqlite_traces(struct store *base, const struct store_selection *selection, bool by_span, u32 max,

@@ -86,6 +86,14 @@ int store_heat(struct store *store, const struct store_selection *selection, u32
 	return r;
 }
 
+int store_lanes(struct store *store, const struct store_selection *selection,
+		const struct store_lanes_options *options, struct store_lanes *ret_lanes)
+{
+	if (selection->to_ns <= selection->from_ns || !options->buckets || !options->lanes_max)
+		return -EINVAL;
+	return store->ops->lanes ? store->ops->lanes(store, selection, options, ret_lanes) : -EOPNOTSUPP;
+}
+
 int store_values(struct store *store, const struct store_selection *selection, enum store_label label, u32 max,
 		 struct store_values *ret_values)
 {
@@ -133,6 +141,19 @@ void store_heat_done(struct store_heat *heat)
 {
 	free(heat->cells);
 	*heat = (struct store_heat){ 0 };
+}
+
+void store_lanes_done(struct store_lanes *lanes)
+{
+	for (u32 i = 0; i < lanes->count; i++) {
+		free(lanes->at[i].host);
+		free(lanes->at[i].process);
+		free(lanes->at[i].pid);
+		free(lanes->at[i].thread);
+		free(lanes->at[i].cells);
+	}
+	free(lanes->at);
+	*lanes = (struct store_lanes){ 0 };
 }
 
 void store_values_done(struct store_values *values)

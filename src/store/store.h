@@ -48,6 +48,17 @@ void store_close(struct store *store);
 DEFINE_CLEANUP(struct store *, store_close)
 
 /*
+ * A profile alone, in memory of at most bytes_max: asked as others are, never written to disk, gone when it is closed.
+ * When its samples were taken, and what SQLite has of the memory, goes to ret_span. -ENOSPC: it does not fit.
+ */
+struct store_span {
+	u64 first_ns, last_ns;
+	u64 bytes;
+};
+int store_of_profile(const struct profile *profile, const char *host, u64 now_ns, u64 bytes_max,
+		     struct store **ret_store, struct store_span *ret_span);
+
+/*
  * -ENOSPC, -EROFS, -EIO: nothing was kept; store_error() says more. What is new in it is noted for the sender
  * (base/growth.h); GROWTH_LOCAL: this machine itself.
  */

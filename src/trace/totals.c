@@ -9,7 +9,7 @@
 #include "trace/window.h"
 
 /* The kinds whose samples are parts of a thread's time. */
-static const u8 kinds_of_time[] = { KIND_OFF_CPU, KIND_WALL };
+static const u8 kinds_of_time[] = { KIND_OFF_CPU, KIND_WALL, KIND_WAKEUP };
 #define KINDS_OF_TIME (sizeof(kinds_of_time) / sizeof(*kinds_of_time))
 
 /* What a thread's samples weigh. */
@@ -136,8 +136,9 @@ static bool keep_late(struct total *total, const struct weights *weights, const 
 	if (!ops->is_late(ops->arg, total->about.pid))
 		return false;
 	for (u32 class = 0; class < TOTAL_CLASSES; class++) {
-		if (weights->of[0][class] > 0 || weights->of[1][class] > 0)
-			total->ns[class] = 0;
+		for (u32 k = 0; k < KINDS_OF_TIME; k++)
+			if (weights->of[k][class] > 0)
+				total->ns[class] = 0;
 		kept |= total->ns[class] > 0;
 	}
 	return kept;

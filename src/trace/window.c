@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "kinds/list.h"
 #include "kinds/waits.h"
 #include "proc/binary.h"
 
@@ -25,6 +26,8 @@ struct window *window_new(u64 start_ns)
 	interner_init(&w->sample_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	interner_init(&w->texts, &w->arena, WINDOW_SAMPLES_MAX);
 	interner_init(&w->request_keys, &w->arena, WINDOW_SAMPLES_MAX);
+	interner_init(&w->waker_keys, &w->arena, WINDOW_SAMPLES_MAX);
+	interner_init(&w->wake_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	w->serial = atomic_fetch_add(&last_serial, 1) + 1;
 	w->start_ns = start_ns;
 	return w;
@@ -41,12 +44,16 @@ void window_free(struct window *w)
 	interner_done(&w->sample_keys);
 	interner_done(&w->texts);
 	interner_done(&w->request_keys);
+	interner_done(&w->waker_keys);
+	interner_done(&w->wake_keys);
 	arena_done(&w->arena);
 	free(w->processes);
 	free(w->frames);
 	free(w->times);
 	free(w->symbols);
 	free(w->binaries);
+	free(w->wakers);
+	free(w->wakes);
 	free(w);
 }
 
@@ -266,17 +273,52 @@ static u32 window_add_request(struct window *w, const struct trace_record *trace
 	return interner_add(&w->request_keys, at, sizeof(head) + head.attribute_bytes, NULL) + 1;
 }
 
+/* Of the time that was added last. */
+static void window_add_wake(struct window *w, const struct trace_record *trace)
+{
+	if (array_reserve(&w->wakes, &w->wake_cap, w->wake_count + 1, sizeof(*w->wakes)) < 0) {
+		w->wakers_unknown += trace->wake != 0;
+		return;
+	}
+	w->wakes[w->wake_count++] = (struct window_wake){ trace->wake, w->time_count - 1, trace->wait_us };
+}
+
+/* The number of the clock that a sample was taken by; false if there are too many of them. */
+static bool window_clock(struct window *w, const struct trace_record *trace, u32 *ret_clock)
+{
+	u32 clock = 0;
+
+	if (trace->kind != KIND_CPU || !trace->clock_hz) {
+		*ret_clock = 0;
+		return true;
+	}
+	while (clock < w->clock_count && w->clocks_hz[clock] != trace->clock_hz)
+		clock++;
+	if (clock == WINDOW_CLOCKS_MAX)
+		return false;
+	w->clocks_hz[clock] = trace->clock_hz;
+	w->clock_count += clock == w->clock_count;
+	*ret_clock = clock + 1;
+	return true;
+}
+
+u64 window_period_ns(const struct window *w, const struct window_sample *sample, u64 usual_ns)
+{
+	return sample->clock ? 1000000000ull / w->clocks_hz[sample->clock - 1] : usual_ns;
+}
+
 void window_add(struct window *w, u32 process, const struct trace_record *trace, const u64 *kernel, const u64 *user,
 		u32 user_count, u8 end, struct binary *(*binary)(void *arg, u32 id), void *arg)
 {
 	struct window_sample sample = { .tid = trace->tid, .cpu = trace->cpu, .kind = trace->kind,
+					.lock_va = trace->lock_va, .holder = trace->holder,
 					.reason = (u16)wait_reason(trace->flags >> TRACE_WAIT_SHIFT,
 								   trace->syscall) };
 	bool is_new = false;
 	u32 index = INTERNER_NONE;
 
 	sample.stack = INTERNER_NONE;
-	if (process != INTERNER_NONE)
+	if (process != INTERNER_NONE && window_clock(w, trace, &sample.clock))
 		sample.stack = window_add_stack(w, process, trace, kernel, user, user_count, end, &is_new);
 	if (sample.stack != INTERNER_NONE) {
 		memcpy(sample.comm, trace->comm, sizeof(sample.comm));
@@ -291,6 +333,118 @@ void window_add(struct window *w, u32 process, const struct trace_record *trace,
 	}
 	w->ends[end]++;
 	w->is_weighed |= trace->value != 1;
+	if (trace->wake || trace->wait_us)
+		window_add_wake(w, trace);
+}
+
+/* A wake becomes known. Past the limits it stays unknown. */
+static void window_know_wake(struct window *w, u64 wake, const struct window_waker *waker)
+{
+	u32 number = interner_add(&w->waker_keys, waker, sizeof(*waker), NULL), index = INTERNER_NONE;
+
+	if (number != INTERNER_NONE)
+		index = interner_add(&w->wake_keys, &wake, sizeof(wake), NULL);
+	if (index != INTERNER_NONE && array_reserve(&w->wakers, &w->waker_cap, index + 1, sizeof(*w->wakers)) == 0)
+		w->wakers[index] = number;
+}
+
+void window_add_waker(struct window *w, u32 process, const struct trace_record *trace, const u64 *kernel,
+		      const u64 *user, u32 user_count, u8 end, struct binary *(*binary)(void *arg, u32 id), void *arg)
+{
+	struct window_waker waker = { .stack = INTERNER_NONE, .tid = trace->tid,
+				      .syscall = trace->flags & TRACE_SYSCALL ? trace->syscall : -1 };
+	bool is_new = false;
+
+	memcpy(waker.comm, trace->comm, sizeof(waker.comm));
+	if (process != INTERNER_NONE)
+		waker.stack = window_add_stack(w, process, trace, kernel, user, user_count, end, &is_new);
+	if (is_new)
+		window_take_binaries(w, user, user_count, binary, arg);
+	if (waker.stack != INTERNER_NONE)
+		window_know_wake(w, trace->wake, &waker);
+}
+
+static void window_join_waker(struct window *w, const struct window_wake *wake)
+{
+	struct window_sample sample = *window_sample(w, (u32)w->times[wake->time].sample);
+	u32 known = interner_find(&w->wake_keys, &wake->wake, sizeof(wake->wake)), index = INTERNER_NONE;
+
+	if (known < w->waker_cap) {
+		sample.waker = w->wakers[known] + 1;
+		index = interner_add(&w->sample_keys, &sample, sizeof(sample), NULL);
+	}
+	if (index == INTERNER_NONE)
+		w->wakers_unknown++;
+	else
+		w->times[wake->time].sample = index;
+}
+
+void window_join_wakers(struct window *w)
+{
+	struct window_waker interrupt = { .stack = INTERNER_NONE, .syscall = -1, .comm = "[interrupt]" };
+
+	if (w->wake_count)
+		window_know_wake(w, WAKE_INTERRUPT, &interrupt);
+	for (u32 i = 0; i < w->wake_count; i++)
+		if (w->wakes[i].wake)
+			window_join_waker(w, &w->wakes[i]);
+}
+
+static struct binary *binary_of(void *arg, u32 id)
+{
+	return window_binary(arg, id);
+}
+
+/* The frames of a stack as another window has them: those that were named have numbers of their own there. */
+static void move_frames(const struct window *from, const struct window_stack *stack, struct window *to, u64 *ret_user)
+{
+	for (u32 i = 0; i < stack->user_count; i++) {
+		const struct window_frame *named;
+
+		ret_user[i] = stack->words[stack->kernel_count + i];
+		named = window_frame(from, ret_user[i]);
+		if (named)
+			ret_user[i] = window_name_frame(to, &(struct window_frame){
+				.type = named->type, .line_count = named->line_count, .label_count = named->label_count,
+				.lines = named->lines, .labels = named->labels });
+	}
+}
+
+bool window_move(struct window *from, u32 time, struct window *to)
+{
+	const struct window_sample *sample = window_sample(from, from->times[time].sample);
+	const struct window_stack *stack = window_stack(from, sample->stack);
+	const struct interner_entry *request = window_request(from, sample);
+	u64 user[WINDOW_FRAMES_MAX], leading[LEADING_WORDS_MAX] = { 0 }, serial;
+	struct trace_record trace = { .time_ns = from->times[time].time_ns, .tid = sample->tid, .syscall = -1,
+				      .cpu = (u16)sample->cpu, .kind = (u8)sample->kind,
+				      .kernel_count = stack->kernel_count };
+	u32 count = to->time_count;
+
+	memcpy(trace.comm, sample->comm, sizeof(trace.comm));
+	memcpy(&serial, interner_get(&from->process_keys, stack->process)->at, sizeof(serial));
+	memcpy(leading, stack->words, stack->kernel_count * sizeof(u64));
+	if (request && request->len <= REQUEST_WORDS_MAX * sizeof(u64)) {
+		memcpy(leading + stack->kernel_count, request->at, request->len);
+		trace.request_words = (u16)((request->len + 7) / 8);
+		trace.kernel_count += trace.request_words;
+	}
+	move_frames(from, stack, to, user);
+	window_add(to, window_process(to, serial, &from->processes[stack->process]), &trace, leading, user,
+		   stack->user_count, stack->end, binary_of, from);
+	from->times[time].time_ns = 0;
+	from->ends[stack->end]--;
+	return to->time_count > count;
+}
+
+void window_moved(struct window *from)
+{
+	u32 count = 0;
+
+	for (u32 i = 0; i < from->time_count; i++)
+		if (from->times[i].time_ns)
+			from->times[count++] = from->times[i];
+	from->time_count = count;
 }
 
 void window_add_symbol(struct window *w, const struct window_symbol *symbol)

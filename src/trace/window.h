@@ -22,6 +22,7 @@ struct binary;
 #define WINDOW_BYTES_MAX (64u << 20)
 #define WINDOW_SAMPLES_MAX (4u << 20)
 #define WINDOW_SYMBOLS_MAX 65536
+#define WINDOW_CLOCKS_MAX 16
 #define WINDOW_FRAMES_MAX (USER_FRAMES_MAX + 1)	/* of a user stack: with what stands for those left out */
 
 struct window_process {
@@ -78,7 +79,26 @@ struct window_sample {
 	u16 kind;			/* its number in kinds/list.h */
 	u16 reason;			/* enum wait_reason (kinds/waits.h) */
 	u32 request;			/* for which it worked: its number in request_keys + 1; 0: it did not say */
+	u32 waker;			/* what ended its wait: number in waker_keys + 1; 0: not known */
+	u64 lock_va;			/* what it waits at in futex(); 0: it does not */
+	u32 holder;			/* a thread of its process that has this lock; 0: not known */
+	u32 clock;			/* its value is in periods of this one: in clocks + 1; 0: the usual one's */
 	char comm[COMM_BYTES];
+};
+
+/* Who ended waits, and where it stood then. */
+struct window_waker {
+	u32 stack;			/* UINT32_MAX: no thread did, but an interrupt */
+	u32 tid;
+	s32 syscall;			/* in which it was then; -1: none */
+	char comm[COMM_BYTES];
+};
+
+/* What else is known of a wait: what has ended it, of which a record tells that comes before it or after it. */
+struct window_wake {
+	u64 wake;			/* see struct trace_record; 0: nothing that is known */
+	u32 time;			/* in times */
+	u32 wait_us;			/* how long it is, if it is in futex() */
 };
 
 #define WINDOW_SAMPLE_BITS 22
@@ -104,6 +124,13 @@ struct window {
 	u64 serial;			/* never that of another window; not 0 */
 	struct interner process_keys, stack_keys, sample_keys, texts;
 	struct interner request_keys;	/* struct request_record, with its attributes */
+	struct interner waker_keys;	/* struct window_waker */
+	struct interner wake_keys;	/* numbers of wakes that are known */
+	u32 *wakers;			/* of each of those: in waker_keys */
+	u32 waker_cap;
+	struct window_wake *wakes;
+	u32 wake_count, wake_cap;
+	u64 wakers_unknown;		/* wakes of which no record tells */
 	struct window_process *processes;
 	u32 process_count, process_cap;
 	struct window_frame *frames;
@@ -118,6 +145,8 @@ struct window {
 	s64 unix_offset_ns;		/* to add to such a time to get that of the day */
 	u64 ends[END_COUNT];		/* samples, by how their user stack ended */
 	u64 lost;			/* samples that did not fit */
+	u32 clocks_hz[WINDOW_CLOCKS_MAX];	/* beside the usual one (tracer/sampler.h) */
+	u32 clock_count;
 	bool is_weighed;		/* a sample has a value other than 1 */
 };
 
@@ -141,12 +170,29 @@ const struct window_frame *window_frame(const struct window *window, u64 word);
 void window_add(struct window *window, u32 process, const struct trace_record *trace, const u64 *kernel,
 		const u64 *user, u32 user_count, u8 end, struct binary *(*binary)(void *arg, u32 id), void *arg);
 
+/* Adds the stack of a record with WAIT_WAKES, likewise. */
+void window_add_waker(struct window *window, u32 process, const struct trace_record *trace, const u64 *kernel,
+		      const u64 *user, u32 user_count, u8 end, struct binary *(*binary)(void *arg, u32 id), void *arg);
+
+/* Once all samples are there: tells those of waits who ended them. */
+void window_join_wakers(struct window *window);
+
+/*
+ * Copies the sample of one of the times to another window, as its last time; false if that is full. The time is marked:
+ * window_moved() takes all that are out of the window, whose other times get new numbers.
+ */
+bool window_move(struct window *from, u32 time, struct window *to);
+void window_moved(struct window *from);
+
 void window_add_symbol(struct window *window, const struct window_symbol *symbol);
 
 static inline const struct window_stack *window_stack(const struct window *window, u32 index)
 {
 	return interner_get(&window->stack_keys, index)->at;
 }
+
+/* What the value of a sample of CPU time is to be multiplied with, where the usual clock has this period. */
+u64 window_period_ns(const struct window *window, const struct window_sample *sample, u64 usual_ns);
 
 static inline const struct window_sample *window_sample(const struct window *window, u32 index)
 {
@@ -157,6 +203,12 @@ static inline const struct window_sample *window_sample(const struct window *win
 static inline const struct interner_entry *window_request(const struct window *window, const struct window_sample *s)
 {
 	return s->request ? interner_get(&window->request_keys, s->request - 1) : NULL;
+}
+
+/* Who ended the wait of a sample; NULL: not known. */
+static inline const struct window_waker *window_waker(const struct window *window, const struct window_sample *s)
+{
+	return s->waker ? interner_get(&window->waker_keys, s->waker - 1)->at : NULL;
 }
 
 /* The binary of a frame, or NULL. */

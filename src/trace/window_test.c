@@ -196,3 +196,70 @@ TEST(window_takes_the_last_description_of_a_process)
 	STREQ(w->processes[0].description, "a=2");
 	window_free(w);
 }
+
+static void add_waker(struct window *w, u32 index, u64 leaf, u64 wake)
+{
+	struct trace_record trace = { .tid = 9, .wake = wake, .comm = "waker",
+				      .flags = WAIT_WAKES << TRACE_WAIT_SHIFT };
+
+	window_add_waker(w, index, &trace, NULL, &leaf, 1, END_COMPLETE, no_binary, NULL);
+}
+
+static void add_wait(struct window *w, u32 index, u64 wake)
+{
+	struct trace_record trace = { .tid = 5, .wake = wake, .comm = "x", .flags = WAIT_SLEEP << TRACE_WAIT_SHIFT };
+	u64 leaf = 0x1000;
+
+	window_add(w, index, &trace, NULL, &leaf, 1, END_COMPLETE, no_binary, NULL);
+}
+
+TEST(window_tells_waits_who_ended_them_whichever_came_first)
+{
+	struct window *w = window_new(0);
+	u32 index = process(w, 1), other = process(w, 2);
+	const struct window_waker *waker;
+
+	add_waker(w, other, 0x3000, 77);
+	add_wait(w, index, 77);
+	add_wait(w, index, 78);
+	add_wait(w, index, 79);
+	add_wait(w, index, 0);
+	add_wait(w, index, WAKE_INTERRUPT);
+	add_waker(w, other, 0x4000, 78);
+	EQ(w->time_count, 5);
+	window_join_wakers(w);
+	for (u32 i = 0; i < 2; i++) {
+		waker = window_waker(w, window_sample(w, (u32)w->times[i].sample));
+		OK(waker != NULL);
+		EQ(waker->tid, 9);
+		EQ(window_stack(w, waker->stack)->process, other);
+		EQ(window_stack(w, waker->stack)->words[0], i ? 0x4000 : 0x3000);
+	}
+	OK(!window_waker(w, window_sample(w, (u32)w->times[2].sample)));
+	OK(!window_waker(w, window_sample(w, (u32)w->times[3].sample)));
+	waker = window_waker(w, window_sample(w, (u32)w->times[4].sample));
+	STREQ(waker->comm, "[interrupt]");
+	EQ(waker->stack, INTERNER_NONE);
+	EQ(w->wakers_unknown, 1);
+	window_free(w);
+}
+
+TEST(window_tells_samples_of_different_clocks_apart)
+{
+	struct window *w = window_new(0);
+	u32 index = process(w, 1);
+	struct trace_record trace = { .value = 1, .comm = "thread" };
+
+	for (u32 i = 0; i <= WINDOW_CLOCKS_MAX + 1; i++) {
+		trace.clock_hz = (u16)(i * 10);
+		window_add(w, index, &trace, NULL, NULL, 0, END_COMPLETE, no_binary, NULL);
+	}
+	EQ(w->stack_keys.count, 1);
+	EQ(w->clock_count, WINDOW_CLOCKS_MAX);
+	EQ(w->sample_keys.count, WINDOW_CLOCKS_MAX + 1);
+	EQ(w->lost, 1);
+	EQ(window_period_ns(w, window_sample(w, 0), 7), 7);
+	EQ(window_period_ns(w, window_sample(w, 1), 7), 100000000);
+	EQ(window_period_ns(w, window_sample(w, 2), 7), 50000000);
+	window_free(w);
+}

@@ -28,11 +28,15 @@ static enum counter_kind kernel_kind(enum counter counter)
 	switch (counter) {
 	case COUNTER_TICKS:
 	case COUNTER_FILTERED:
+	case COUNTER_THINNED:
 	case COUNTER_OUTSIDE:
 	case COUNTER_SENT:
 	case COUNTER_ROWS_MISSES:
 	case COUNTER_SPARED:
 	case COUNTER_RUN_NS:
+	case COUNTER_IDLE:
+	case COUNTER_OWED:
+	case COUNTER_ENDS_ALONE:
 		return COUNT_NEUTRAL;
 	case COUNTER_WAITS_SHED:
 	case COUNTER_SWITCHES_SHED:

@@ -29,14 +29,21 @@ struct counter_value {
 #define TRACER_COUNTERS(X)                                                                                             \
 	X(RECORDS_MALFORMED, "records_malformed", LOSS, "records of the kernel half that could not be read")           \
 	X(WINDOW_FULL, "samples_lost_window_full", LOSS, "samples lost: more distinct stacks than a window may hold")  \
+	X(WAKERS_UNKNOWN, "wakers_unknown", NEUTRAL, "waits that ended, of which no record tells by whom") \
 	X(PENDING_FULL, "samples_lost_pending_full", LOSS, "samples lost: too many of unknown processes at once")      \
 	X(TOTALS_FULL, "threads_lost_table_full", LOSS, "times of threads left out: more than 65536 in a window") \
 	X(ASLEEP_LEFT_OUT, "sleepers_left_out", SHORT, "stacks of waiting threads not read: more than 4096 at once") \
+	X(LANES_FULL, "lanes_lost_full", LOSS, "times of threads left out of lanes: more than are kept") \
+	X(PAIRS_OPEN, "pairs_open", NEUTRAL, "starts of pairs whose end has not come") \
+	X(PAIRS_LOST, "pairs_lost", LOSS, "... that were given up: more than 16384 at once") \
 	X(STACKS_EARLY, "stacks_unwound_early", SHORT, "stacks unwound before all rows for them were there")           \
 	X(STACKS_SHORTENED, "stacks_shortened", NEUTRAL, "stacks deeper than 1024 frames: both ends are kept")         \
 	X(STACKS_LIVE, "stacks_read_live", NEUTRAL, "stacks whose outer part was read from the process afterwards")    \
 	X(YOUNG, "samples_of_young_processes", NEUTRAL, "samples left out: their process was too young")               \
 	X(UNWANTED, "samples_of_unwanted_processes", NEUTRAL, "samples left out by rules before the kernel half knew") \
+	X(CONTAINERS, "containers_asked_for", NEUTRAL, "containers that engines were asked for")                      \
+	X(CONTAINERS_FOUND, "containers_found", NEUTRAL, "... that one of them knew")                                  \
+	X(ENGINES_FAILED, "engines_failed", SHORT, "times that an engine of containers did not answer, or not well") \
 	X(SIDEBAND_EVENTS, "process_events", NEUTRAL, "exec, mmap, fork, exit events read")                            \
 	X(SIDEBAND_LOST, "process_events_lost", LOSS, "process events lost: mappings are read from /proc again")       \
 	X(SIDEBAND_MALFORMED, "process_events_malformed", LOSS, "process events that could not be read")               \
@@ -62,8 +69,9 @@ struct counter_value {
 	X(ROWS_FAILED, "rows_failed", LOSS, "files whose unwind information could not be read")                        \
 	X(ROWS_CUT, "rows_dropped", LOSS, "unwind rows left out: malformed, or past a limit")                          \
 	X(ROWS_CACHED, "rows_from_cache", NEUTRAL, "files whose rows came from the cache on disk")                     \
+	X(ROWS_READ, "rows_pages_read", NEUTRAL, "pages of large files whose rows were read when stacks came by")      \
 	X(SWEEP_PARTS, "sweep_parts", NEUTRAL, "pages of code without unwind information that were looked through")    \
-	X(SWEEP_PARTS_FAILED, "sweep_parts_failed", SHORT, "... that were not: nothing found, or too many at once") \
+	X(SWEEP_PARTS_FAILED, "sweep_parts_failed", SHORT, "... of both, that were not: nothing found, too many") \
 	X(ROWS_LEFT_OUT, "generated_code_rows_left_out", LOSS, "mappings of generated code too large for unwind rows") \
 	X(RULES_FULL, "rules_lost_table_full", LOSS, "unwind rules that did not fit their table")                      \
 	X(MAPS_FULL, "maps_lost_table_full", LOSS, "processes whose mappings did not fit the kernel's table")          \

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "exe/background_reader.h"
 #include "proc/maps.h"
@@ -17,8 +16,8 @@
 #include "tracer/fold.h"
 #include "tracer/installer.h"
 #include "tracer/left_out.h"
+#include "tracer/lock_owner.h"
 #include "tracer/modules.h"
-#include "tracer/pending.h"
 #include "tracer/part_counters.h"
 #include "tracer/record.h"
 #include "tracer/requests.h"
@@ -26,11 +25,9 @@
 #include "tracer/slice.h"
 #include "tracer/source_maps.h"
 #include "tracer/tables.h"
+#include "tracer/waiting.h"
 #include "unwind.h"
 
-#define PENDING_BYTES_MAX (16u << 20)
-#define WAITING_BYTES_MAX (8u << 20)	/* ... of those, for files */
-#define WAITING_PROCESS_BYTES_MAX (4u << 20)
 #define FILES_WAIT_NS 2000000000ull	/* for a process's files; then it gets what tables there are */
 #define FILES_WAIT_LAST_NS 10000000000ull
 #define CHANGED_MAX 4096
@@ -52,11 +49,7 @@ struct ingest {
 	struct window *window;
 	struct totals totals;
 	struct fold_options fold;
-	struct pending *pending;
-	u32 pending_count, pending_cap;
-	size_t pending_bytes;
-	u32 waiting_count;		/* of them, for files */
-	size_t waiting_bytes;
+	struct waiting waiting;
 	u64 files_done;			/* files read, as of the last look at who waits for some */
 	bool runtime_came;		/* ... a runtime that was starting can be read since */
 	bool files_changed;		/* something that somebody may wait for has come */
@@ -69,11 +62,10 @@ struct ingest {
 	u64 learned_ns;			/* when a frame of a runtime was last new */
 	u64 learned_count;		/* how many were, by then */
 	struct left_out left_out;
-	u64 malformed, pending_full, window_lost, nameless, early;
+	u64 malformed, window_lost, wakers_unknown, nameless, early, live_stacks, shortened;
 	struct unwind unwind;		/* scratch for slices */
 	u64 ordered[BOTH_ENDS_WORDS_MAX];	/* scratch for a deep stack */
 	u64 named[WINDOW_FRAMES_MAX];	/* scratch for a stack whose frames all have one word */
-	u64 live_stacks, shortened;
 };
 
 static void on_maps_gone(void *arg, struct maps *maps)
@@ -117,8 +109,8 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 {
 	_cleanup_(ingest_freep) struct ingest *in = calloc(1, sizeof(*in));
 	struct processes_ops ops = { .arg = in, .peek = options->peek, .command_lines = options->command_lines,
-				     .description = { .environment = options->environment }, .maps_gone = on_maps_gone,
-				     .process_gone = on_process_gone };
+				     .description = { options->environment, NULL, NULL, options->containers },
+				     .maps_gone = on_maps_gone, .process_gone = on_process_gone };
 	int r;
 
 	if (!in)
@@ -134,7 +126,8 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 	r = ingest_new_parts(in, options);
 	if (r < 0)
 		return r;
-	in->fold = (struct fold_options){ options->kinds, options->period_ns, in->modules };
+	in->fold = (struct fold_options){ .kinds = options->kinds, .period_ns = options->period_ns,
+					  .modules = in->modules, .lanes_left = options->lanes_max };
 	r = processes_new(&ops, &in->processes);
 	if (r < 0)
 		return r;
@@ -147,22 +140,28 @@ void ingest_choose(struct ingest *in, const struct process_choice *choice)
 	left_out_choose(&in->left_out, in->processes, choice);
 }
 
+void ingest_boost(struct ingest *in, const struct boost_list *boosts)
+{
+	left_out_boost(&in->left_out, in->processes, boosts);
+}
+
+void ingest_clocks(struct ingest *in, bool has_clocks)
+{
+	left_out_clocks(&in->left_out, has_clocks);
+}
+
 void ingest_free(struct ingest *in)
 {
 	if (!in)
 		return;
-	for (u32 i = 0; i < in->pending_count; i++) {
-		if (in->pending[i].process)
-			process_release(in->processes, in->pending[i].process);
-		free(in->pending[i].record);
-	}
-	free(in->pending);
+	waiting_done(&in->waiting, in->processes);
 	processes_free(in->processes);
 	runtimes_free(in->runtimes);
 	source_maps_free(in->source_maps);
 	modules_free(in->modules);
 	window_free(in->window);
 	totals_done(&in->totals);
+	pairs_done(&in->fold.pairs);
 	free(in);
 }
 
@@ -230,6 +229,10 @@ static void ingest_fold(struct ingest *in, struct process *p, const struct trace
 	u32 index = fold_process(in->window, p, record);
 	u64 before_ns;
 
+	if (record->kind == KIND_LANES) {
+		fold_lane(in->window, &in->fold, index, record);
+		return;
+	}
 	if (p)
 		p->sampled_ns = record->time_ns;
 	/* Samples that waited together are named by the same pages, each read when it was first needed. */
@@ -241,8 +244,8 @@ static void ingest_fold(struct ingest *in, struct process *p, const struct trace
 		runtimes_count(in->runtimes, p);
 	if (p && requests_look(&in->requests, p, record->tid, record->time_ns))
 		(void)installer_tell(&in->installer, p);	/* counted there */
-	in->ends[end]++;
-	in->sample_count++;
+	in->ends[end] += !record_is_waker(record);
+	in->sample_count += !record_is_waker(record);
 }
 
 /* The same of a stack as it was walked. */
@@ -256,43 +259,6 @@ static void ingest_fold_walked(struct ingest *in, struct process *p, const struc
 	ingest_fold(in, p, record, user, count, end);
 }
 
-/* How much of a slice is kept: when many samples wait, rather short ones than none. */
-static u32 ingest_slice_bytes(const struct ingest *in, const struct trace_record *record)
-{
-	u32 max = record->slice_bytes;
-
-	if (in->pending_bytes > PENDING_BYTES_MAX / 4 && max > SLICE_STEP_BYTES)
-		max = SLICE_STEP_BYTES;
-	return in->pending_bytes > PENDING_BYTES_MAX / 2 ? 0 : max;
-}
-
-static void ingest_wait(struct ingest *in, const struct trace_record *record, size_t bytes)
-{
-	u32 slice_bytes = ingest_slice_bytes(in, record);
-
-	bytes -= record->slice_bytes - slice_bytes;
-	if (in->pending_bytes + bytes > PENDING_BYTES_MAX ||
-	    array_reserve(&in->pending, &in->pending_cap, in->pending_count + 1, sizeof(*in->pending)) < 0 ||
-	    pending_init(&in->pending[in->pending_count], record, slice_bytes) < 0) {
-		in->pending_full++;
-		return;
-	}
-	in->pending_count++;
-	in->pending_bytes += bytes;
-}
-
-/* More of a slice that waits. Without it that one is cut where it ends. */
-static void ingest_add_rest(struct ingest *in, const struct trace_record *rest)
-{
-	if (in->pending_bytes + rest->slice_bytes <= PENDING_BYTES_MAX / 16)
-		in->pending_bytes += pending_add_rest(in->pending, in->pending_count, rest);
-}
-
-static bool is_process(const struct process *p, const struct proc_id *id)
-{
-	return p && p->is_identified && p->id.start_ns == id->start_ns && p->id.exec_id == id->exec_id;
-}
-
 void ingest_record(struct ingest *in, const void *data, size_t bytes)
 {
 	const struct trace_record *record = data;
@@ -302,19 +268,19 @@ void ingest_record(struct ingest *in, const void *data, size_t bytes)
 		in->malformed++;
 		return;
 	}
-	if (left_out_young(&in->left_out, record))
+	if (fold_end(in->window, &in->fold, record) || left_out_young(&in->left_out, record))
 		return;
 	if (record->flags & TRACE_TOTALS) {
 		totals_add(&in->totals, record);
 		return;
 	}
 	if (record->flags & TRACE_REST) {
-		ingest_add_rest(in, record);
+		waiting_add_rest(&in->waiting, record);
 		return;
 	}
 	p = processes_find(in->processes, record->pid);
-	if (record->end == END_SLICE || !is_process(p, &record->id)) {
-		ingest_wait(in, record, bytes);
+	if (record->end == END_SLICE || !process_is(p, &record->id)) {
+		waiting_add(&in->waiting, record, bytes);
 		return;
 	}
 	if (left_out_unwanted(&in->left_out, in->processes, p, record))
@@ -397,14 +363,6 @@ static bool ingest_may_wait(const struct ingest *in, const struct process *p)
 	return in->now_ns < p->lacks_files_ns + (in->is_last ? FILES_WAIT_LAST_NS : FILES_WAIT_NS);
 }
 
-/* Is there room for one more that waits? */
-static bool ingest_has_room(const struct ingest *in, const struct process *p, const struct pending *pending)
-{
-	size_t bytes = pending->process ? 0 : record_bytes(pending->record);
-
-	return p->waiting_bytes + bytes <= WAITING_PROCESS_BYTES_MAX && in->waiting_bytes + bytes <= WAITING_BYTES_MAX;
-}
-
 /* True if a slice can be unwound; or has to be, as well as that goes. */
 static bool ingest_is_ready(struct ingest *in, struct process *p, const struct pending *pending)
 {
@@ -413,24 +371,39 @@ static bool ingest_is_ready(struct ingest *in, struct process *p, const struct p
 		return true;
 	if (ingest_has_files(in, p))
 		return true;
-	if (ingest_may_wait(in, p) && ingest_has_room(in, p, pending))
+	if (ingest_may_wait(in, p) && waiting_has_room(&in->waiting, p, pending))
 		return false;
 	in->early++;
 	return true;
 }
 
-/* True if a slice that was unwound ends in code that is just being looked through, and can wait for that. */
-static bool ingest_waits_for_sweep(struct ingest *in, struct process *p, const struct pending *pending)
+/* True if the code that a slice was unwound to is just being looked through, and it can wait for that. */
+static bool ingest_waits_for_part(struct ingest *in, struct process *p, struct pending *pending)
 {
-	return modules_sweep_at(in->modules, in->unwind.words, in->unwind.trace.user_count, in->unwind.trace.end) &&
-	       in->now_ns < pending->time_ns + FILES_WAIT_NS && ingest_has_room(in, p, pending);
+	const struct unwind *u = &in->unwind;
+	bool lacks_rows = u->trace.end == END_NO_ROWS;
+
+	pending->page = lacks_rows ? u->map.page_base + (u32)(u->ea >> PAGE_ROWS_SHIFT) : 0;
+	return (lacks_rows ? modules_want_part(in->modules, u->map.binary, u->ea) :
+			     modules_sweep_at(in->modules, u->words, u->trace.user_count, u->trace.end)) &&
+	       in->now_ns < pending->time_ns + FILES_WAIT_NS && waiting_has_room(&in->waiting, p, pending);
+}
+
+/* Why the stack of a slice ends where it does, when nothing is waited for any more. */
+static u8 ingest_end(struct ingest *in, const struct process *p)
+{
+	u8 end = in->unwind.trace.end;
+
+	if (end == END_NO_MAPPING && p->is_gone)
+		return END_GONE;
+	in->early += end == END_NO_ROWS;
+	return end == END_NO_ROWS ? END_NO_RULE : end;
 }
 
 /* False: it is to wait for files. */
-static bool ingest_slice(struct ingest *in, struct process *p, const struct pending *pending)
+static bool ingest_slice(struct ingest *in, struct process *p, struct pending *pending)
 {
 	const struct trace_record *record = pending->record;
-	u8 end;
 
 	if (!p->maps_known && !p->is_gone)
 		ingest_scan(in, p, record->tid);
@@ -449,17 +422,15 @@ static bool ingest_slice(struct ingest *in, struct process *p, const struct pend
 		ingest_unwind(in, p, record);
 	if (p->lacks_files_ns)
 		ingest_changed(in, p->pid);
-	if (ingest_waits_for_sweep(in, p, pending))
+	if (ingest_waits_for_part(in, p, pending))
 		return false;
-	end = in->unwind.trace.end;
-	if (end == END_NO_MAPPING && p->is_gone)
-		end = END_GONE;
-	ingest_fold_walked(in, p, record, &in->unwind.trace, in->unwind.words, end);
+	pending->record->holder = lock_owner(in->options.peek, peek_process(p->serial), record);
+	ingest_fold_walked(in, p, record, &in->unwind.trace, in->unwind.words, ingest_end(in, p));
 	return true;
 }
 
 /* A record whose turn has come: all events before it are applied. False: it is to wait for files; p gets whose. */
-static bool ingest_pending(struct ingest *in, const struct pending *pending, struct process **ret_process)
+static bool ingest_pending(struct ingest *in, struct pending *pending, struct process **ret_process)
 {
 	const struct trace_record *record = pending->record;
 	struct process *p = pending->process ? pending->process : processes_find(in->processes, record->pid);
@@ -561,70 +532,45 @@ static void ingest_reinstall(struct ingest *in)
 	in->changed_count = kept;
 }
 
-/* The record is done with. */
-static void ingest_release(struct ingest *in, const struct pending *pending)
-{
-	size_t bytes = record_bytes(pending->record);
-
-	in->pending_bytes -= bytes;
-	if (pending->process) {
-		in->waiting_count--;
-		in->waiting_bytes -= bytes;
-		pending->process->waiting_bytes -= (u32)bytes;
-		process_release(in->processes, pending->process);
-	}
-	free(pending->record);
-}
-
-/* From now on the record waits for files of its process, which is kept as it is. */
-static void ingest_hold(struct ingest *in, struct pending *pending, struct process *p)
-{
-	size_t bytes = record_bytes(pending->record);
-
-	if (pending->process)
-		return;
-	pending->process = process_hold(p);
-	p->waiting_bytes += (u32)bytes;
-	in->waiting_bytes += bytes;
-	in->waiting_count++;
-}
-
 static bool is_due(const struct ingest *in, const struct pending *pending, u64 until_ns)
 {
-	if (pending->process)
-		return in->files_changed || !(pending->process->lacks_files_ns ? ingest_may_wait(in, pending->process) :
-						in->now_ns < pending->time_ns + FILES_WAIT_NS);
-	return pending->time_ns <= until_ns;
+	const struct process *p = pending->process;
+	bool has_come = in->files_changed;
+
+	if (!p)
+		return pending->time_ns <= until_ns;
+	if (has_come && pending->page)
+		has_come = !tables_part_is_coming(in->options.tables, pending->page);
+	return has_come || !(p->lacks_files_ns ? ingest_may_wait(in, p) :
+						 in->now_ns < pending->time_ns + FILES_WAIT_NS);
 }
 
 /* The samples that wait, in order, each after the events before it. True if time is up. */
 static bool ingest_settle_pending(struct ingest *in, u64 until_ns)
 {
+	struct waiting *w = &in->waiting;
 	u64 end_ns = monotonic_ns() + INGEST_TURN_NS;
 	u32 kept = 0, i = 0;
 	bool is_late = false;
 
-	if (in->pending_count)
-		qsort(in->pending, in->pending_count, sizeof(*in->pending), pending_compare);
-	for (; i < in->pending_count && !is_late; i++) {
-		struct pending next = in->pending[i];
+	waiting_sort(w);
+	for (; i < w->count && !is_late; i++) {
+		struct pending next = w->at[i];
 		struct process *p = next.process;
 
 		if (is_due(in, &next, until_ns)) {
 			if (!next.process)
 				sideband_dispatch(in->options.sideband, next.time_ns, on_event, in);
 			if (ingest_pending(in, &next, &p)) {
-				ingest_release(in, &next);
+				waiting_release(w, in->processes, &next);
 				is_late = monotonic_ns() > end_ns;
 				continue;
 			}
-			ingest_hold(in, &next, p);
+			waiting_hold(w, &next, p);
 		}
-		in->pending[kept++] = next;
+		w->at[kept++] = next;
 	}
-	if (i != kept && i < in->pending_count)
-		memmove(in->pending + kept, in->pending + i, (in->pending_count - i) * sizeof(*in->pending));
-	in->pending_count -= i - kept;
+	waiting_keep(w, kept, i);
 	return is_late;
 }
 
@@ -690,7 +636,7 @@ void ingest_stop(struct ingest *in)
 
 bool ingest_waits_for_files(const struct ingest *in)
 {
-	return in->waiting_count > 0;
+	return in->waiting.for_files > 0;
 }
 
 bool ingest_learns(const struct ingest *in, u64 now_ns)
@@ -700,7 +646,7 @@ bool ingest_learns(const struct ingest *in, u64 now_ns)
 
 bool ingest_waits(const struct ingest *in)
 {
-	return in->pending_count > in->waiting_count;
+	return in->waiting.count > in->waiting.for_files;
 }
 
 void ingest_sweep(struct ingest *in, u64 now_ns)
@@ -722,7 +668,7 @@ static void add_rest(void *arg, const struct trace_record *record)
 	struct ingest *in = arg;
 	struct process *p = processes_find(in->processes, record->pid);
 
-	window_add(in->window, fold_process(in->window, is_process(p, &record->id) ? p : NULL, record), record, NULL,
+	window_add(in->window, fold_process(in->window, process_is(p, &record->id) ? p : NULL, record), record, NULL,
 		   NULL, 0, END_NOT_TAKEN, modules_binary, in->modules);
 	in->ends[END_NOT_TAKEN]++;
 }
@@ -734,7 +680,10 @@ struct window *ingest_take_window(struct ingest *in, u64 now_ns)
 
 	if (!next)
 		return NULL;
+	window_join_wakers(full);
+	in->wakers_unknown += full->wakers_unknown;
 	totals_share(&in->totals, full, &ops);
+	pairs_move(&in->fold.pairs, full, next);
 	full->end_ns = now_ns;
 	in->window_lost += full->lost;
 	in->window = next;
@@ -767,27 +716,23 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 
 	memset(ret_values, 0, TRACER_COUNTER_COUNT * sizeof(*ret_values));
 	ret_values[TRACER_RECORDS_MALFORMED] = in->malformed;
+	ret_values[TRACER_WAKERS_UNKNOWN] = in->wakers_unknown;
 	ret_values[TRACER_WINDOW_FULL] = in->window_lost + in->window->lost;
-	ret_values[TRACER_PENDING_FULL] = in->pending_full;
+	ret_values[TRACER_PENDING_FULL] = in->waiting.full;
 	ret_values[TRACER_TOTALS_FULL] = in->totals.lost;
+	part_counters_fold(&in->fold, ret_values);
 	ret_values[TRACER_STACKS_EARLY] = in->early;
 	ret_values[TRACER_STACKS_SHORTENED] = in->shortened;
 	ret_values[TRACER_STACKS_LIVE] = in->live_stacks;
 	ret_values[TRACER_YOUNG] = in->left_out.young;
 	ret_values[TRACER_UNWANTED] = in->left_out.unwanted;
 	part_counters_sideband(&s, ret_values);
-	part_counters_rows(&t.rows, &m, ret_values);
 	part_counters_processes(&p, &m, ret_values);
 	ret_values[TRACER_ROWS_LEFT_OUT] = in->installer.rows_left_out;
-	ret_values[TRACER_MAPS_FULL] = t.maps_full;
-	ret_values[TRACER_MAPS_SHARES] = t.maps_shares;
+	part_counters_tables(&t, &m, ret_values);
 	ret_values[TRACER_MAPS_RESTED] = in->installer.rested;
-	ret_values[TRACER_PROCS_FULL] = t.procs_full;
-	ret_values[TRACER_RUNTIMES_FULL] = t.slots_full;
 	part_counters_runtimes(&rt, ret_values);
 	part_counters_requests(&in->requests, ret_values);
 	ret_values[TRACER_FRAMES_UNNAMED] += in->nameless;
-	ret_values[TRACER_SOURCE_MAPS] = maps.read;
-	ret_values[TRACER_SOURCE_MAPS_FAILED] = maps.failed;
-	ret_values[TRACER_SOURCE_MAPS_EVICTED] = maps.evictions;
+	part_counters_source_maps(&maps, ret_values);
 }

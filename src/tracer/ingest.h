@@ -24,9 +24,11 @@
 #include "tracer/sideband.h"
 
 struct background_reader;
+struct containers;
 struct ingest;
 struct loader;
 struct peek;
+struct boost_list;
 struct process_choice;
 struct tables;
 struct unread;
@@ -38,6 +40,7 @@ struct ingest_options {
 	struct sideband *sideband;
 	struct background_reader *reader;
 	struct peek *peek;	/* how processes are looked at */
+	struct containers *containers;	/* who knows what containers are called; NULL: nobody */
 	const char *cache_path;
 	u32 langs;			/* bit n: language n is wanted */
 	u32 lang_wishes;		/* lang/options.h */
@@ -48,6 +51,7 @@ struct ingest_options {
 	u64 process_age_min_ns;		/* samples of younger processes are left out */
 	u32 kinds;			/* bit n: samples of kind n are wanted; others are parts of some */
 	u64 period_ns;			/* of the clock */
+	u64 lanes_max;			/* parts of lanes that are kept, of all windows together */
 };
 
 int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest **ret_ingest);
@@ -57,6 +61,10 @@ DEFINE_CLEANUP(struct ingest *, ingest_free)
 
 /* Other rules about processes, borrowed until the next; NULL: none. */
 void ingest_choose(struct ingest *ingest, const struct process_choice *choice);
+
+/* Who is sampled faster, and whether there are clocks for that: see tracer/left_out.h. */
+void ingest_boost(struct ingest *ingest, const struct boost_list *boosts);
+void ingest_clocks(struct ingest *ingest, bool has_clocks);
 
 /* A record of the kernel half. */
 void ingest_record(struct ingest *ingest, const void *record, size_t bytes);

@@ -7,9 +7,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "exe/background_reader.h"
+#include "kinds/waits.h"
 #include "proc/binary.h"
 #include "proc/maps.h"
 #include "test.h"
@@ -33,7 +35,7 @@ struct machine {
 static void machine_init(struct machine *m)
 {
 	FILE *file = fopen("/proc/self/maps", "re");
-	struct ingest_options options = { .langs = ~0u, .user_va_mask = ~0ull, .kinds = 1 };
+	struct ingest_options options = { .langs = ~0u, .user_va_mask = ~0ull, .kinds = 1, .lanes_max = 4 };
 	ssize_t len = readlink("/proc/self/exe", m->path, sizeof(m->path) - 1);
 
 	OK(len > 0);
@@ -256,6 +258,84 @@ TEST(ingest_counts_what_is_no_record)
 	settle(&m, T0 + SECOND);
 	EQ(counter(&m, TRACER_RECORDS_MALFORMED), 3);
 	EQ(ingest_sample_count(m.ingest), 0);
+	machine_done(&m);
+}
+
+struct lane_record {
+	struct trace_record record;
+	struct lane_times times;
+	u64 kernel[2];
+};
+
+/* What it did up to then, one after the other; the kernel's functions are behind it. */
+static struct lane_record lane(u64 time_ns, u64 ran_ns, u64 waited_ns, u64 queued_ns)
+{
+	struct lane_record lane = { header(time_ns, 1), { ran_ns, waited_ns, queued_ns }, { ~1ull, ~2ull } };
+
+	lane.record.kind = KIND_LANES;
+	lane.record.user_count = 5;
+	lane.record.flags = WAIT_SLEEP << TRACE_WAIT_SHIFT | TRACE_SYSCALL;
+	lane.record.syscall = SYS_clock_nanosleep;
+	return lane;
+}
+
+TEST(a_lane_is_what_a_thread_did_from_when_to_when)
+{
+	struct lane_record told = lane(T0 + 100, 10, 20, 5);
+	const struct window_stack *stack;
+	const struct window *w;
+	struct machine m;
+
+	machine_init(&m);
+	ingest_record(m.ingest, &told, sizeof(told));
+	settle(&m, T0 + SECOND);
+	w = take(&m);
+	EQ(w->time_count, 3);
+	EQ(w->times[0].time_ns, T0 + 65);
+	EQ(w->times[0].value, 10);
+	EQ(window_sample(w, w->times[0].sample)->reason, REASON_NONE);
+	EQ(w->times[1].time_ns, T0 + 75);
+	EQ(w->times[1].value, 20);
+	EQ(window_sample(w, w->times[1].sample)->reason, REASON_SLEEP);
+	stack = window_stack(w, window_sample(w, w->times[1].sample)->stack);
+	EQ(stack->kernel_count, 2);
+	EQ(stack->words[1], ~2ull);
+	EQ(w->times[2].time_ns, T0 + 95);
+	EQ(window_sample(w, w->times[2].sample)->reason, REASON_RUN_QUEUE);
+	EQ(window_sample(w, w->times[2].sample)->kind, KIND_LANES);
+	EQ(ingest_sample_count(m.ingest), 0);
+	machine_done(&m);
+}
+
+TEST(lanes_that_make_no_sense_are_counted)
+{
+	struct lane_record bad[4] = { lane(T0, T0, 1, 0), lane(T0, 0, 0, ~0ull), lane(T0, 1, 1, 1), lane(T0, 1, 1, 1) };
+	struct machine m;
+
+	machine_init(&m);
+	bad[2].record.user_count = 2;
+	bad[3].record.end = END_TRUNCATED;
+	for (u32 i = 0; i < 4; i++)
+		ingest_record(m.ingest, &bad[i],
+			      sizeof(bad[i].record) + bad[i].record.user_count * sizeof(u64));
+	settle(&m, T0 + SECOND);
+	EQ(counter(&m, TRACER_RECORDS_MALFORMED), 4);
+	EQ(take(&m)->time_count, 0);
+	machine_done(&m);
+}
+
+/* machine_init() lets four parts of lanes in. */
+TEST(more_lanes_than_are_kept_are_counted)
+{
+	struct lane_record told = lane(T0 + 100, 10, 20, 5);
+	struct machine m;
+
+	machine_init(&m);
+	for (u32 i = 0; i < 4; i++, told.record.time_ns += 100)
+		ingest_record(m.ingest, &told, sizeof(told));
+	settle(&m, T0 + SECOND);
+	EQ(take(&m)->time_count, 3);
+	EQ(counter(&m, TRACER_LANES_FULL), 3);
 	machine_done(&m);
 }
 

@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "base/thread.h"
 #include "bpf/tracer.skel.h"
@@ -22,6 +23,8 @@
 #include "proc/pid_namespace.h"
 #include "tracer/cgroup.h"
 #include "tracer/kernel_check.h"
+#include "tracer/packed_object.h"
+#include "tracer/probe_hooks.h"
 #include "tracer/tables.h"
 #include "tracer/tracer.h"
 
@@ -30,11 +33,12 @@
 #define RING_BYTES_MIN (1u << 20)
 #define RING_BYTES_MAX (16u << 20)
 #define RING_BYTES_PER_TICK 4096		/* a second's fit, while the tracer opens a program's files */
-#define UNWANTED_COUNT 8192
+#define VERDICTS_COUNT 8192
 #define TARGETS_COUNT 16384
 #define KIND_HOOKS_MAX 8
 #define WAIT_WALKS_DEFAULT 100
 #define WAIT_SWITCHES_MAX 200000
+#define LANES_MAX 20000		/* rounds of threads a second on a CPU that lanes tell of; more are counted */
 #define KICK_RING_BYTES (16u << 10)	/* a thousand of them between two looks */
 #define ROWS_DEFAULT_BYTES (16u << 20)
 
@@ -44,6 +48,7 @@ struct loaded_kind {
 	struct bpf_link *links[KIND_HOOKS_MAX];	/* of a kind whose programs are at hooks of their own */
 	u32 link_count;
 	struct bpf_link *account;	/* of those: the one that tells of all threads; NULL: none */
+	struct probe_hooks *hooks;	/* of a probe; NULL: it is none */
 };
 
 /* The program of a language, for each kind. Its thread has all of it until it is done. */
@@ -83,15 +88,17 @@ void loader_free(struct loader *l)
 	if (!l)
 		return;
 	tables_free(l->tables);
-	loader_pause(l, true);
+	loader_pause(l, true, NULL);
 	for (u32 i = 0; i < RINGS_MAX; i++) {
 		closep(&l->ring_fd[i]);
 		closep(&l->kick_fd[i]);
 	}
 	for (u32 i = 0; i < LANG_MAX; i++)
 		lang_program_done(&l->langs[i]);
-	for (u32 i = 0; i < KIND_MAX; i++)
+	for (u32 i = 0; i < KIND_MAX; i++) {
+		probe_hooks_free(l->kinds[i].hooks);
 		bpf_object__close(l->kinds[i].object);
+	}
 	tracer_bpf__destroy(l->skel);
 	free(l);
 }
@@ -116,6 +123,8 @@ static u32 ring_bytes_for(const struct loader *l, u32 frequency_hz, u64 cpus)
 	u64 want = frequency_hz * cpus * RING_BYTES_PER_TICK;
 	u32 bytes = RING_BYTES_MIN;
 
+	if (l->switches.lanes_max)
+		return RING_BYTES_MAX;
 	for (u32 i = 0; i < l->kind_count; i++)
 		if (l->kinds[i].choice.events_per_sample)
 			return RING_BYTES_MAX;
@@ -144,7 +153,7 @@ u64 loader_user_va_mask(const struct loader *l)
 static int loader_set_filter(struct loader *l, const struct tracer_options *options, struct buf *why)
 {
 	struct cgroup_filter filter;
-	int r = bpf_map__set_max_entries(l->skel->maps.unwanted_procs, options->may_choose ? UNWANTED_COUNT : 64);
+	int r = bpf_map__set_max_entries(l->skel->maps.verdicts, options->may_choose ? VERDICTS_COUNT : 64);
 
 	if (r < 0)
 		return r;
@@ -196,6 +205,9 @@ static void loader_set_switches(struct loader *l, const struct tracer_options *o
 	l->switches.wait_walks_max = options->waits.walks_max ? options->waits.walks_max : WAIT_WALKS_DEFAULT;
 	l->switches.wait_chance = options->waits.chance;
 	l->switches.wait_switches_max = WAIT_SWITCHES_MAX;
+	for (u32 i = 0; i < options->kinds.count; i++)
+		if (options->kinds.at[i].number == KIND_LANES)
+			l->switches.lanes_max = LANES_MAX;
 	l->switches.has_task_storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1;
 	l->switches.ring_bytes = ring_bytes_for(l, options->frequency_hz, (u64)l->cpu_count / l->switches.ring_count);
 }
@@ -299,11 +311,14 @@ static int set_thread_maps(const struct loader *l, struct bpf_object *object)
 
 static int load_kind(struct loader *l, struct loaded_kind *k)
 {
+	_cleanup_(freep) void *elf = NULL;
 	size_t bytes;
-	const void *elf = k->choice.kind->object(&bytes);
-	int r;
+	const void *packed = k->choice.kind->object(&bytes);
+	int r = packed_object_unpack(packed, bytes, &elf, &bytes);
 
-	l->switches.kind = kind_number(k->choice.kind);
+	if (r < 0)
+		return r;
+	l->switches.kind = k->choice.number;
 	l->switches.period_ns = k->choice.event->type == PERF_TYPE_SOFTWARE && !k->choice.events_per_sample ?
 				l->period_ns : 0;
 	bpf_object__close(k->object);
@@ -318,6 +333,8 @@ static int load_kind(struct loader *l, struct loaded_kind *k)
 					     cpu_numbers(l->cpu_count));
 	if (r == 0)
 		r = set_thread_maps(l, k->object);
+	if (r == 0 && k->hooks)
+		r = probe_hooks_prepare(k->hooks, k->object);
 	if (r == 0)
 		r = bpf_object__load(k->object);
 	return r < 0 ? r : put_walker(k, LANG_NUMBER_NONE, k->object, "finish");
@@ -368,7 +385,7 @@ static int loader_load(struct loader *l, const struct tracer_options *options, s
 }
 
 /* Finds what this machine has of the kinds that were chosen. */
-static int loader_choose(struct loader *l, const struct tracer_options *options, struct buf *why)
+static int loader_choose(struct loader *l, const struct tracer_options *options, struct reader *reader, struct buf *why)
 {
 	struct kind_choices choices;
 
@@ -379,6 +396,12 @@ static int loader_choose(struct loader *l, const struct tracer_options *options,
 		int r;
 
 		*choice = choices.at[i];
+		l->kind_count++;
+		if (choice->probe && choice->kind->events->type == KIND_EVENT_HOOKS) {
+			r = probe_hooks_new(choice->probe, reader, &l->kinds[i].hooks, why);
+			if (r < 0)
+				return r;
+		}
 		r = sampler_probe(choice, &choice->event);
 		if (r < 0) {
 			buf_addf(why, "perf events cannot be opened (%s: %s): run wick as root (sudo), or see `wick "
@@ -394,12 +417,12 @@ static int loader_choose(struct loader *l, const struct tracer_options *options,
 		else
 			snprintf(l->event_names + len, sizeof(l->event_names) - len, "%s%u a second by %s",
 				 len ? ", " : "", options->frequency_hz, choice->event->name);
-		l->kind_count++;
 	}
 	return 0;
 }
 
-int loader_open(const struct tracer_options *options, struct loader **ret_loader, struct buf *why)
+int loader_open(const struct tracer_options *options, struct reader *reader, struct loader **ret_loader,
+		struct buf *why)
 {
 	_cleanup_(loader_freep) struct loader *l = calloc(1, sizeof(*l));
 	size_t rows_bytes = options->rows_max_bytes ? options->rows_max_bytes : ROWS_DEFAULT_BYTES;
@@ -416,7 +439,7 @@ int loader_open(const struct tracer_options *options, struct loader **ret_loader
 	if (r == 0)
 		r = pid_namespace_check_proc(why);
 	if (r == 0)
-		r = loader_choose(l, options, why);
+		r = loader_choose(l, options, reader, why);
 	if (r < 0)
 		return r;
 	r = loader_load(l, options, why);
@@ -455,7 +478,7 @@ static int load_lang(struct lang_program *program, u32 kind, const void *elf, si
 		return -ENOENT;
 	bpf_program__set_type(walker, bpf_program__type(sample));
 	bpf_program__set_expected_attach_type(walker, bpf_program__expected_attach_type(sample));
-	switches.kind = kind_number(k->choice.kind);
+	switches.kind = k->choice.number;
 	r = loader_set_object(l, object, &switches);
 	if (r == 0)
 		r = share_maps(object, k->object, NULL);
@@ -470,9 +493,11 @@ static int load_lang(struct lang_program *program, u32 kind, const void *elf, si
 static void *load_lang_kinds(void *arg)
 {
 	struct lang_program *program = arg;
+	_cleanup_(freep) void *elf = NULL;
 	size_t bytes;
-	const void *elf = program->ops->object(&bytes);
+	const void *packed = program->ops->object(&bytes);
 
+	program->result = packed_object_unpack(packed, bytes, &elf, &bytes);
 	for (u32 i = 0; program->result == 0 && i < program->loader->kind_count; i++)
 		program->result = load_lang(program, i, elf, bytes);
 	atomic_store(&program->is_done, true);
@@ -504,7 +529,7 @@ int loader_recall(const struct loader *l, const struct kept_key *key, struct kep
 	return fd >= 0 && bpf_map_lookup_elem(fd, key, ret_kept) == 0 ? 0 : -ENOENT;
 }
 
-int loader_attach(struct loader *l)
+int loader_attach(struct loader *l, struct buf *why)
 {
 	l->skel->links.forked = bpf_program__attach(l->skel->progs.forked);
 	if (!l->skel->links.forked)
@@ -512,7 +537,7 @@ int loader_attach(struct loader *l)
 	l->skel->links.freed = bpf_program__attach(l->skel->progs.freed);
 	if (!l->skel->links.freed)
 		return -errno;
-	return loader_pause(l, false);
+	return loader_pause(l, false, why);
 }
 
 /* All of a kind's programs but the one that others go on in. */
@@ -533,7 +558,7 @@ static int attach_hooks(struct loaded_kind *k)
 	return 0;
 }
 
-int loader_pause(struct loader *l, bool pause)
+int loader_pause(struct loader *l, bool pause, struct buf *why)
 {
 	int r = 0;
 
@@ -543,7 +568,11 @@ int loader_pause(struct loader *l, bool pause)
 		k->account = pause ? NULL : k->account;
 		while (pause && k->link_count)
 			bpf_link__destroy(k->links[--k->link_count]);
-		if (!pause && !k->link_count && k->choice.event->type == KIND_EVENT_HOOKS)
+		if (pause && k->hooks)
+			probe_hooks_detach(k->hooks);
+		else if (k->hooks)
+			r = probe_hooks_attach(k->hooks, k->object, why);
+		else if (!pause && !k->link_count && k->choice.event->type == KIND_EVENT_HOOKS)
 			r = attach_hooks(k);
 	}
 	return r;
@@ -575,7 +604,8 @@ u32 loader_events(const struct loader *l, struct sampler_event ret_events[KIND_M
 
 		if (k->choice.event->type != KIND_EVENT_HOOKS)
 			ret_events[count++] = (struct sampler_event){ k->choice.event, k->choice.events_per_sample,
-								      bpf_program__fd(sample) };
+								      bpf_program__fd(sample),
+								      k->choice.number == KIND_CPU };
 	}
 	return count;
 }
@@ -631,12 +661,34 @@ static void add_counters(const struct loader *l, int map, u32 first, u32 count, 
 	free(of_cpus);
 }
 
+/* What CPUs have not given to a sample yet. */
+static u64 owed_by_probe(const struct loader *l, const struct loaded_kind *k)
+{
+	int map = bpf_object__find_map_fd_by_name(k->object, "cpus");
+	struct bpf_map *cpus = bpf_object__find_map_by_name(k->object, "cpus");
+	size_t bytes = bpf_map__value_size(cpus);
+	_cleanup_(freep) char *state = malloc(bytes);
+	u64 owed = 0;
+
+	for (u32 cpu = 0; state && cpu < cpu_numbers(l->cpu_count); cpu++) {
+		struct probe_turn turn;
+
+		if (bpf_map_lookup_elem(map, &cpu, state))
+			continue;
+		memcpy(&turn, state + bytes - sizeof(turn), sizeof(turn));
+		owed += turn.owed;
+	}
+	return owed;
+}
+
 /* Those of no kind, of tables that are full, are with the first. */
 void loader_counters(const struct loader *l, u32 index, u64 ret_values[COUNTER_COUNT])
 {
 	memset(ret_values, 0, COUNTER_COUNT * sizeof(*ret_values));
 	add_counters(l, bpf_object__find_map_fd_by_name(l->kinds[index].object, "counters"), 0, COUNTER_COUNT,
 		     ret_values);
+	if (l->kinds[index].hooks)
+		ret_values[COUNTER_OWED] = owed_by_probe(l, &l->kinds[index]);
 	if (index == 0)
 		add_counters(l, bpf_map__fd(l->skel->maps.counters), 0, COUNTER_COUNT, ret_values);
 }

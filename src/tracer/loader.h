@@ -15,11 +15,13 @@
 struct buf;
 struct lang_ops;
 struct loader;
+struct reader;
 struct tables;
 struct tracer_options;
 
-/* On failure `why` gets a sentence. */
-int loader_open(const struct tracer_options *options, struct loader **ret_loader, struct buf *why);
+/* The reader looks at files that probes are in. On failure `why` gets a sentence. */
+int loader_open(const struct tracer_options *options, struct reader *reader, struct loader **ret_loader,
+		struct buf *why);
 void loader_free(struct loader *loader);
 DEFINE_CLEANUP(struct loader *, loader_free)
 
@@ -32,11 +34,11 @@ int loader_load_lang(struct loader *loader, u32 lang, const struct lang_ops *ops
 /* What the program of a language has kept of a frame's objects: 0, or -ENOENT. */
 int loader_recall(const struct loader *loader, const struct kept_key *key, struct kept_objects *ret_kept);
 
-/* Attaches what is not attached to the clock: children are followed from now on. */
-int loader_attach(struct loader *loader);
+/* Attaches what is not attached to the clock: children are followed from now on. `why` may get a sentence. */
+int loader_attach(struct loader *loader, struct buf *why);
 
-/* Takes no samples of kinds that are not the clock's, or again. */
-int loader_pause(struct loader *loader, bool pause);
+/* Takes no samples of kinds that are not the clock's, or again. As above. */
+int loader_pause(struct loader *loader, bool pause, struct buf *why);
 
 /* A file from which records of all threads' times can be read, the caller's to close; -ENOENT: nobody wants them. */
 int loader_accounts(const struct loader *loader);

@@ -26,7 +26,7 @@
 #define CACHE_BYTES_MAX (256ull << 20)
 #define ASIDE_BYTES_MAX (64ull << 20)	/* rows of files without a build id, or that the cache did not take */
 
-#define PARTS_MAX 64	/* of files that are looked through, or wait for it */
+#define PARTS_MAX 256	/* of files that are looked through, or wait for it */
 
 enum module_state { MODULE_NEW, MODULE_LOADING, MODULE_LOADED };
 
@@ -186,14 +186,14 @@ static size_t part_cache_id(const struct part_job *job, u8 ret_id[ROWS_CACHE_ID_
 	return bytes ? sizeof(hash) : 0;
 }
 
-/* As load(). */
-static int sweep_part(struct read_job *job, struct reader *reader)
+/* As load(). What call frame information says is read again as quickly as from the cache. */
+static int read_part(struct read_job *job, struct reader *reader)
 {
 	struct part_job *s = (struct part_job *)job;
 	struct modules *m = s->modules;
 	struct rows *rows = NULL;
 	u8 id[ROWS_CACHE_ID_MAX];
-	size_t id_bytes = part_cache_id(s, id);
+	size_t id_bytes = s->part.is_unread ? 0 : part_cache_id(s, id);
 	int r;
 
 	if (id_bytes) {
@@ -201,7 +201,7 @@ static int sweep_part(struct read_job *job, struct reader *reader)
 		if (rows_cache_get(m->cache, id, id_bytes, &s->rows) == 0)
 			return 0;
 	}
-	r = reader_sweep(reader, s->binary->fd, &s->part, &rows);
+	r = reader_rows_part(reader, s->binary->fd, &s->part, &rows);
 	if (r < 0)
 		return r;
 	if (id_bytes) {
@@ -212,7 +212,7 @@ static int sweep_part(struct read_job *job, struct reader *reader)
 	return s->rows ? 0 : -ENOMEM;
 }
 
-static void part_swept(struct read_job *job, int r)
+static void part_read(struct read_job *job, int r)
 {
 	struct part_job *s = (struct part_job *)job;
 	struct modules *m = s->modules;
@@ -225,12 +225,24 @@ static void part_swept(struct read_job *job, int r)
 	free(s);
 }
 
-/* True while the part around an address of a binary is looked through. */
-static bool sweep_around(struct modules *m, u32 id, u64 ea)
+static void post_part(struct modules *m, struct binary *binary, const struct rows_part *part)
+{
+	struct part_job *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		tables_put_part(m->tables, &m->at[binary->id].rows, part->ea[0] >> PAGE_ROWS_SHIFT, NULL);
+		return;
+	}
+	*s = (struct part_job){ .job = { .run = read_part, .done = part_read, .owner = read_job_owner(binary->fd) },
+				.modules = m, .binary = binary_ref(binary), .part = *part };
+	m->part_count++;
+	(void)background_reader_post(m->reader, &s->job);	/* done at once if there is no room */
+}
+
+bool modules_want_part(struct modules *m, u32 id, u64 ea)
 {
 	struct binary *binary = binaries_get(m->binaries, id);
 	struct rows_part part;
-	struct part_job *s;
 	enum row_part wanted;
 
 	if (!binary || id >= m->cap)
@@ -240,17 +252,9 @@ static bool sweep_around(struct modules *m, u32 id, u64 ea)
 		return false;
 	}
 	wanted = tables_want_part(m->tables, &m->at[id].rows, ea, &part);
-	if (wanted != ROW_PART_WANTED)
-		return wanted == ROW_PART_COMING;
-	s = calloc(1, sizeof(*s));
-	if (!s) {
-		tables_put_part(m->tables, &m->at[id].rows, ea >> PAGE_ROWS_SHIFT, NULL);
-		return false;
-	}
-	*s = (struct part_job){ .job = { .run = sweep_part, .done = part_swept, .owner = read_job_owner(binary->fd) },
-				.modules = m, .binary = binary_ref(binary), .part = part };
-	m->part_count++;
-	return background_reader_post(m->reader, &s->job);
+	if (wanted == ROW_PART_WANTED)
+		post_part(m, binary, &part);
+	return wanted != ROW_PART_NONE;
 }
 
 /* The last frame has no rule, or is where a wrong one of the last but one led to. */
@@ -263,8 +267,8 @@ bool modules_sweep_at(struct modules *m, const u64 *user, u32 user_count, u8 end
 		return false;
 	for (u32 i = user_count > 2 ? user_count - 2 : 0; i < user_count; i++)
 		if (user[i] >> FRAME_KIND_SHIFT == FRAME_EXE)
-			is_under_way |= sweep_around(m, user[i] >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK,
-						     user[i] & FRAME_EA_MASK);
+			is_under_way |= modules_want_part(m, user[i] >> FRAME_BINARY_SHIFT & FRAME_BINARY_MASK,
+							  user[i] & FRAME_EA_MASK);
 	return is_under_way;
 }
 

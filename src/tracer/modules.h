@@ -57,6 +57,12 @@ int modules_set_file(struct modules *modules, u32 id, struct lang_file *file);
  */
 bool modules_sweep_at(struct modules *modules, const u64 *user, u32 user_count, u8 end);
 
+/*
+ * A stack has come to code of a binary, by its id, whose rows were left for later: they are read in the background.
+ * True while that is under way.
+ */
+bool modules_want_part(struct modules *modules, u32 id, u64 ea);
+
 /* The binary of a frame's id: borrowed, or NULL. */
 struct binary *modules_binary(void *modules, u32 id);
 

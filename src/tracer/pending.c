@@ -9,6 +9,15 @@
 
 #define BEHIND_MAX 256u		/* records of other CPUs that may come between a slice and more of it */
 
+u32 pending_slice_bytes(const struct trace_record *record, size_t pending_bytes)
+{
+	u32 max = record->slice_bytes;
+
+	if (pending_bytes > PENDING_BYTES_MAX / 4 * 3 && max > SLICE_STEP_BYTES)
+		max = SLICE_STEP_BYTES;
+	return pending_bytes > PENDING_BYTES_MAX / 8 * 7 ? 0 : max;
+}
+
 int pending_init(struct pending *pending, const struct trace_record *record, u32 slice_bytes)
 {
 	size_t bytes = record_bytes(record) - record->slice_bytes + slice_bytes;
@@ -30,7 +39,7 @@ static bool is_rest_of(const struct pending *slice, const struct trace_record *r
 
 u32 pending_add_rest(struct pending *list, u32 count, const struct trace_record *rest)
 {
-	u32 i = count, first = count > BEHIND_MAX ? count - BEHIND_MAX : 0;
+	u32 i = count, first = count > BEHIND_MAX ? count - BEHIND_MAX : 0, step;
 	struct trace_record *longer;
 
 	while (i > first && !is_rest_of(&list[i - 1], rest))
@@ -43,6 +52,8 @@ u32 pending_add_rest(struct pending *list, u32 count, const struct trace_record 
 		return 0;
 	list[i - 1].record = longer;
 	memcpy((u8 *)longer + record_bytes(longer), rest + 1, rest->slice_bytes);
+	step = (longer->slice_bytes + SLICE_STEP_BYTES - 1) / SLICE_STEP_BYTES;
+	longer->slice_holes |= step < 64 ? rest->slice_holes << step : 0;
 	longer->slice_bytes += rest->slice_bytes;
 	return rest->slice_bytes;
 }

@@ -4,6 +4,7 @@
 #define TRACER_PENDING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "abi.h"
 
@@ -13,7 +14,13 @@ struct pending {
 	u64 time_ns;
 	struct trace_record *record;	/* to be freed */
 	struct process *process;	/* held; it waits for the files of that one. NULL: for its time */
+	u32 page;			/* ... for the rows of this one of the tables' pages; 0: for more */
 };
+
+#define PENDING_BYTES_MAX (16u << 20)	/* all of them */
+
+/* How much of a slice is kept beside so many bytes of others: when many wait, rather short ones than none. */
+u32 pending_slice_bytes(const struct trace_record *record, size_t pending_bytes);
 
 /* A copy, with so much of its slice. */
 int pending_init(struct pending *pending, const struct trace_record *record, u32 slice_bytes);

@@ -11,6 +11,9 @@
 /* True if it has the length that it says, and says what it may. */
 bool record_is_whole(const struct trace_record *record, size_t bytes);
 
+/* Is it no sample, but tells who ended the wait of another thread? */
+bool record_is_waker(const struct trace_record *record);
+
 /* Its length with all that lies behind it. */
 size_t record_bytes(const struct trace_record *record);
 

@@ -48,6 +48,7 @@ struct source {
 	struct rows_file *file;
 	u16 *rule_ids;		/* by the file's own numbers; RULE_UNKNOWN until one is met */
 	u8 *parts;		/* enum part_state by page; NULL: all PART_NONE */
+	bool is_unread;		/* what was left for later has to be read before anybody goes through it */
 };
 
 struct row_pages {
@@ -317,6 +318,15 @@ static int read_rows(struct row_pages *p, struct source *source, const struct ro
 	return r;
 }
 
+/* Is code of that page ROWS_UNREAD, and not to be had elsewhere? */
+static bool lacks_part(const struct source *source, u32 index, const struct rows_page *page)
+{
+	enum part_state state = part_state(source, index);
+
+	return source->is_unread &&
+	       (state == PART_ASKED || (state == PART_NONE && rows_part_is_in(source->file, page)));
+}
+
 /* Puts a page into place. -ENOSPC if there is no room at the moment; one that cannot be read has no rows. */
 static int install(struct row_pages *p, struct source *source, u32 index, const struct rows_page *page, bool is_used)
 {
@@ -367,6 +377,8 @@ struct page_entry *row_pages_need(struct row_pages *p, u32 index)
 	page = source ? rows_file_find(source->file, index - source->range.first + source->range.first_number) : NULL;
 	if (!page)
 		return NULL;
+	if (lacks_part(source, index, page))
+		return &p->entries[index];
 	/* The kernel half does not see what is about to be replaced: its samples wait for that. */
 	if (part_state(source, index) == PART_ASKED)
 		return borrow(p, source, page);
@@ -408,7 +420,7 @@ static int add_source(struct row_pages *p, struct rows_file *file, const struct 
 		return -ENOMEM;
 	memset(rule_ids, 0xff, (rule_count + 1) * sizeof(*rule_ids));
 	memmove(&p->sources[at + 1], &p->sources[at], (p->source_count - at) * sizeof(*p->sources));
-	p->sources[at] = (struct source){ *range, file, rule_ids, NULL };
+	p->sources[at] = (struct source){ *range, file, rule_ids, NULL, rows_part_is_unread(file) };
 	p->source_count++;
 	show_pages(p, &p->sources[at]);
 	return 0;
@@ -484,6 +496,13 @@ enum row_part row_pages_want_part(struct row_pages *p, u32 first, u64 ea, struct
 	return ROW_PART_WANTED;
 }
 
+bool row_pages_part_is_coming(const struct row_pages *p, u32 index)
+{
+	const struct source *source = find_source(p, index);
+
+	return source && part_state(source, index) == PART_ASKED;
+}
+
 /* The page with what its part adds to it. */
 static int install_part(struct row_pages *p, struct source *source, u32 index, const struct rows_page *page,
 			const struct rows_file *swept)
@@ -533,7 +552,7 @@ void row_pages_put_part(struct row_pages *p, u32 first, u64 number, const struct
 		r = install_part(p, source, first + (u32)at, page, swept);
 	/* Without room it is asked for once more. */
 	source->parts[at] = r == 0 ? PART_HERE : r == -ENOSPC ? PART_NONE : PART_FAILED;
-	p->stats.parts += r == 0;
+	*(source->is_unread ? &p->stats.pages_read : &p->stats.parts_swept) += r == 0;
 	p->stats.parts_failed += r < 0;
 }
 

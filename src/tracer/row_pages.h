@@ -22,6 +22,8 @@
 #ifndef TRACER_ROW_PAGES_H
 #define TRACER_ROW_PAGES_H
 
+#include <stdbool.h>
+
 #include "abi.h"
 #include "base/cleanup.h"
 
@@ -38,8 +40,9 @@ struct row_pages_stats {
 	u64 unreadable;		/* pages that could not be read, and have no rows from then on */
 	u64 files_full;		/* files that did not fit the table of pages */
 	u64 rules_full;		/* rules that did not fit; their rows say RULE_NONE */
-	u64 parts;		/* parts of files that were left for later, and have come */
-	u64 parts_failed;	/* ... that were not to be had */
+	u64 pages_read;		/* of large files, when stacks came by */
+	u64 parts_swept;	/* pages of code without call frame information, when stacks ended there */
+	u64 parts_failed;	/* of both, what was not to be had */
 };
 
 /* Of a file: its entries in the table of pages. Zeroed: none. */
@@ -68,6 +71,9 @@ enum row_part { ROW_PART_NONE, ROW_PART_WANTED, ROW_PART_COMING };
  */
 enum row_part row_pages_want_part(struct row_pages *pages, u32 first, u64 ea, struct rows_part *ret_part);
 
+/* Is that entry's page wanted, and not here yet? */
+bool row_pages_part_is_coming(const struct row_pages *pages, u32 index);
+
 /* The rows of a part, by the number of its page; NULL if none are to be had. */
 void row_pages_put_part(struct row_pages *pages, u32 first, u64 number, const struct rows_file *swept);
 
@@ -77,7 +83,10 @@ void row_pages_collect(struct row_pages *pages, u64 now_ns);
 /* The entry at that index as the kernel half sees it, or NULL. */
 const struct page_entry *row_pages_at(const struct row_pages *pages, u32 index);
 
-/* The same, put into place if it was absent. What is returned holds until the next call. */
+/*
+ * The same, put into place if it was absent: it is absent still where its code was not read yet, which is to be wanted
+ * then. What is returned holds until the next call.
+ */
 struct page_entry *row_pages_need(struct row_pages *pages, u32 index);
 
 /* What the entries refer to. */

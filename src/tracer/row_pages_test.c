@@ -163,13 +163,13 @@ static s32 offset_at(struct row_pages *pages, const struct row_pages_range *rang
 }
 
 /* Page 0 has rules, but for what was left for later from 0x8000 on; and so was all of page 1. */
-static struct rows_file *make_open_file(void)
+static struct rows_file *make_open_file(const struct unwind_rule *later)
 {
 	struct rows_build *build = rows_build_new();
 	struct rows *rows;
 
 	rows_build_add(build, 0, &(struct unwind_rule){ .kind = RULE_CFA, .cfa_off = 8 });
-	rows_build_add(build, 0x8000, &ROWS_UNSWEPT);
+	rows_build_add(build, 0x8000, later);
 	rows_build_add(build, 0x20000, &(struct unwind_rule){ .kind = RULE_NONE });
 	EQ(rows_build_finish(build, 62, 0, &rows), 0);
 	rows_build_free(build);
@@ -195,7 +195,7 @@ TEST(row_pages_of_code_that_was_left_for_later_wait_for_it)
 	struct rows_part wanted;
 
 	EQ(row_pages_new(NULL, 4 * CHUNK_BYTES, &pages), 0);
-	EQ(row_pages_add(pages, make_open_file(), 0, 0x20000, &range), 0);
+	EQ(row_pages_add(pages, make_open_file(&ROWS_UNSWEPT), 0, 0x20000, &range), 0);
 	EQ(offset_at(pages, &range, 0x8000), 0);
 	EQ(row_pages_want_part(pages, range.first, 0x7fff, &wanted), ROW_PART_NONE);
 	EQ(row_pages_want_part(pages, range.first, 0x9000, &wanted), ROW_PART_WANTED);
@@ -211,7 +211,7 @@ TEST(row_pages_of_code_that_was_left_for_later_wait_for_it)
 	EQ(offset_at(pages, &range, 0x9000), 16);
 	EQ(row_pages_at(pages, range.first)->count, 2);
 	EQ(row_pages_want_part(pages, range.first, 0x9000, &wanted), ROW_PART_NONE);
-	EQ(row_pages_stats(pages).parts, 1);
+	EQ(row_pages_stats(pages).parts_swept, 1);
 	row_pages_free(pages);
 }
 
@@ -222,7 +222,7 @@ TEST(row_pages_do_without_parts_that_are_not_to_be_had)
 	struct rows_part wanted;
 
 	EQ(row_pages_new(NULL, 4 * CHUNK_BYTES, &pages), 0);
-	EQ(row_pages_add(pages, make_open_file(), 0, 0x20000, &range), 0);
+	EQ(row_pages_add(pages, make_open_file(&ROWS_UNSWEPT), 0, 0x20000, &range), 0);
 	EQ(row_pages_want_part(pages, range.first, 0x10000, &wanted), ROW_PART_WANTED);
 	EQ(row_pages_at(pages, range.first + 1)->chunk, PAGE_ABSENT);
 	row_pages_put_part(pages, range.first, 1, NULL);
@@ -232,5 +232,34 @@ TEST(row_pages_do_without_parts_that_are_not_to_be_had)
 	OK(is_here(pages, range.first + 1));
 	EQ(row_pages_want_part(pages, range.first + 5, 0, &wanted), ROW_PART_NONE);
 	EQ(row_pages_want_part(pages, range.first, 1ull << 40, &wanted), ROW_PART_NONE);
+	row_pages_free(pages);
+}
+
+TEST(row_pages_of_a_large_file_are_absent_until_they_were_read)
+{
+	struct row_pages_range range;
+	struct row_pages *pages;
+	struct rows_file *part;
+	struct rows_part wanted;
+
+	EQ(row_pages_new(NULL, 4 * CHUNK_BYTES, &pages), 0);
+	EQ(row_pages_add(pages, make_open_file(&ROWS_UNREAD), 0, 0x20000, &range), 0);
+	EQ(row_pages_need(pages, range.first)->chunk, PAGE_ABSENT);	/* nobody is to guess there */
+	OK(!row_pages_part_is_coming(pages, range.first));
+	EQ(row_pages_want_part(pages, range.first, 0x9000, &wanted), ROW_PART_WANTED);
+	OK(wanted.is_unread);
+	OK(row_pages_part_is_coming(pages, range.first));
+	EQ(row_pages_need(pages, range.first)->chunk, PAGE_ABSENT);
+	part = make_part(0x8000);
+	row_pages_put_part(pages, range.first, 0, part);
+	rows_file_free(part);
+	OK(!row_pages_part_is_coming(pages, range.first));
+	EQ(offset_at(pages, &range, 0x10), 8);
+	EQ(offset_at(pages, &range, 0x9000), 16);
+	EQ(row_pages_stats(pages).pages_read, 1);
+	EQ(row_pages_want_part(pages, range.first, 0x10000, &wanted), ROW_PART_WANTED);
+	row_pages_put_part(pages, range.first, 1, NULL);
+	EQ(offset_at(pages, &range, 0x10000), 0);		/* without them all must do as well as it can */
+	OK(is_here(pages, range.first + 1));
 	row_pages_free(pages);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tracer/sampler.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -18,7 +19,8 @@
 
 struct sampler {
 	struct sampler_options options;
-	int (*fds)[KIND_MAX];	/* by CPU, then as in options.events */
+	int (*fds)[KIND_MAX + SAMPLER_CLOCKS_MAX];	/* by CPU, then as in options.events, then as in clocks_hz */
+	u32 clocks_hz[SAMPLER_CLOCKS_MAX];		/* 0: there is none in that place */
 	bool *online, *is_added;
 	u32 cap;
 	bool paused;
@@ -26,7 +28,8 @@ struct sampler {
 	char list[4096];	/* of CPUs, as it was last read */
 };
 
-static int open_event(const struct sampler_event *event, u32 frequency_hz, int cpu, int pid)
+/* clock_hz: as what it is known to the kernel half; 0 for all but those beside the usual clock. */
+static int open_event(const struct sampler_event *event, u32 frequency_hz, u32 clock_hz, int cpu, int pid)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -41,6 +44,8 @@ static int open_event(const struct sampler_event *event, u32 frequency_hz, int c
 		.clockid = CLOCK_MONOTONIC,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
+		/* That is for samples in a buffer, where none of ours go: the program can read it (bpf/kernel.h). */
+		.wakeup_events = clock_hz,
 	};
 	int fd;
 
@@ -60,7 +65,7 @@ int sampler_probe(const struct kind_choice *choice, const struct kind_event **re
 		return 0;
 	}
 	do {
-		fd = open_event(&(struct sampler_event){ event, choice->events_per_sample, -1 }, 1, -1, 0);
+		fd = open_event(&(struct sampler_event){ event, choice->events_per_sample, -1, false }, 1, 0, -1, 0);
 	} while (fd < 0 && !choice->event && (++event)->name);
 	if (fd < 0)
 		return fd;
@@ -107,7 +112,7 @@ static void sampler_remove_cpu(struct sampler *s, u32 cpu)
 	if (!s->is_added[cpu])
 		return;
 	s->is_added[cpu] = false;
-	for (u32 i = 0; i < s->options.event_count; i++)
+	for (u32 i = 0; i < KIND_MAX + SAMPLER_CLOCKS_MAX; i++)
 		closep(&s->fds[cpu][i]);
 	memset(s->fds[cpu], -1, sizeof(s->fds[cpu]));
 	sideband_remove_cpu(s->options.sideband, cpu);
@@ -153,10 +158,22 @@ static int sampler_reserve(struct sampler *s, u32 cpu)
 	return 0;
 }
 
+/* Where the clock of CPU time is in options.events; event_count: nowhere. */
+static u32 cpu_event(const struct sampler *s)
+{
+	u32 i = 0;
+
+	while (i < s->options.event_count && (!s->options.events[i].is_cpu || s->options.events[i].events_per_sample))
+		i++;
+	return i;
+}
+
 static int sampler_add_event(struct sampler *s, u32 cpu, u32 index, int records)
 {
-	const struct sampler_event *event = &s->options.events[index];
-	_cleanup_(closep) int fd = open_event(event, s->options.frequency_hz, (int)cpu, -1);
+	u32 clock_hz = index < KIND_MAX ? 0 : s->clocks_hz[index - KIND_MAX];
+	const struct sampler_event *event = &s->options.events[clock_hz ? cpu_event(s) : index];
+	_cleanup_(closep) int fd = open_event(event, clock_hz ? clock_hz : s->options.frequency_hz, clock_hz, (int)cpu,
+					      -1);
 
 	if (fd < 0)
 		return fd;
@@ -187,8 +204,61 @@ static int sampler_add_cpu(void *arg, u32 cpu)
 	s->is_added[cpu] = true;
 	for (u32 i = 0; r == 0 && i < s->options.event_count; i++)
 		r = sampler_add_event(s, cpu, i, records);
+	for (u32 i = 0; r == 0 && i < SAMPLER_CLOCKS_MAX; i++)
+		if (s->clocks_hz[i])
+			r = sampler_add_event(s, cpu, KIND_MAX + i, records);
 	if (r < 0)
 		sampler_remove_cpu(s, cpu);
+	return r;
+}
+
+/* ---- Clocks beside the usual one --------------------------------------------------- */
+
+static void sampler_remove_clock(struct sampler *s, u32 clock)
+{
+	for (u32 cpu = 0; cpu < s->cap; cpu++) {
+		closep(&s->fds[cpu][KIND_MAX + clock]);
+		s->fds[cpu][KIND_MAX + clock] = -1;
+	}
+	s->clocks_hz[clock] = 0;
+}
+
+static int sampler_add_clock(struct sampler *s, u32 rate_hz)
+{
+	u32 clock = SAMPLER_CLOCKS_MAX;
+	int r = 0;
+
+	for (u32 i = 0; i < SAMPLER_CLOCKS_MAX; i++) {
+		if (s->clocks_hz[i] == rate_hz)
+			return 0;
+		if (!s->clocks_hz[i])
+			clock = i;
+	}
+	assert(clock < SAMPLER_CLOCKS_MAX);
+	s->clocks_hz[clock] = rate_hz;
+	for (u32 cpu = 0; r == 0 && cpu < s->cap; cpu++)
+		if (s->is_added[cpu])
+			r = sampler_add_event(s, cpu, KIND_MAX + clock, sideband_add_cpu(s->options.sideband, cpu));
+	return r;
+}
+
+int sampler_set_clocks(struct sampler *s, const u32 *rates_hz, u32 count)
+{
+	int r = count && cpu_event(s) == s->options.event_count ? -EOPNOTSUPP : 0;
+
+	assert(count <= SAMPLER_CLOCKS_MAX);
+	for (u32 i = 0; i < SAMPLER_CLOCKS_MAX; i++) {
+		bool is_wanted = false;
+
+		for (u32 k = 0; k < count; k++)
+			is_wanted |= rates_hz[k] == s->clocks_hz[i];
+		if (s->clocks_hz[i] && !is_wanted)
+			sampler_remove_clock(s, i);
+	}
+	for (u32 i = 0; r == 0 && i < count; i++)
+		r = sampler_add_clock(s, rates_hz[i]);
+	for (u32 i = 0; r < 0 && i < SAMPLER_CLOCKS_MAX; i++)
+		sampler_remove_clock(s, i);
 	return r;
 }
 
@@ -226,8 +296,9 @@ void sampler_pause(struct sampler *s, bool pause)
 {
 	s->paused = pause;
 	for (u32 cpu = 0; cpu < s->cap; cpu++)
-		for (u32 i = 0; s->is_added[cpu] && is_wanted(s, cpu) && i < s->options.event_count; i++)
-			(void)ioctl(s->fds[cpu][i], pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+		for (u32 i = 0; s->is_added[cpu] && is_wanted(s, cpu) && i < KIND_MAX + SAMPLER_CLOCKS_MAX; i++)
+			if (s->fds[cpu][i] >= 0)
+				(void)ioctl(s->fds[cpu][i], pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
 }
 
 int sampler_update_cpus(struct sampler *s)

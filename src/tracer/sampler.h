@@ -3,6 +3,10 @@
  * What makes samples: on each CPU that is online and wanted, an event of perf for
  * each kind, with the kind's BPF program attached.
  *
+ * Beside the clock that samples CPU time there may be faster ones, which sample some
+ * processes instead of it (bpf/perf_sample.h): a rate each, and not more than
+ * SAMPLER_CLOCKS_MAX. They are the same events, marked with their rate.
+ *
  * The tracer's thread owns it.
  */
 #ifndef TRACER_SAMPLER_H
@@ -21,7 +25,10 @@ struct sampler_event {
 	const struct kind_event *event;
 	u64 events_per_sample;		/* 0: by frequency */
 	int program_fd;
+	bool is_cpu;			/* samples CPU time */
 };
+
+#define SAMPLER_CLOCKS_MAX 4
 
 struct sampler_options {
 	u32 frequency_hz;
@@ -40,6 +47,12 @@ DEFINE_CLEANUP(struct sampler *, sampler_free)
 
 /* Takes no samples any more, or again. */
 void sampler_pause(struct sampler *sampler, bool pause);
+
+/*
+ * From now on there are clocks of these rates beside the usual one, each once, and no others. -EOPNOTSUPP: CPU time is
+ * not sampled, or not by a clock; else -errno, and there are none.
+ */
+int sampler_set_clocks(struct sampler *sampler, const u32 *rates_hz, u32 count);
 
 /* Opens events on CPUs that came online, closes those of CPUs that went. The number online, or -errno. */
 int sampler_update_cpus(struct sampler *sampler);

@@ -18,7 +18,7 @@ static __thread struct {
 	struct tables *tables;
 	const u8 *memory;	/* copied from the stack pointer on */
 	u64 start_va, bytes;
-	u32 holes;		/* steps of it that are missing */
+	u64 holes;		/* steps of it that are missing */
 	struct slice_process process;
 	u32 pid;
 	u64 time_ns;		/* when it was copied */
@@ -72,7 +72,7 @@ static bool is_hole(u64 va, u32 bytes)
 	u64 first = slice.start_va / SLICE_STEP_BYTES, last = (va + bytes - 1) / SLICE_STEP_BYTES - first;
 
 	for (u64 step = va / SLICE_STEP_BYTES - first; slice.holes && step <= last; step++)
-		if (step < SLICE_BYTES_MAX / SLICE_STEP_BYTES && slice.holes >> step & 1)
+		if (step < 64 && slice.holes >> step & 1)
 			return true;
 	return false;
 }

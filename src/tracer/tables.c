@@ -33,7 +33,7 @@ struct tables {
 	struct map_entry *maptab;
 	struct runtime_slot *slots;
 	u64 *published, *rules_number;
-	int unwanted_fd;
+	int verdicts_fd;
 	struct ranges free_maps, free_slots;
 	u64 *map_serials, last_serial;	/* of the mappings that begin there */
 	u8 *map_owners;			/* ... and whose they are */
@@ -58,7 +58,7 @@ static int tables_map_memory(struct tables *t, struct tracer_bpf *skel)
 	t->slots = map_memory(skel ? bpf_map__fd(skel->maps.slots) : -1, SLOTS_MAX * sizeof(*t->slots));
 	t->published = map_memory(skel ? bpf_map__fd(skel->maps.published) : -1, sizeof(*t->published));
 	t->rules_number = map_memory(skel ? bpf_map__fd(skel->maps.rules_number) : -1, sizeof(*t->rules_number));
-	t->unwanted_fd = skel ? bpf_map__fd(skel->maps.unwanted_procs) : -1;
+	t->verdicts_fd = skel ? bpf_map__fd(skel->maps.verdicts) : -1;
 	return t->maptab && t->slots && t->published && t->rules_number ? 0 : -errno;
 }
 
@@ -134,6 +134,11 @@ void tables_put_part(struct tables *t, const struct row_pages_range *rows, u64 n
 {
 	if (rows->count)
 		row_pages_put_part(t->rows, rows->first, number, swept);
+}
+
+bool tables_part_is_coming(const struct tables *t, u32 index)
+{
+	return row_pages_part_is_coming(t->rows, index);
 }
 
 u32 tables_page_base(const struct row_pages_range *rows)
@@ -232,18 +237,18 @@ static void tables_announce(struct tables *t)
 	__atomic_add_fetch(t->published, 1, __ATOMIC_RELEASE);
 }
 
-void tables_set_rules(struct tables *t, u64 number)
+void tables_set_rules(struct tables *t, u64 number, bool has_clocks)
 {
-	__atomic_store_n(t->rules_number, number, __ATOMIC_RELEASE);
+	__atomic_store_n(t->rules_number, number | (has_clocks ? RULES_HAVE_CLOCKS : 0), __ATOMIC_RELEASE);
 }
 
-void tables_leave_out(struct tables *t, u32 pid, const struct proc_id *id)
+void tables_judge(struct tables *t, u32 pid, const struct proc_id *id, u32 every, u32 clock_hz)
 {
-	const struct unwanted unwanted = { *id, *t->rules_number };
+	const struct verdict verdict = { *id, *t->rules_number & ~RULES_HAVE_CLOCKS, every, clock_hz };
 
-	/* Without it samples of it are left out here. */
-	if (t->unwanted_fd >= 0)
-		(void)bpf_map_update_elem(t->unwanted_fd, &pid, &unwanted, BPF_ANY);
+	/* Without it samples of it are left out here, or all are taken. */
+	if (t->verdicts_fd >= 0)
+		(void)bpf_map_update_elem(t->verdicts_fd, &pid, &verdict, BPF_ANY);
 }
 
 int tables_publish(struct tables *t, u32 pid, const struct proc_entry *entry)

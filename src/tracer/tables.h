@@ -45,7 +45,8 @@ int tables_add_rows(struct tables *tables, struct rows_file *file, u64 start_ea,
 		    struct row_pages_range *ret_rows);
 void tables_drop_rows(struct tables *tables, const struct row_pages_range *rows, u64 now_ns);
 
-/* As row_pages_want_part(), row_pages_put_part(). */
+/* As row_pages_want_part(), row_pages_part_is_coming(), row_pages_put_part(). */
+bool tables_part_is_coming(const struct tables *tables, u32 index);
 enum row_part tables_want_part(struct tables *tables, const struct row_pages_range *rows, u64 ea,
 			       struct rows_part *ret_part);
 void tables_put_part(struct tables *tables, const struct row_pages_range *rows, u64 number,
@@ -72,11 +73,14 @@ int tables_take_slot(struct tables *tables, struct runtime_slot **ret_slot);
 struct runtime_slot *tables_slot(const struct tables *tables, u32 number);
 void tables_drop_slot(struct tables *tables, u32 number, u64 now_ns);
 
-/* From now on rules of that number hold, 0: none; nobody is known to be unwanted by them. */
-void tables_set_rules(struct tables *tables, u64 number);
+/*
+ * From now on rules of that number hold, 0: none; of another number, nothing is known of anybody by them. has_clocks:
+ * there is more than one (tracer/sampler.h).
+ */
+void tables_set_rules(struct tables *tables, u64 number, bool has_clocks);
 
-/* A process that they do not want is no longer sampled, unless it calls exec. */
-void tables_leave_out(struct tables *tables, u32 kernel_pid, const struct proc_id *id);
+/* Of a process one of so many ticks is a sample by them, 0: none, unless it calls exec; or all of another clock. */
+void tables_judge(struct tables *tables, u32 kernel_pid, const struct proc_id *id, u32 every, u32 clock_hz);
 
 /* Fills in the serial number of the mappings. */
 int tables_publish(struct tables *tables, u32 pid, const struct proc_entry *entry);

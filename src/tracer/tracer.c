@@ -22,6 +22,7 @@
 #include "proc/peek.h"
 #include "tracer/ingest.h"
 #include "tracer/loader.h"
+#include "tracer/part_counters.h"
 #include "tracer/record.h"
 #include "trace/window.h"
 
@@ -42,6 +43,8 @@
 struct tracer {
 	struct loader *loader;
 	struct process_choice *choice;
+	struct boost_list boosts;
+	struct containers *containers;
 	_Atomic(struct process_choice *) next_choice;
 	struct reader *reader;		/* of names; only its counters are ours */
 	struct background_reader *files;
@@ -195,9 +198,10 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 		.process_age_min_ns = options->process_age_min_ns,
 		.langs = ~options->langs_off,
 		.lang_wishes = options->lang_wishes,
+		.lanes_max = options->lanes_max ? options->lanes_max : UINT64_MAX,
 	};
 	struct sampler_options sampler = { .frequency_hz = options->frequency_hz, .cpus = options->cpus };
-	int r = loader_open(options, &t->loader, why);
+	int r = loader_open(options, t->reader, &t->loader, why);
 
 	if (r < 0)
 		return r;
@@ -206,6 +210,8 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 		r = peek_new(OFFLOAD_LIMIT_NS, &t->peek);
 	if (r == 0)
 		r = background_reader_new(&t->files);
+	if (r == 0)
+		r = containers_new(&options->containers, &t->containers, why);
 	if (r < 0)
 		return r;
 	ingest.tables = loader_tables(t->loader);
@@ -214,9 +220,10 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 	ingest.loader = t->loader;
 	ingest.reader = t->files;
 	ingest.peek = t->peek;
+	ingest.containers = t->containers;
 	ingest.period_ns = 1000000000ull / options->frequency_hz;
 	for (u32 i = 0; i < options->kinds.count; i++)
-		ingest.kinds |= 1u << kind_number(options->kinds.at[i].kind);
+		ingest.kinds |= 1u << options->kinds.at[i].number;
 	r = ingest_new(&ingest, monotonic_ns(), &t->ingest);
 	if (r == 0 && process_choice_is_given(&options->choice))
 		r = process_choice_new(&options->choice, &t->choice, why);
@@ -261,6 +268,7 @@ void tracer_free(struct tracer *t)
 	ring_buffer__free(t->kicks);
 	background_reader_free(t->files);
 	ingest_free(t->ingest);
+	containers_free(t->containers);
 	peek_free(t->peek);
 	sideband_free(t->sideband);
 	loader_free(t->loader);
@@ -290,12 +298,42 @@ static void tracer_take_choice(struct tracer *t)
 	t->choice = next;
 }
 
+/*
+ * A process is sampled by exactly one clock at any time: ticks are told apart before there is another clock, and until
+ * there is none. Who is sampled by which is known a tick later; until then it is by the usual one.
+ */
+static int set_boosts(struct tracer *t, const struct boost_list *boosts)
+{
+	u32 rates_hz[BOOSTS_MAX];
+	int r;
+
+	_Static_assert(BOOSTS_MAX <= SAMPLER_CLOCKS_MAX, "a clock for each");
+	t->boosts = *boosts;
+	for (u32 i = 0; i < boosts->count; i++)
+		rates_hz[i] = boosts->at[i].hz;
+	ingest_boost(t->ingest, boosts->count ? &t->boosts : NULL);
+	r = t->sampler ? sampler_set_clocks(t->sampler, rates_hz, boosts->count) : 0;
+	if (r == 0)
+		ingest_clocks(t->ingest, boosts->count);
+	return r;
+}
+
+int tracer_boost(struct tracer *t, const struct boost_list *boosts)
+{
+	int r = set_boosts(t, boosts);
+
+	if (r < 0)
+		(void)set_boosts(t, &(struct boost_list){ 0 });	/* none needs no clocks */
+	return r;
+}
+
 int tracer_start(struct tracer *t, struct buf *why)
 {
-	int r = loader_attach(t->loader);
+	int r = loader_attach(t->loader, why);
 
 	if (r < 0) {
-		buf_addf(why, "cannot follow processes: %s", strerror(-r));
+		if (!why->len)
+			buf_addf(why, "cannot follow processes: %s", strerror(-r));
 		return r;
 	}
 	tracer_account(t, true);
@@ -307,12 +345,15 @@ int tracer_start(struct tracer *t, struct buf *why)
 
 void tracer_pause(struct tracer *t, bool pause)
 {
+	_cleanup_(buf_done) struct buf why;
+
+	buf_init(&why, 1024);
 	if (!t->sampler)
 		return;
 	sampler_pause(t->sampler, pause);
 	if (pause)
 		tracer_account(t, false);
-	(void)loader_pause(t->loader, pause);	/* what cannot be had again now is missing, as in a pause */
+	(void)loader_pause(t->loader, pause, &why);	/* what cannot be had again now is missing, as in a pause */
 	if (!pause)
 		tracer_account(t, true);
 }
@@ -340,7 +381,7 @@ void tracer_note_cost(struct tracer *t, const struct tracer_cost *cost)
 void tracer_stop(struct tracer *t)
 {
 	tracer_account(t, false);
-	(void)loader_pause(t->loader, true);
+	(void)loader_pause(t->loader, true, NULL);
 	sampler_free(t->sampler);
 	t->sampler = NULL;
 	ingest_stop(t->ingest);
@@ -482,6 +523,7 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 	u64 kernel[COUNTER_COUNT], tracer[TRACER_COUNTER_COUNT];
 	struct reader_stats reader = reader_stats(t->reader), files = background_reader_stats(t->files);
 	struct peek_stats peek = peek_stats(t->peek);
+	struct containers_stats containers = containers_stats(t->containers);
 	const struct unread *unread;
 	u32 count, unread_count;
 
@@ -494,6 +536,7 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 	tracer[TRACER_READER_TIMEOUTS] = reader.timeouts + files.timeouts;
 	tracer[TRACER_READER_REFUSED] = reader.refused + files.refused;
 	tracer[TRACER_ASLEEP_LEFT_OUT] = t->asleep_left_out;
+	part_counters_containers(&containers, tracer);
 	tracer[TRACER_COST] = t->cost.used_ppm;
 	tracer[TRACER_COST_MAX] = t->cost.limit_ppm;
 	tracer[TRACER_GOVERNOR_STEP] = t->cost.step;

@@ -17,6 +17,8 @@
 #include "base/cleanup.h"
 #include "base/types.h"
 #include "kinds/choice.h"
+#include "proc/boost.h"
+#include "proc/containers.h"
 #include "proc/environment.h"
 #include "proc/process_rules.h"
 #include "tracer/counters.h"
@@ -42,6 +44,7 @@ struct wait_options {
 struct tracer_options {
 	struct kind_choices kinds;
 	struct wait_options waits;
+	u64 lanes_max;			/* parts of lanes that are kept, from the start on; 0: all that fit a window */
 	u32 frequency_hz;		/* of those that a clock samples */
 	const pid_t *pids;		/* only these processes, if pid_count is not 0 */
 	size_t pid_count;
@@ -53,6 +56,7 @@ struct tracer_options {
 	bool without_requests;		/* that threads work for: nobody is asked which */
 	bool command_lines;		/* of processes go into profiles: they may hold secrets */
 	struct environment_names environment;	/* variables of processes that go into profiles */
+	struct containers_options containers;	/* whom to ask what containers are; borrowed while it opens */
 	u64 process_age_min_ns;		/* samples of processes younger than that are left out */
 	struct process_choice_spec choice;	/* rules about processes; borrowed while it opens */
 	bool may_choose;		/* there are some, or tracer_choose() may be called */
@@ -73,6 +77,12 @@ DEFINE_CLEANUP(struct tracer *, tracer_free)
 
 /* Other rules hold from the next moment on; they become the tracer's. NULL: none. Any thread. */
 void tracer_choose(struct tracer *tracer, struct process_choice *choice);
+
+/*
+ * These processes are sampled by faster clocks from now on, and no others; copied. Their samples have periods of their
+ * own, all others stay as they are. -errno: there are no such clocks, and nobody is.
+ */
+int tracer_boost(struct tracer *tracer, const struct boost_list *boosts);
 
 /* Begins to sample. */
 int tracer_start(struct tracer *tracer, struct buf *why);

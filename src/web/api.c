@@ -8,25 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/governor.h"
 #include "base/budget.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "pipeline/arrivals.h"
-#include "pipeline/taps.h"
-#include "tracer/counters.h"
+#include "profile/profile.h"
+#include "store/notes.h"
 #include "analysis/calltree.h"
+#include "web/annotations.h"
 #include "web/call.h"
 #include "web/executables.h"
 #include "web/flame_json.h"
+#include "web/lanes.h"
+#include "web/lines.h"
 #include "web/lists_json.h"
 #include "web/numbers.h"
 #include "analysis/narrow.h"
 #include "web/question.h"
 #include "analysis/reshape.h"
+#include "web/sequence.h"
 #include "web/series_json.h"
+#include "web/status.h"
 #include "web/top.h"
 #include "web/types.h"
 #include "wire/compression.h"
@@ -38,6 +42,10 @@
 
 #define TAG_STEPS 256	/* of a range that moves with time */
 
+#define SEQUENCE_SECONDS_MAX 60		/* as much is read of the end of a range */
+#define SEQUENCE_SECONDS 10		/* as much is shown of it, unless asked otherwise */
+#define SEQUENCE_SAMPLES 20000
+
 static void put_number(struct json_write *j, const char *key, double value)
 {
 	json_write_key(j, key);
@@ -47,15 +55,15 @@ static void put_number(struct json_write *j, const char *key, double value)
 /* ---- Flames ---------------------------------------------------------------------------- */
 
 /* What is chosen, narrowed down. */
-static int get_selected(struct api_call *c, const struct store_selection *selection, enum store_label group,
-			struct calltree **ret_flame)
+static int get_selected(struct api_call *c, struct store *store, const struct store_selection *selection,
+			enum store_label group, struct calltree **ret_flame)
 {
 	_cleanup_(calltree_freep) struct calltree *flame = NULL;
 	struct narrow narrow;
 	int r = question_narrow(c->question, &narrow, c->why);
 
 	if (r == 0)
-		r = store_flame(c->store, selection, group, &flame);
+		r = store_flame(store, selection, group, &flame);
 	if (r == 0)
 		r = narrow_calltree(&narrow, &flame, c->why);
 	if (r == 0)
@@ -71,11 +79,11 @@ static bool is_inverted(const struct api_call *c)
 }
 
 /* The same as it is to be seen: bottom up, if that is asked for. */
-static int get_seen(struct api_call *c, const struct store_selection *selection, enum store_label group,
-		    struct calltree **ret_flame)
+static int get_seen(struct api_call *c, struct store *store, const struct store_selection *selection,
+		    enum store_label group, struct calltree **ret_flame)
 {
 	_cleanup_(calltree_freep) struct calltree *flame = NULL, *inverted = NULL;
-	int r = get_selected(c, selection, group, &flame);
+	int r = get_selected(c, store, selection, group, &flame);
 
 	if (r == 0 && is_inverted(c))
 		r = reshape_inverted(flame, &inverted);
@@ -91,7 +99,7 @@ static int get_flame(struct api_call *c, struct calltree **ret_flame)
 	enum store_label group;
 	int r = call_label(c, "group", &group);
 
-	return r < 0 ? r : get_seen(c, &c->question->selection, group, ret_flame);
+	return r < 0 ? r : get_seen(c, c->store, &c->question->selection, group, ret_flame);
 }
 
 /* From the root on, whatever way it is to be seen. */
@@ -100,7 +108,7 @@ static int get_upright(struct api_call *c, struct calltree **ret_flame)
 	enum store_label group;
 	int r = call_label(c, "group", &group);
 
-	return r < 0 ? r : get_selected(c, &c->question->selection, group, ret_flame);
+	return r < 0 ? r : get_selected(c, c->store, &c->question->selection, group, ret_flame);
 }
 
 /* The node that the question's path leads to. */
@@ -154,7 +162,7 @@ static int answer_flame(struct api_call *c)
 	if (r < 0)
 		return r;
 	r = is_whole(c, &narrow, group) ? store_flame_largest(c->store, &c->question->selection, nodes, &flame) :
-					  get_seen(c, &c->question->selection, group, &flame);
+					  get_seen(c, c->store, &c->question->selection, group, &flame);
 	return r < 0 ? r : put_flame(c, flame);
 }
 
@@ -168,9 +176,9 @@ static int answer_diff(struct api_call *c)
 	if (r == 0)
 		r = call_label(c, "group", &group);
 	if (r == 0)
-		r = get_seen(c, &c->question->selection, group, &now);
+		r = get_seen(c, c->store, &c->question->selection, group, &now);
 	if (r == 0)
-		r = get_seen(c, &base, group, &before);
+		r = get_seen(c, c->base, &base, group, &before);
 	if (r == 0)
 		r = reshape_join(now, before, &joined);
 	return r < 0 ? r : put_flame(c, joined);
@@ -213,7 +221,7 @@ static int get_base(struct api_call *c, struct calltree **ret_base)
 	if (!*question_text(c->question, "base_from", ""))
 		return 0;
 	r = question_base(c->question, c->now_ns, &base, c->why);
-	return r < 0 ? r : get_selected(c, &base, STORE_LABEL_COUNT, ret_base);
+	return r < 0 ? r : get_selected(c, c->base, &base, STORE_LABEL_COUNT, ret_base);
 }
 
 static int answer_top(struct api_call *c)
@@ -268,8 +276,68 @@ static int answer_executables(struct api_call *c)
 	int r = question_number(c->question, "rows", 1, 100000, &rows, c->why);
 
 	if (r == 0)
-		r = get_selected(c, &c->question->selection, STORE_LABEL_COUNT, &flame);
+		r = get_selected(c, c->store, &c->question->selection, STORE_LABEL_COUNT, &flame);
 	return r < 0 ? r : executables_json(flame, rows, c->answer->body);
+}
+
+/* ---- Sample by sample ------------------------------------------------------------------------- */
+
+static int get_samples(struct api_call *c, const struct store_selection *selection, struct profile **ret_profile)
+{
+	struct narrow narrow;
+	int r = question_narrow(c->question, &narrow, c->why);
+
+	if (r == 0)
+		r = store_profile(c->store, selection, &narrow, ret_profile, c->why);
+	if (r != -EOPNOTSUPP)
+		return r;
+	buf_addf(c->why, "this store has sums only, without times and lines");
+	return -EINVAL;
+}
+
+static int put_sequence(struct api_call *c, const struct sequence_options *options)
+{
+	struct store_selection selection = c->question->selection;
+	_cleanup_(profile_freep) struct profile *profile = NULL;
+	int r;
+
+	selection.from_ns = options->from_ns;
+	r = get_samples(c, &selection, &profile);
+	return r < 0 ? r : sequence_json(profile, options, c->answer->body);
+}
+
+static int answer_sequence(struct api_call *c)
+{
+	const struct store_selection *selection = &c->question->selection;
+	struct sequence_options options = { .from_ns = selection->from_ns, .to_ns = selection->to_ns,
+					    .samples_max = SEQUENCE_SAMPLES };
+	u32 seconds = SEQUENCE_SECONDS;
+	int r = question_number(c->question, "seconds", 1, SEQUENCE_SECONDS_MAX, &seconds, c->why);
+
+	if (r == 0)
+		r = question_number(c->question, "max", 1, SEQUENCE_SAMPLES_MAX, &options.samples_max, c->why);
+	if (r < 0)
+		return r;
+	options.length_max_ns = seconds * SECOND_NS;
+	if (options.to_ns - options.from_ns > SEQUENCE_SECONDS_MAX * SECOND_NS)
+		options.from_ns = options.to_ns - SEQUENCE_SECONDS_MAX * SECOND_NS;
+	return put_sequence(c, &options);
+}
+
+static int answer_lines(struct api_call *c)
+{
+	struct lines_options options = { question_text(c->question, "function", ""),
+					 question_text(c->question, "in", NULL), 1000 };
+	_cleanup_(profile_freep) struct profile *profile = NULL;
+	int r = question_number(c->question, "rows", 1, 100000, &options.rows_max, c->why);
+
+	if (r == 0 && !*options.function) {
+		buf_addf(c->why, "function is missing: the name of the function");
+		r = -EINVAL;
+	}
+	if (r == 0)
+		r = get_samples(c, &c->question->selection, &profile);
+	return r < 0 ? r : lines_json(profile, &options, c->answer->body);
 }
 
 /* ---- Numbers ----------------------------------------------------------------------------- */
@@ -289,93 +357,6 @@ static int answer_generation(struct api_call *c)
 
 	json_write_open(&j, '{');
 	put_number(&j, "generation", (double)store_generation(c->store));
-	json_write_close(&j, '}');
-	return 0;
-}
-
-/* What sampling leaves out now to stay within its budget, "" for nothing. */
-static void put_left_out(struct json_write *j, const struct counter_value *values, size_t count)
-{
-	const char *text = "";
-
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(values[i].name, "governor_step") && values[i].value)
-			text = governor_text(values[i].value);
-	json_write_key(j, "left_out");
-	json_write_string(j, text, strlen(text));
-}
-
-/* What is counted where this machine is sampled; [] where it is not. */
-static void put_sampling(struct json_write *j, struct taps *taps)
-{
-	static const char *const kinds[] = { [COUNT_NEUTRAL] = "", [COUNT_SHORT] = "short", [COUNT_LOSS] = "loss" };
-	struct counter_value values[COUNTER_VALUES_MAX];
-	size_t count = taps && taps_frequency(taps) ? taps_counters(taps, values, COUNTER_VALUES_MAX) : 0;
-
-	json_write_key(j, "sampling");
-	json_write_open(j, '[');
-	for (size_t i = 0; i < count; i++) {
-		const struct counter_value *v = &values[i];
-		const char *texts[][2] = { { "name", v->name }, { "of", v->of ? v->of : "" },
-					   { "label", v->label ? v->label : "" }, { "kind", kinds[v->kind] },
-					   { "text", v->text } };
-
-		if (!v->value)
-			continue;
-		json_write_open(j, '{');
-		for (u32 k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
-			json_write_key(j, texts[k][0]);
-			json_write_string(j, texts[k][1], strlen(texts[k][1]));
-		}
-		put_number(j, "value", (double)v->value);
-		json_write_close(j, '}');
-	}
-	json_write_close(j, ']');
-	put_left_out(j, values, count);
-}
-
-static int answer_status(struct api_call *c)
-{
-	static const char *const levels[DB_LEVELS] = { "windows", "1 m", "10 m", "1 h" };
-	struct json_write j = { .b = c->answer->body };
-	struct store_stats stats;
-	int r = store_stats(c->store, &stats);
-
-	if (r < 0)
-		return r;
-	json_write_open(&j, '{');
-	json_write_key(&j, "backend");
-	json_write_string(&j, store_backend(c->store), strlen(store_backend(c->store)));
-	json_write_key(&j, "version");
-	json_write_string(&j, WICK_VERSION, strlen(WICK_VERSION));
-	put_number(&j, "now", (double)c->now_ns / 1e9);
-	put_number(&j, "generation", (double)stats.generation);
-	put_number(&j, "bytes", (double)stats.bytes);
-	put_number(&j, "bytes_max", (double)stats.bytes_max);
-	put_number(&j, "nodes", (double)stats.nodes);
-	put_number(&j, "frames", (double)stats.frames);
-	put_number(&j, "series", (double)stats.series);
-	put_number(&j, "epochs", stats.epochs);
-	put_number(&j, "blocks_broken", (double)stats.blocks_broken);
-	put_number(&j, "late_names", (double)stats.names.named);
-	put_number(&j, "late_addresses", (double)stats.names.addresses);
-	put_number(&j, "late_addresses_left_out", (double)stats.names.left_out);
-	put_number(&j, "times_wrong", (double)stats.times_wrong);
-	json_write_key(&j, "levels");
-	json_write_open(&j, '[');
-	for (u32 i = 0; i < DB_LEVELS; i++) {
-		json_write_open(&j, '{');
-		json_write_key(&j, "name");
-		json_write_string(&j, levels[i], strlen(levels[i]));
-		put_number(&j, "blocks", (double)stats.levels[i].blocks);
-		put_number(&j, "bytes", (double)stats.levels[i].bytes);
-		put_number(&j, "rows", (double)stats.levels[i].rows);
-		put_number(&j, "first", (double)stats.levels[i].first_ns / 1e9);
-		put_number(&j, "last", (double)stats.levels[i].last_ns / 1e9);
-		json_write_close(&j, '}');
-	}
-	json_write_close(&j, ']');
-	put_sampling(&j, c->taps);
 	json_write_close(&j, '}');
 	return 0;
 }
@@ -444,6 +425,14 @@ static int answer_traces(struct api_call *c)
 	return r;
 }
 
+static int answer_annotations(struct api_call *c)
+{
+	u32 max = 1000;
+	int r = question_number(c->question, "max", 1, NOTES_MAX, &max, c->why);
+
+	return r < 0 ? r : annotations_json(c->store, &c->question->selection, max, c->answer->body);
+}
+
 static int answer_arrivals(struct api_call *c)
 {
 	_cleanup_(freep) struct arrival *at = reallocarray(NULL, ARRIVALS_MAX, sizeof(*at));
@@ -479,7 +468,7 @@ static const struct format_ops *export_format(struct api_call *c)
 static int get_summed(struct api_call *c, const char *type, struct profile **ret_profile)
 {
 	_cleanup_(calltree_freep) struct calltree *flame = NULL;
-	int r = get_selected(c, &c->question->selection, STORE_PROCESS, &flame);
+	int r = get_selected(c, c->store, &c->question->selection, STORE_PROCESS, &flame);
 
 	return r < 0 ? r : reshape_profile(flame, type, store_label_attribute(STORE_PROCESS), ret_profile);
 }
@@ -526,6 +515,7 @@ static const struct question_kind {
 	bool is_stored;		/* of the store alone: the same until the store changes */
 	bool is_summed;		/* values are added up: of one type */
 } calls[] = {
+	{ "annotations", answer_annotations, true, false },
 	{ "arrivals", answer_arrivals, false, false },
 	{ "callees", answer_callees, true, true },
 	{ "callers", answer_callers, true, true },
@@ -536,9 +526,12 @@ static const struct question_kind {
 	{ "flame", answer_flame, true, true },
 	{ "generation", answer_generation, false, false },
 	{ "heat", numbers_heat, true, false },
+	{ "lanes", lanes_answer, true, false },
+	{ "lines", answer_lines, true, true },
 	{ "search", answer_search, true, true },
+	{ "sequence", answer_sequence, true, true },
 	{ "series", answer_series, true, false },
-	{ "status", answer_status, false, false },
+	{ "status", status_answer, false, false },
 	{ "top", answer_top, true, true },
 	{ "traces", answer_traces, true, false },
 	{ "types", answer_types, true, false },
@@ -628,8 +621,8 @@ void api_answer(const struct api_sources *sources, const char *name, const char 
 	_cleanup_(freep) char *of_trace = trace_query(name, query);
 	_cleanup_(freep) struct question *question = malloc(sizeof(*question));
 	struct buf why;
-	struct api_call c = { sources->store, sources->arrivals, sources->taps, question, clock_ns(CLOCK_REALTIME),
-			      answer, &why, "" };
+	struct api_call c = { sources->store, sources->base, sources->arrivals, sources->taps, sources->service,
+			      question, clock_ns(CLOCK_REALTIME), answer, &why, "" };
 	const struct question_kind *kind = find_kind(of_trace ? "export" : name);
 
 	answer->status = 200;

@@ -7,13 +7,16 @@
 
 struct arrivals;
 struct buf;
+struct service;
 struct taps;
 
 /* Who is asked. */
 struct api_sources {
 	struct store *store;
+	struct store *base;		/* what it is compared with; mostly the same */
 	struct arrivals *arrivals;	/* or NULL */
 	struct taps *taps;		/* or NULL */
+	struct service *service;	/* or NULL: how the others are is not known */
 };
 
 struct api_answer {

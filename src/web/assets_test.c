@@ -95,5 +95,5 @@ TEST(assets_are_small)
 		OK(asset_content_type(asset->file));
 		bytes += asset->bytes;
 	}
-	OK(bytes < 100 << 10);
+	OK(bytes < 120 << 10);
 }

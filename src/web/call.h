@@ -11,13 +11,15 @@ struct arrivals;
 struct buf;
 struct json_write;
 struct question;
+struct service;
 struct store;
 struct taps;
 
 struct api_call {
-	struct store *store;
+	struct store *store, *base;
 	struct arrivals *arrivals;
 	struct taps *taps;
+	struct service *service;
 	struct question *question;
 	u64 now_ns;
 	struct api_answer *answer;

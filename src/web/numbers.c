@@ -19,11 +19,25 @@ static void put_number(struct json_write *j, const char *key, double value)
 	json_write_double(j, value);
 }
 
+/* A file may tell of no process: then there is nothing to group by. */
+static int has_processes(struct api_call *c, bool *ret_has)
+{
+	struct store_values processes;
+	int r = store_values(c->store, &c->question->selection, STORE_PROCESS, 2, &processes);
+
+	if (r < 0)
+		return r;
+	*ret_has = processes.count > 1 || (processes.count && *processes.at[0].text);
+	store_values_done(&processes);
+	return 0;
+}
+
 /* Whose it is, as people say it: services where most has one, else processes. */
 static int own_label(struct api_call *c, enum store_label *ret_label)
 {
 	struct store_values services;
 	s64 named = 0, nameless = 0;
+	bool has = true;
 	int r = store_values(c->store, &c->question->selection, STORE_SERVICE, 1000, &services);
 
 	if (r < 0)
@@ -32,7 +46,11 @@ static int own_label(struct api_call *c, enum store_label *ret_label)
 		*(*services.at[i].text ? &named : &nameless) += services.at[i].total;
 	store_values_done(&services);
 	*ret_label = named > nameless ? STORE_SERVICE : STORE_PROCESS;
-	return 0;
+	if (*ret_label == STORE_PROCESS && *question_text(c->question, "file", ""))
+		r = has_processes(c, &has);
+	if (!has)
+		*ret_label = STORE_LABEL_COUNT;
+	return r;
 }
 
 /* A label by its name, or "auto". */

@@ -15,11 +15,15 @@
 #include "extensions/http_endpoint.h"
 #include "pipeline/component.h"
 #include "pipeline/service.h"
+#include "web/annotations.h"
+#include "web/boosts.h"
 #include "web/api.h"
 #include "web/assets.h"
+#include "web/dropped.h"
 #include "web/events.h"
 #include "web/guard.h"
 #include "web/live_profile.h"
+#include "web/page_reply.h"
 #include "web/page_store.h"
 #include "web/sessions.h"
 #include "web/sign_in.h"
@@ -32,7 +36,6 @@
 #define FILE_BYTES_MAX ((size_t)4 << 20)
 #define QUESTION_NS_MAX (60 * SECOND_NS)
 #define HEADER_BYTES_MAX 8192
-#define PACK_FROM 1024	/* shorter answers are not worth packing */
 
 struct options {
 	struct http_endpoint_options http;
@@ -51,6 +54,8 @@ struct page {
 	int files_fd;			/* -1: those that are linked in */
 	struct events *events;
 	struct page_store store;
+	struct dropped *dropped;
+	const struct component_setup *setup;
 	struct live_profile *live;
 };
 
@@ -74,59 +79,6 @@ static const struct config_field fields[] = {
 	{ 0 },
 };
 
-static const struct http_header guards[] = {
-	{ "content-security-policy",
-	  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-	  "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'" },
-	{ "x-content-type-options", "nosniff" },
-	{ "referrer-policy", "no-referrer" },
-	{ "cross-origin-opener-policy", "same-origin" },
-	{ "cross-origin-resource-policy", "same-origin" },
-};
-#define GUARDS (sizeof(guards) / sizeof(guards[0]))
-#define HEADERS_MAX (GUARDS + 5)
-
-struct reply {
-	struct http_header headers[HEADERS_MAX];
-	u32 count;
-	char disposition[128];
-};
-
-static void reply_init(struct reply *reply)
-{
-	memcpy(reply->headers, guards, sizeof(guards));
-	reply->count = GUARDS;
-}
-
-static void reply_header(struct reply *reply, const char *name, const char *value)
-{
-	if (reply->count < HEADERS_MAX)
-		reply->headers[reply->count++] = (struct http_header){ name, value };
-}
-
-static void reply_send(struct reply *reply, struct exchange *exchange, int status, const char *type, struct buf *body)
-{
-	exchange_reply(exchange, status, type, reply->headers, reply->count, body);
-}
-
-static bool takes_gzip(const struct exchange *exchange)
-{
-	const char *accepted = exchange_header(exchange, "accept-encoding");
-
-	return accepted && strstr(accepted, "gzip");
-}
-
-static void refuse(struct exchange *exchange, int status, const char *sentence)
-{
-	struct reply reply;
-	struct buf body;
-
-	reply_init(&reply);
-	buf_init(&body, 1024);
-	buf_addf(&body, "{\"error\":\"%s\"}\n", sentence);
-	reply_send(&reply, exchange, status, CONTENT_JSON, &body);
-}
-
 /* ---- Files ------------------------------------------------------------------------------- */
 
 static bool is_known(const struct exchange *exchange, const char *tag)
@@ -139,43 +91,43 @@ static bool is_known(const struct exchange *exchange, const char *tag)
 static void serve_asset(struct exchange *exchange, const struct asset *asset)
 {
 	bool unchanged = is_known(exchange, asset->tag);
-	struct reply reply;
+	struct page_reply reply;
 	struct buf body;
 	int r = 0;
 
-	reply_init(&reply);
-	reply_header(&reply, "etag", asset->tag);
-	reply_header(&reply, "cache-control", "no-cache");
+	page_reply_init(&reply);
+	page_reply_header(&reply, "etag", asset->tag);
+	page_reply_header(&reply, "cache-control", "no-cache");
 	buf_init(&body, ANSWER_BYTES_MAX);
-	if (!unchanged && takes_gzip(exchange)) {
-		reply_header(&reply, "content-encoding", "gzip");
+	if (!unchanged && page_takes_gzip(exchange)) {
+		page_reply_header(&reply, "content-encoding", "gzip");
 		buf_add(&body, asset->at, asset->bytes);
 	} else if (!unchanged) {
 		r = compression_unpack(COMPRESSION_GZIP, asset->at, asset->bytes, &body);
 	}
-	reply_send(&reply, exchange, r < 0 ? 500 : unchanged ? 304 : 200, asset_content_type(asset->file), &body);
+	page_reply_send(&reply, exchange, r < 0 ? 500 : unchanged ? 304 : 200, asset_content_type(asset->file), &body);
 }
 
 /* A file as it is on disk now. */
 static void serve_from_disk(const struct page *page, struct exchange *exchange, const char *file)
 {
 	char tag[ASSET_TAG_BYTES];
-	struct reply reply;
+	struct page_reply reply;
 	struct buf body;
 
 	buf_init(&body, FILE_BYTES_MAX);
 	if (asset_read(page->files_fd, file, &body) < 0) {
 		buf_done(&body);
-		refuse(exchange, 404, "there is no such file in the directory that the page is served from");
+		page_refuse(exchange, 404, "there is no such file in the directory that the page is served from");
 		return;
 	}
 	asset_tag(body.data, body.len, tag);
-	reply_init(&reply);
-	reply_header(&reply, "etag", tag);
-	reply_header(&reply, "cache-control", "no-cache");
+	page_reply_init(&reply);
+	page_reply_header(&reply, "etag", tag);
+	page_reply_header(&reply, "cache-control", "no-cache");
 	if (is_known(exchange, tag))
 		body.len = 0;
-	reply_send(&reply, exchange, is_known(exchange, tag) ? 304 : 200, asset_content_type(file), &body);
+	page_reply_send(&reply, exchange, is_known(exchange, tag) ? 304 : 200, asset_content_type(file), &body);
 }
 
 /* ---- Who asks ------------------------------------------------------------------------------- */
@@ -186,22 +138,22 @@ static void serve_from_disk(const struct page *page, struct exchange *exchange, 
 static void ask_for_token(struct exchange *exchange, const char *sentence)
 {
 	const char *accepted = exchange_header(exchange, "accept");
-	struct reply reply;
+	struct page_reply reply;
 	struct buf body;
 
 	if (!accepted || !strstr(accepted, "text/html")) {
-		refuse(exchange, 401, sentence);
+		page_refuse(exchange, 401, sentence);
 		return;
 	}
-	reply_init(&reply);
+	page_reply_init(&reply);
 	/* A form that may not say where it comes from has the origin null. */
 	for (u32 i = 0; i < reply.count; i++)
 		if (!strcmp(reply.headers[i].name, "referrer-policy"))
 			reply.headers[i].value = "same-origin";
-	reply_header(&reply, "cache-control", "no-store");
+	page_reply_header(&reply, "cache-control", "no-store");
 	buf_init(&body, FORM_BYTES_MAX);
 	sign_in_page(sentence, &body);
-	reply_send(&reply, exchange, 401, "text/html; charset=utf-8", &body);
+	page_reply_send(&reply, exchange, 401, "text/html; charset=utf-8", &body);
 }
 
 /* To the address without the token, with the cookie of a session, which ends with this process or in SESSION_NS. */
@@ -209,12 +161,12 @@ static void let_in(struct page *page, struct exchange *exchange)
 {
 	char id[SESSION_BYTES], cookie[256];
 	_cleanup_(buf_done) struct buf to;
-	struct reply reply;
+	struct page_reply reply;
 	struct buf body;
 
 	buf_init(&to, HEADER_BYTES_MAX);
 	if (sessions_begin(&page->sessions, monotonic_ns(), id) < 0) {
-		refuse(exchange, 500, "the system has no random numbers for a session");
+		page_refuse(exchange, 500, "the system has no random numbers for a session");
 		return;
 	}
 	buf_addf(&to, "/?");
@@ -223,12 +175,12 @@ static void let_in(struct page *page, struct exchange *exchange)
 	/* Links from elsewhere bring a lax cookie along; requests of other sites are refused by the guard. */
 	snprintf(cookie, sizeof(cookie), GUARD_COOKIE "=%s; HttpOnly; SameSite=Lax; Path=/; Max-Age=%llu%s", id,
 		 (unsigned long long)(SESSION_NS / SECOND_NS), page->options->http.has_tls ? "; Secure" : "");
-	reply_init(&reply);
-	reply_header(&reply, "set-cookie", cookie);
-	reply_header(&reply, "cache-control", "no-store");
-	reply_header(&reply, "location", buf_err(&to) < 0 || !to.data[2] ? "/" : to.data);
+	page_reply_init(&reply);
+	page_reply_header(&reply, "set-cookie", cookie);
+	page_reply_header(&reply, "cache-control", "no-store");
+	page_reply_header(&reply, "location", buf_err(&to) < 0 || !to.data[2] ? "/" : to.data);
 	buf_init(&body, 16);
-	reply_send(&reply, exchange, 303, CONTENT_TEXT, &body);
+	page_reply_send(&reply, exchange, 303, CONTENT_TEXT, &body);
 }
 
 /* The form, sent to the address that it stood at. */
@@ -242,7 +194,7 @@ static void serve_sign_in(void *arg, struct exchange *exchange)
 
 	buf_init(&form, FORM_BYTES_MAX + 1);
 	if (why) {
-		refuse(exchange, 403, why);
+		page_refuse(exchange, 403, why);
 		return;
 	}
 	r = exchange_message(exchange, &form);
@@ -261,20 +213,20 @@ static void serve_sign_out(void *arg, struct exchange *exchange)
 	struct page *page = arg;
 	const char *why = guard_refuses_origin(&page->guard, exchange);
 	char id[GUARD_SESSION_BYTES];
-	struct reply reply;
+	struct page_reply reply;
 	struct buf body;
 
 	if (why) {
-		refuse(exchange, 403, why);
+		page_refuse(exchange, 403, why);
 		return;
 	}
 	guard_session(exchange, id);
 	sessions_end(&page->sessions, id);
-	reply_init(&reply);
-	reply_header(&reply, "set-cookie", GUARD_COOKIE "=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0");
-	reply_header(&reply, "location", "/");
+	page_reply_init(&reply);
+	page_reply_header(&reply, "set-cookie", GUARD_COOKIE "=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0");
+	page_reply_header(&reply, "location", "/");
 	buf_init(&body, 16);
-	reply_send(&reply, exchange, 303, CONTENT_TEXT, &body);
+	page_reply_send(&reply, exchange, 303, CONTENT_TEXT, &body);
 }
 
 /* A token in the address, whatever else is there. */
@@ -310,69 +262,65 @@ static void serve_file(void *arg, struct exchange *exchange)
 	else if (why && is_start && status == 401)
 		ask_for_token(exchange, "This page is for those who have its token.");
 	else if (why)
-		refuse(exchange, status, why);
+		page_refuse(exchange, status, why);
 	else if (page->files_fd >= 0)
 		serve_from_disk(page, exchange, file);
 	else if (asset)
 		serve_asset(exchange, asset);
 	else
-		refuse(exchange, 404, "there is nothing here");
+		page_refuse(exchange, 404, "there is nothing here");
 }
 
 /* ---- Questions ----------------------------------------------------------------------------- */
 
-static void pack(struct exchange *exchange, struct reply *reply, struct buf *body)
-{
-	struct buf packed;
-
-	if (body->len < PACK_FROM || !takes_gzip(exchange))
-		return;
-	buf_init(&packed, ANSWER_BYTES_MAX);
-	if (compression_pack(COMPRESSION_GZIP, body->data, body->len, &packed) < 0) {
-		buf_done(&packed);
-		return;
-	}
-	buf_done(body);
-	*body = packed;
-	reply_header(reply, "content-encoding", "gzip");
-}
+/* Who is asked: the page's store, or a file; the same for what it is compared with. */
+struct asked_stores {
+	struct store *main, *base;
+};
 
 /* Nothing has changed since the browser asked the same: it keeps what it has. */
-static bool serve_unchanged(struct exchange *exchange, struct reply *reply, const char *tag)
+static bool serve_unchanged(struct exchange *exchange, struct page_reply *reply, const char *tag)
 {
 	struct buf body;
 
 	if (!is_known(exchange, tag))
 		return false;
 	buf_init(&body, 16);
-	reply_send(reply, exchange, 304, CONTENT_JSON, &body);
+	page_reply_send(reply, exchange, 304, CONTENT_JSON, &body);
 	return true;
 }
 
-static void serve_answer(struct page *page, struct exchange *exchange, struct store *store)
+static void serve_answer(struct page *page, struct exchange *exchange, struct asked_stores *stores)
 {
-	struct api_sources sources = { store, service_arrivals(page->service), service_taps(page->service) };
+	struct api_sources sources = { stores->main, stores->base, service_arrivals(page->service),
+				       service_taps(page->service), page->service };
+	struct store *store = stores->main;
 	const char *name = exchange_path(exchange) + strlen(API);
-	char tag[API_TAG_BYTES];
-	struct reply reply;
+	char tag[API_TAG_BYTES], cost[32];
+	struct page_reply reply;
 	struct buf body;
 	struct api_answer answer = { .body = &body };
+	u64 began_ns;
 
-	reply_init(&reply);
+	page_reply_init(&reply);
 	api_tag(store, name, exchange_query(exchange), tag);
 	if (*tag)
-		reply_header(&reply, "etag", tag);
-	reply_header(&reply, "cache-control", *tag ? "private, no-cache" : "no-store");
+		page_reply_header(&reply, "etag", tag);
+	page_reply_header(&reply, "cache-control", *tag ? "private, no-cache" : "no-store");
 	if (serve_unchanged(exchange, &reply, tag))
 		return;
 	buf_init(&body, ANSWER_BYTES_MAX);
+	began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	api_answer(&sources, name, exchange_query(exchange), &answer);
 	if (answer.file_name[0]) {
 		snprintf(reply.disposition, sizeof(reply.disposition), "attachment; filename=\"%s\"", answer.file_name);
-		reply_header(&reply, "content-disposition", reply.disposition);
+		page_reply_header(&reply, "content-disposition", reply.disposition);
 	}
-	pack(exchange, &reply, &body);
-	reply_send(&reply, exchange, answer.status, answer.content_type, &body);
+	page_reply_pack(&reply, exchange, &body);
+	/* A page that follows what comes asks the less often the more that costs. */
+	snprintf(cost, sizeof(cost), "cpu;dur=%.2f", (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns) / 1e6);
+	page_reply_header(&reply, "server-timing", cost);
+	page_reply_send(&reply, exchange, answer.status, answer.content_type, &body);
 }
 
 static void take_symbols(struct exchange *exchange, struct store *store, struct api_answer *answer)
@@ -390,18 +338,52 @@ static void take_symbols(struct exchange *exchange, struct store *store, struct 
 		upload_symbols(store, file.data, file.len, answer);
 }
 
-static void serve_symbols(struct page *page, struct exchange *exchange, struct store *store)
+/* What changes something, and is answered anew each time. */
+static void serve_change(struct exchange *exchange, struct store *store,
+			 void (*change)(struct exchange *exchange, struct store *store, struct api_answer *answer))
 {
-	struct reply reply;
+	struct page_reply reply;
 	struct buf body;
 	struct api_answer answer = { .body = &body };
 
-	(void)page;
 	buf_init(&body, ANSWER_BYTES_MAX);
-	take_symbols(exchange, store, &answer);
-	reply_init(&reply);
-	reply_header(&reply, "cache-control", "no-store");
-	reply_send(&reply, exchange, answer.status, answer.content_type, &body);
+	change(exchange, store, &answer);
+	page_reply_init(&reply);
+	page_reply_header(&reply, "cache-control", "no-store");
+	page_reply_send(&reply, exchange, answer.status, answer.content_type, &body);
+}
+
+static void serve_symbols(struct page *page, struct exchange *exchange, struct asked_stores *stores)
+{
+	(void)page;
+	serve_change(exchange, stores->main, take_symbols);
+}
+
+static void take_annotation(struct exchange *exchange, struct store *store, struct api_answer *answer)
+{
+	_cleanup_(buf_done) struct buf form;
+
+	if (!page_read_form(exchange, ANNOTATION_BYTES_MAX, &form))
+		api_error(answer, 400, "the form cannot be read: title=TEXT&kind=WORD, as curl -d sends it");
+	else
+		annotations_add(store, form.data, answer);
+}
+
+static void drop_annotation(struct exchange *exchange, struct store *store, struct api_answer *answer)
+{
+	annotations_drop(store, exchange_query(exchange), answer);
+}
+
+static void serve_annotation(struct page *page, struct exchange *exchange, struct asked_stores *stores)
+{
+	(void)page;
+	serve_change(exchange, stores->main, take_annotation);
+}
+
+static void serve_no_annotation(struct page *page, struct exchange *exchange, struct asked_stores *stores)
+{
+	(void)page;
+	serve_change(exchange, stores->main, drop_annotation);
 }
 
 /* A question while it is answered: not for those who have left, nor for ever. */
@@ -417,29 +399,55 @@ static bool is_over(void *arg)
 	return exchange_peer_left(asked->exchange) || monotonic_ns() > asked->end_ns;
 }
 
+/* A file by its id, or the page's own store where that is "". */
+static struct store *borrow(struct page *page, const char *id)
+{
+	return *id ? dropped_borrow(page->dropped, id) : page_store_borrow(&page->store);
+}
+
+static void give_back(struct page *page, struct store *store)
+{
+	if (!dropped_return(page->dropped, store))
+		page_store_return(&page->store, store);
+}
+
+static void serve_stores(struct page *page, struct exchange *exchange,
+			 void (*serve)(struct page *page, struct exchange *exchange, struct asked_stores *stores))
+{
+	char id[DROPPED_ID_BYTES + 1] = "", base_id[DROPPED_ID_BYTES + 1];
+	struct asked_stores stores;
+
+	(void)form_value(exchange_query(exchange), "file", id, sizeof(id));
+	if (!form_value(exchange_query(exchange), "base_file", base_id, sizeof(base_id)))
+		memcpy(base_id, id, sizeof(id));
+	stores = (struct asked_stores){ .main = borrow(page, id), .base = borrow(page, base_id) };
+	if (stores.main && stores.base)
+		serve(page, exchange, &stores);
+	else if (*(stores.main ? base_id : id))
+		page_refuse(exchange, 410, "this file is not kept any more: drop it on the page again");
+	else
+		page_refuse(exchange, 503, "no store is open: a pipeline needs the exporter store");
+	give_back(page, stores.main);
+	give_back(page, stores.base);
+}
+
 /* What needs a store, for those who may ask. */
 static void serve_from_store(struct page *page, struct exchange *exchange,
-			     void (*serve)(struct page *page, struct exchange *exchange, struct store *store))
+			     void (*serve)(struct page *page, struct exchange *exchange, struct asked_stores *stores))
 {
 	int status;
 	const char *why = guard_refuses(&page->guard, exchange, &status);
 	struct asked asked = { exchange, monotonic_ns() + QUESTION_NS_MAX };
 	struct budget_scope scope;
-	struct store *store;
 
 	if (why) {
-		refuse(exchange, status, why);
+		page_refuse(exchange, status, why);
 		return;
 	}
-	store = page_store_borrow(&page->store);
 	budget_begin(&scope, BUDGET_QUESTIONS);
 	budget_set_end(&scope, is_over, &asked);
-	if (store)
-		serve(page, exchange, store);
-	else
-		refuse(exchange, 503, "no store is open: a pipeline needs the exporter store");
+	serve_stores(page, exchange, serve);
 	budget_end(&scope);
-	page_store_return(&page->store, store);
 	budget_settle();
 }
 
@@ -451,6 +459,105 @@ static void serve_api(void *arg, struct exchange *exchange)
 static void serve_upload(void *arg, struct exchange *exchange)
 {
 	serve_from_store(arg, exchange, serve_symbols);
+}
+
+static void serve_annotate(void *arg, struct exchange *exchange)
+{
+	serve_from_store(arg, exchange, serve_annotation);
+}
+
+static void serve_unannotate(void *arg, struct exchange *exchange)
+{
+	serve_from_store(arg, exchange, serve_no_annotation);
+}
+
+/* ---- Files that are looked at ------------------------------------------------------------------ */
+
+static void take_file(struct page *page, struct exchange *exchange, struct api_answer *answer)
+{
+	_cleanup_(buf_done) struct buf file;
+	char name[256] = "";
+	int r;
+
+	buf_init(&file, DROPPED_BYTES_MAX);
+	r = exchange_message(exchange, &file);
+	(void)form_value(exchange_query(exchange), "name", name, sizeof(name));
+	if (r == -E2BIG)
+		api_error(answer, 413, "the file is too large");
+	else if (r < 0)
+		api_error(answer, r == -EOPNOTSUPP ? 415 : 400, "the file is packed in a way that cannot be read");
+	else
+		dropped_add(page->dropped, name, file.data, file.len, answer);
+}
+
+static void list_files(struct page *page, struct exchange *exchange, struct api_answer *answer)
+{
+	(void)exchange;
+	dropped_list(page->dropped, answer);
+}
+
+static void forget_file(struct page *page, struct exchange *exchange, struct api_answer *answer)
+{
+	char id[DROPPED_ID_BYTES + 1] = "";
+
+	(void)form_value(exchange_query(exchange), "file", id, sizeof(id));
+	if (dropped_forget(page->dropped, id))
+		dropped_list(page->dropped, answer);
+	else
+		api_error(answer, 404, "there is no such file");
+}
+
+static void serve_dropped(struct page *page, struct exchange *exchange,
+			  void (*serve)(struct page *page, struct exchange *exchange, struct api_answer *answer))
+{
+	int status;
+	const char *why = guard_refuses(&page->guard, exchange, &status);
+	struct asked asked = { exchange, monotonic_ns() + QUESTION_NS_MAX };
+	struct budget_scope scope;
+	struct page_reply reply;
+	struct buf body;
+	struct api_answer answer = { .body = &body };
+
+	if (why) {
+		page_refuse(exchange, status, why);
+		return;
+	}
+	budget_begin(&scope, BUDGET_QUESTIONS);
+	budget_set_end(&scope, is_over, &asked);
+	buf_init(&body, ANSWER_BYTES_MAX);
+	serve(page, exchange, &answer);
+	budget_end(&scope);
+	page_reply_init(&reply);
+	page_reply_header(&reply, "cache-control", "no-store");
+	page_reply_send(&reply, exchange, answer.status, answer.content_type, &body);
+	budget_settle();
+}
+
+static void serve_drop(void *arg, struct exchange *exchange)
+{
+	serve_dropped(arg, exchange, take_file);
+}
+
+static void serve_files(void *arg, struct exchange *exchange)
+{
+	serve_dropped(arg, exchange, list_files);
+}
+
+static void serve_forget(void *arg, struct exchange *exchange)
+{
+	serve_dropped(arg, exchange, forget_file);
+}
+
+static void answer_boosts(struct page *page, struct exchange *exchange, struct api_answer *answer)
+{
+	const struct boosts_here here = { service_boosts(page->service), page->guard.host_name, page->id };
+
+	boosts_answer(&here, exchange, answer);
+}
+
+static void serve_boosts(void *arg, struct exchange *exchange)
+{
+	serve_dropped(arg, exchange, answer_boosts);
 }
 
 /* ---- Events --------------------------------------------------------------------------------- */
@@ -467,12 +574,12 @@ static u64 current_generation(void *arg)
 
 static void reply_events(void *arg, struct exchange *exchange, struct buf *text)
 {
-	struct reply reply;
+	struct page_reply reply;
 
 	(void)arg;
-	reply_init(&reply);
-	reply_header(&reply, "cache-control", "no-store");
-	reply_send(&reply, exchange, 200, "text/event-stream", text);
+	page_reply_init(&reply);
+	page_reply_header(&reply, "cache-control", "no-store");
+	page_reply_send(&reply, exchange, 200, "text/event-stream", text);
 }
 
 static void serve_events(void *arg, struct exchange *exchange)
@@ -483,9 +590,9 @@ static void serve_events(void *arg, struct exchange *exchange)
 	const char *known = exchange_header(exchange, "last-event-id");
 
 	if (why)
-		refuse(exchange, status, why);
+		page_refuse(exchange, status, why);
 	else if (events_wait(page->events, exchange, known ? known : "") < 0)
-		refuse(exchange, 503, "too many pages wait for events: ask for the generation instead");
+		page_refuse(exchange, 503, "too many pages wait for events: ask for the generation instead");
 }
 
 /* ---- Profiles of now -------------------------------------------------------------------------- */
@@ -497,7 +604,7 @@ static void serve_live(struct page *page, struct exchange *exchange,
 	const char *why = guard_refuses(&page->guard, exchange, &status);
 
 	if (why)
-		refuse(exchange, status, why);
+		page_refuse(exchange, status, why);
 	else
 		serve(page->live, exchange);
 }
@@ -535,6 +642,7 @@ static int page_create(const struct component_setup *setup, const void *options,
 	page->options = options;
 	page->id = setup->id;
 	page->service = setup->service;
+	page->setup = setup;
 	page->files_fd = -1;
 	sessions_init(&page->sessions);
 	page->guard.sessions = &page->sessions;
@@ -561,6 +669,7 @@ static void page_stop(void *self, u64 deadline_ns)
 	live_profile_stop(page->live);
 	http_endpoint_close(&page->endpoint, deadline_ns);
 	events_free(TAKE(page->events));
+	dropped_free(TAKE(page->dropped));
 	page_store_close(&page->store);
 	live_profile_free(TAKE(page->live));
 	closep(&page->files_fd);
@@ -574,27 +683,35 @@ static bool is_loopback(const char *endpoint)
 
 static int add_routes(struct page *page, struct buf *why)
 {
-	int r = http_endpoint_route(&page->endpoint, "GET", API, serve_api, why);
+	static const struct {
+		const char *method, *path;
+		size_t body_max;
+		void (*serve)(void *arg, struct exchange *exchange);
+	} routes[] = {
+		{ "GET", API, 0, serve_api },
+		{ "POST", API "annotations", ANNOTATION_BYTES_MAX, serve_annotate },
+		{ "DELETE", API "annotations", 0, serve_unannotate },
+		{ "GET", API "boosts", 0, serve_boosts },
+		{ "POST", API "boosts", BOOST_FORM_BYTES_MAX, serve_boosts },
+		{ "DELETE", API "boosts", 0, serve_boosts },
+		{ "GET", API "events", 0, serve_events },
+		{ "GET", API "files", 0, serve_files },
+		{ "POST", API "files", DROPPED_BYTES_MAX, serve_drop },
+		{ "DELETE", API "files", 0, serve_forget },
+		{ "POST", API "symbols", UPLOAD_BYTES_MAX, serve_upload },
+		{ "GET", LIVE_PROFILE_PATH "profile", 0, serve_profile },
+		{ "GET", LIVE_PROFILE_PATH, 0, serve_profiles },
+		{ "GET", "/debug/pprof", 0, serve_profiles },
+		{ "GET", "/", 0, serve_file },
+		{ "POST", "/", FORM_BYTES_MAX, serve_sign_in },
+		{ "POST", "/sign-out", FORM_BYTES_MAX, serve_sign_out },
+		{ "GET", FILES, 0, serve_file },
+	};
+	int r = 0;
 
-	if (r == 0)
-		r = http_endpoint_route(&page->endpoint, "GET", API "events", serve_events, why);
-	if (r == 0)
-		r = http_endpoint_route_body(&page->endpoint, "POST", API "symbols", UPLOAD_BYTES_MAX, serve_upload,
-					     why);
-	if (r == 0)
-		r = http_endpoint_route(&page->endpoint, "GET", LIVE_PROFILE_PATH "profile", serve_profile, why);
-	if (r == 0)
-		r = http_endpoint_route(&page->endpoint, "GET", LIVE_PROFILE_PATH, serve_profiles, why);
-	if (r == 0)
-		r = http_endpoint_route(&page->endpoint, "GET", "/debug/pprof", serve_profiles, why);
-	if (r == 0)
-		r = http_endpoint_route(&page->endpoint, "GET", "/", serve_file, why);
-	if (r == 0)
-		r = http_endpoint_route_body(&page->endpoint, "POST", "/", FORM_BYTES_MAX, serve_sign_in, why);
-	if (r == 0)
-		r = http_endpoint_route_body(&page->endpoint, "POST", "/sign-out", FORM_BYTES_MAX, serve_sign_out, why);
-	if (r == 0)
-		r = http_endpoint_route(&page->endpoint, "GET", FILES, serve_file, why);
+	for (u32 i = 0; i < sizeof(routes) / sizeof(routes[0]) && r == 0; i++)
+		r = http_endpoint_route_body(&page->endpoint, routes[i].method, routes[i].path, routes[i].body_max,
+					     routes[i].serve, why);
 	return r;
 }
 
@@ -625,6 +742,8 @@ static int page_start(void *self, struct buf *why)
 	page->live = live_profile_new(service_taps(page->service));
 	if (r == 0 && !page->live)
 		r = -ENOMEM;
+	if (r == 0)
+		r = dropped_new(page->setup, &page->dropped);
 	if (r == 0)
 		r = events_new(&ops, &page->events);
 	if (r == 0)

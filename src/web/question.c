@@ -160,7 +160,7 @@ static bool parse_seconds(const char *text, u64 *ret_ns)
 	return !*text;
 }
 
-static int parse_time(const struct question *q, const char *key, u64 now_ns, u64 *time_ns, struct buf *why)
+int question_time(const struct question *q, const char *key, u64 now_ns, u64 *time_ns, struct buf *why)
 {
 	const char *text = question_text(q, key, "");
 
@@ -177,11 +177,11 @@ static int parse_range(const struct question *q, const char *from_key, const cha
 	int r;
 
 	selection->to_ns = now_ns;
-	r = parse_time(q, to_key, now_ns, &selection->to_ns, why);
+	r = question_time(q, to_key, now_ns, &selection->to_ns, why);
 	if (r < 0)
 		return r;
 	selection->from_ns = selection->to_ns > RANGE_DEFAULT_NS ? selection->to_ns - RANGE_DEFAULT_NS : 0;
-	r = parse_time(q, from_key, now_ns, &selection->from_ns, why);
+	r = question_time(q, from_key, now_ns, &selection->from_ns, why);
 	if (r == 0 && selection->from_ns >= selection->to_ns) {
 		buf_addf(why, "%s is to be before %s", from_key, to_key);
 		r = -EINVAL;

@@ -41,6 +41,9 @@ const char *question_text(const struct question *question, const char *key, cons
 /* A whole number min..max; -EINVAL and a sentence. */
 int question_number(const struct question *question, const char *key, u32 min, u32 max, u32 *number, struct buf *why);
 
+/* A time, as from and to have it; stays what it is if there is none. -EINVAL and a sentence. */
+int question_time(const struct question *question, const char *key, u64 now_ns, u64 *time_ns, struct buf *why);
+
 /* A label's name; STORE_LABEL_COUNT if the key is missing or empty. -EINVAL and a sentence. */
 int question_label(const struct question *question, const char *key, enum store_label *ret_label, struct buf *why);
 

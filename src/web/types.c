@@ -21,7 +21,7 @@ void types_done(struct types *types)
 
 static bool is_of_type(enum store_label label)
 {
-	return label == STORE_TYPE || label == STORE_UNIT || label == STORE_PERIOD;
+	return label == STORE_TYPE || label == STORE_UNIT || label == STORE_PERIOD || label == STORE_WAIT;
 }
 
 /* The selection as if it asked for one type, or NULL: for any. */
@@ -168,6 +168,13 @@ static void put_text(struct json_write *j, const char *key, const char *text)
 	json_write_text(j, text);
 }
 
+static void put_kind(struct json_write *j, const struct type *type)
+{
+	const struct kind *kind = kind_of(str_of(type->name), STR(""));
+
+	put_text(j, "kind", kind && kind->name ? kind->name : "");
+}
+
 int types_json(const struct types *types, struct buf *out)
 {
 	struct json_write j = { .b = out };
@@ -178,6 +185,7 @@ int types_json(const struct types *types, struct buf *out)
 		put_text(&j, "type", types->at[i].name);
 		put_text(&j, "unit", types->at[i].unit);
 		put_text(&j, "sum", unit_text(types->at[i].sum));
+		put_kind(&j, &types->at[i]);
 		put_title(&j, &types->at[i]);
 		json_write_close(&j, '}');
 	}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <pthread.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -137,18 +138,44 @@ static int zstd_at_once(ZSTD_DCtx *context, const void *at, size_t bytes, size_t
 }
 
 /* The library refuses windows of more than 128 MiB by itself. */
-static int zstd_decompress(const void *at, size_t bytes, struct buf *out)
+static pthread_key_t context_key;
+static pthread_once_t context_once = PTHREAD_ONCE_INIT;
+
+static void free_context(void *context)
 {
-	unsigned long long claimed = ZSTD_getFrameContentSize(at, bytes);
+	ZSTD_freeDCtx(context);
+}
+
+static void make_key(void)
+{
+	(void)pthread_key_create(&context_key, free_context);
+}
+
+/* Of this thread, until it ends: a question reads thousands of small pieces, and a new one for each costs more. */
+static ZSTD_DCtx *own_context(void)
+{
+	ZSTD_DCtx *context;
+
+	(void)pthread_once(&context_once, make_key);
+	context = pthread_getspecific(context_key);
+	if (context)
+		return context;
+	context = ZSTD_createDCtx();
+	if (context && pthread_setspecific(context_key, context)) {
+		ZSTD_freeDCtx(context);
+		return NULL;
+	}
+	return context;
+}
+
+static int zstd_by_pieces(const void *at, size_t bytes, struct buf *out)
+{
 	_cleanup_(ZSTD_freeDCtxp) ZSTD_DCtx *context = ZSTD_createDCtx();
 	ZSTD_inBuffer in = { at, bytes, 0 };
 	size_t left = 1;
 
 	if (!context)
 		return -ENOMEM;
-	if (claimed <= AT_ONCE_MAX && claimed < out->max - out->len &&
-	    ZSTD_findFrameCompressedSize(at, bytes) == bytes)
-		return zstd_at_once(context, at, bytes, (size_t)claimed, out);
 	while (left || in.pos < in.size) {
 		ZSTD_outBuffer piece = { 0 };
 		size_t step = next_step(out), before = in.pos;
@@ -162,6 +189,17 @@ static int zstd_decompress(const void *at, size_t bytes, struct buf *out)
 		out->len += piece.pos;
 	}
 	return 0;
+}
+
+static int zstd_decompress(const void *at, size_t bytes, struct buf *out)
+{
+	unsigned long long claimed = ZSTD_getFrameContentSize(at, bytes);
+	ZSTD_DCtx *context;
+
+	if (claimed > AT_ONCE_MAX || claimed >= out->max - out->len || ZSTD_findFrameCompressedSize(at, bytes) != bytes)
+		return zstd_by_pieces(at, bytes, out);
+	context = own_context();
+	return context ? zstd_at_once(context, at, bytes, (size_t)claimed, out) : -ENOMEM;
 }
 
 static int level_within(int level, int standard, int max)

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "kinds/waits.h"
 #include "profile/any.h"
 #include "analysis/owner.h"
 #include "profile/table.h"
@@ -15,6 +16,7 @@ struct collector {
 	struct event_list *events;
 	const struct profile *profile;
 	struct str type;
+	bool has_reasons;
 	struct owner_finder *threads, *processes;
 };
 
@@ -66,6 +68,9 @@ static int add_sample(struct collector *c, const struct profile_set *set, const 
 	struct event event = { .stack = sample->stack };
 	int r = find_thread(c, sample, &event.thread);
 
+	if (c->has_reasons)
+		event.reason = wait_reason_named(any_text(profile_attribute_find(c->profile, sample->attributes,
+										 "wait.reason")));
 	for (u32 i = 0; i < sample->time_count && r == 0; i++) {
 		event.time_ns = sample->times_unix_ns[i];
 		event.value = profile_sample_value_at(sample, i);
@@ -149,6 +154,7 @@ int events_init(struct event_list *events, const struct profile *profile, const 
 	};
 	int r;
 
+	c.has_reasons = str_equal(c.type, STR(EVENTS_LANES));
 	*events = (struct event_list){ .type = c.type };
 	frame_set_init(&events->thread_frames, profile_seed(profile));
 	frame_set_init(&events->process_frames, profile_seed(profile));

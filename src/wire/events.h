@@ -4,7 +4,7 @@
  * time: by thread, in order of time. A sample without times happened when its
  * profile began.
  *
- * Borrows the profile, which must outlive it unchanged. 24 bytes for each
+ * Borrows the profile, which must outlive it unchanged. 32 bytes for each
  * event, at most EVENTS_MAX; more are -E2BIG.
  */
 #ifndef WIRE_EVENTS_H
@@ -14,11 +14,14 @@
 #include "profile/profile.h"
 
 #define EVENTS_MAX (128u << 20)
+#define EVENTS_LANES "lanes"	/* the sample type of lanes (kinds/lanes), of which reasons are read */
 
 struct event {
 	u64 time_ns;		/* since the start of the profile */
 	s64 value;
 	u32 stack, thread;
+	u32 reason;		/* of those of EVENTS_LANES: enum wait_reason */
+	u32 pad;
 };
 
 struct events_thread {

@@ -125,6 +125,35 @@ static const struct format_ops *by_contents_and_name(const void *at, size_t byte
 	return found && (!named || named->decode) ? found : named;
 }
 
+static int check_read(const struct format_ops *format)
+{
+	if (!format)
+		return -EBADMSG;
+	return format->decode ? 0 : -EOPNOTSUPP;
+}
+
+int format_read_bytes(const void *at, size_t bytes, const char *name, size_t max_bytes,
+		      const struct format_ops **ret_format, struct profile **ret_profile)
+{
+	enum compression kind = compression_of(at, bytes);
+	_cleanup_(buf_done) struct buf plain;
+	const struct format_ops *format;
+	int r = 0;
+
+	buf_init(&plain, max_bytes);
+	if (kind != COMPRESSION_NONE) {
+		r = compression_unpack(kind, at, bytes, &plain);
+		at = plain.data;
+		bytes = plain.len;
+	}
+	if (r < 0)
+		return r;
+	format = by_contents_and_name(at, bytes, name);
+	*ret_format = format;
+	r = check_read(format);
+	return r < 0 ? r : format->decode(at, bytes, ret_profile);
+}
+
 int format_load_file(const char *path, const struct format_ops **format, size_t max_bytes, struct buf *ret_plain)
 {
 	_cleanup_(buf_done) struct buf plain;
@@ -136,10 +165,9 @@ int format_load_file(const char *path, const struct format_ops **format, size_t 
 		return r;
 	if (!*format)
 		*format = by_contents_and_name(plain.data, plain.len, path);
-	if (!*format)
-		return -EBADMSG;
-	if (!(*format)->decode)
-		return -EOPNOTSUPP;
+	r = check_read(*format);
+	if (r < 0)
+		return r;
 	*ret_plain = plain;
 	plain = (struct buf){ 0 };
 	return 0;

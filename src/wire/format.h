@@ -54,6 +54,13 @@ int format_read_file(const char *path, const struct format_ops *format, size_t m
 		     struct profile **ret_profile);
 
 /*
+ * The same of bytes that are at hand; name: what the file is called, "" if that is not known. *ret_format is told
+ * whenever it is known, also if it could not be read.
+ */
+int format_read_bytes(const void *at, size_t bytes, const char *name, size_t max_bytes,
+		      const struct format_ops **ret_format, struct profile **ret_profile);
+
+/*
  * Writes a file ("-": standard output). Written aside and renamed, mode 0600,
  * owned by SUDO_UID where that is set. Gzipped if the name ends in .gz, or the
  * format is always; zstd if it ends in .zst.

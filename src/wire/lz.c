@@ -24,6 +24,12 @@ static size_t left(const struct source *in)
 	return (size_t)(in->end - in->at);
 }
 
+/* Of nothing there may be no address. */
+static struct source source_of(const void *at, size_t bytes)
+{
+	return (struct source){ at, bytes ? (const u8 *)at + bytes : at };
+}
+
 /* A number of so many bytes, little end first. */
 static int take(struct source *in, u32 bytes, u32 *ret_number)
 {
@@ -188,7 +194,7 @@ bool lz_is_snappy_framed(const void *at, size_t bytes)
 
 int lz_unpack_snappy(const void *at, size_t bytes, struct buf *out)
 {
-	struct source in = { at, (const u8 *)at + bytes }, chunk;
+	struct source in = source_of(at, bytes), chunk;
 	int r = 0;
 
 	if (!lz_is_snappy_framed(at, bytes))
@@ -303,7 +309,7 @@ static int lz4_frame(struct source *in, struct buf *out)
 
 int lz_unpack_lz4(const void *at, size_t bytes, struct buf *out)
 {
-	struct source in = { at, (const u8 *)at + bytes }, skipped;
+	struct source in = source_of(at, bytes), skipped;
 	int r = bytes ? 0 : -EBADMSG;
 
 	while (r == 0 && left(&in)) {

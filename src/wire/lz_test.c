@@ -97,6 +97,8 @@ TEST(lz_believes_no_claim)
 	buf_init(&out, 1 << 20);
 	EQ(lz_unpack_snappy("\xff\xff\xff\xff\x0f", 5, &out), -E2BIG);
 	EQ(out.cap, 0);
+	EQ(lz_unpack_snappy(NULL, 0, &out), -EBADMSG);
+	EQ(lz_unpack_lz4(NULL, 0, &out), -EBADMSG);
 	EQ(lz_unpack_snappy("\x05\x01\x01", 3, &out), -EBADMSG);
 	EQ(lz_unpack_snappy("\x05\x00x\x01\x02", 5, &out), -EBADMSG);
 	buf_done(&out);

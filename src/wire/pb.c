@@ -11,6 +11,8 @@
 /* Tag and varint value, or tag and length. */
 #define HEAD_BYTES_MAX (5 + PB_VARINT_BYTES_MAX)
 
+#define HIGH_BITS_OF_4 0x80808080
+
 static void pb_fail(struct pb *r)
 {
 	if (!r->err)
@@ -18,7 +20,19 @@ static void pb_fail(struct pb *r)
 	r->at = r->end;
 }
 
-static u64 pb_varint_long(struct pb *r)
+/* The bits up to a word's lowest set one. */
+static inline u32 up_to_lowest(u32 word)
+{
+	return word ^ (word - 1);
+}
+
+/* A number of up to 4 bytes, which are those of the word that are not 0; or several numbers, of as many words. */
+#define JOINED(word) JOINED_PAIRS(((word) & 0x7f007f) | ((word) & 0x7f007f00) >> 1)
+#define JOINED_PAIRS(pairs) (((pairs) & 0x3fff) | ((pairs) >> 2 & 0xfffc000))
+
+typedef u32 four __attribute__((vector_size(16)));
+
+static u64 varint_by_bytes(struct pb *r)
 {
 	u64 value = 0;
 
@@ -34,6 +48,22 @@ static u64 pb_varint_long(struct pb *r)
 	}
 	pb_fail(r);
 	return 0;
+}
+
+/* Numbers of up to 4 bytes without a loop, if there are bytes to look at. */
+static u64 pb_varint_long(struct pb *r)
+{
+	u32 word, ends;
+
+	if (pb_left(r) < sizeof(word))
+		return varint_by_bytes(r);
+	memcpy(&word, r->at, sizeof(word));
+	word = le32toh(word);
+	ends = ~word & HIGH_BITS_OF_4;
+	if (!ends)
+		return varint_by_bytes(r);
+	r->at += ((u32)__builtin_ctz(ends) + 1) / 8;
+	return JOINED(word & up_to_lowest(ends));
 }
 
 static inline u64 varint(struct pb *r)
@@ -148,63 +178,102 @@ size_t pb_count(const struct pb *list)
 	return count;
 }
 
-/* The number at the low end of a word, if it has up to 3 bytes; how many. 0: it has more. */
-static inline u32 number_of_3(u64 word, u32 *ret_value)
+/* A bit for each of eight bytes that ends a number. */
+static inline u64 ends_of_word(const u8 *at)
 {
-	u32 two = word >> 7 & 1, three = two & (word >> 15 & 1);
-
-	*ret_value = (u32)((word & 0x7f) | (word >> 1 & 0x3f80 & -(u64)two) | (word >> 2 & 0x1fc000 & -(u64)three));
-	return three & (word >> 23 & 1) ? 0 : 1 + two + three;
-}
-
-/* All but the last bytes, two numbers a step. Stacks are most of a profile: no branch depends on lengths. */
-static u32 unpack_most(struct pb *list, u32 max, u32 *at, u32 *lowest, u32 *highest)
-{
-	u32 count = 0, first, second, first_bytes, second_bytes;
 	u64 word;
 
-	while (list->end - list->at >= (ptrdiff_t)sizeof(word)) {
-		memcpy(&word, list->at, sizeof(word));
-		word = le64toh(word);
-		first_bytes = number_of_3(word, &first);
-		second_bytes = number_of_3(word >> 8 * first_bytes, &second);
-		if (!first_bytes || !second_bytes) {
-			word = pb_varint_long(list);
-			if (word > max)
-				pb_fail(list);
-			first = second = (u32)word;
-		} else {
-			list->at += first_bytes + second_bytes;
-		}
-		if (list->err)
-			return 0;
-		at[count++] = first;
-		if (first_bytes && second_bytes)
-			at[count++] = second;
-		*highest = first > *highest ? first : *highest;
-		*highest = second > *highest ? second : *highest;
-		*lowest = first < *lowest ? first : *lowest;
-		*lowest = second < *lowest ? second : *lowest;
+	memcpy(&word, at, sizeof(word));
+	/* The multiplication brings the eight bits together in the highest byte. */
+	return (~le64toh(word) >> 7 & 0x0101010101010101) * 0x0102040810204080 >> 56;
+}
+
+/* Of up to 64 bytes; eight bytes before their end must be readable. */
+static inline u64 ends_within(const u8 *at, size_t bytes)
+{
+	u64 ends = 0;
+	size_t i = 0;
+
+	for (; bytes - i >= sizeof(u64); i += sizeof(u64))
+		ends |= ends_of_word(at + i) << i;
+	if (i < bytes)
+		ends |= ends_of_word(at + bytes - sizeof(u64)) >> (i + sizeof(u64) - bytes) << i;
+	return ends;
+}
+
+/* Four at a time. */
+static inline void join_all(u32 *at, u32 count)
+{
+	u32 i = 0;
+	four now;
+
+	for (; count - i >= 4; i += 4) {
+		memcpy(&now, at + i, sizeof(now));
+		now = JOINED(now);
+		memcpy(at + i, &now, sizeof(now));
 	}
+	for (; i < count; i++)
+		at[i] = JOINED(at[i]);
+}
+
+/*
+ * The numbers that end within the next 64 bytes, up to the first that has more than 4 bytes; how many. Each is at the
+ * end of a word of which bytes before the number are shifted out: three must be readable before the first one. No
+ * step waits for the memory of the one before, and no branch depends on lengths, which cannot be foreseen.
+ */
+static inline u32 unpack_block(struct pb *list, u32 *at)
+{
+	u64 ends = ends_within(list->at, pb_left(list) < 64 ? pb_left(list) : 64);
+	u64 longer = ends & ~(ends << 1 | ends << 2 | ends << 3 | ends << 4 | 0xf);
+	u32 count = 0, last = 0, next, word;
+
+	for (ends &= (longer & -longer) - 1; ends; ends &= ends - 1, last = next) {
+		next = (u32)__builtin_ctzll(ends) + 1;
+		memcpy(&word, list->at + next - sizeof(word), sizeof(word));
+		at[count++] = le32toh(word) >> (8 * (last - next) & 31);
+	}
+	list->at += last;
+	join_all(at, count);
 	return count;
 }
 
+/* Likewise. */
+static bool are_within(const u32 *at, u32 count, u32 least, u32 most)
+{
+	four lowest = { least, least, least, least }, highest = { most, most, most, most }, now, off = { 0 };
+	u32 i = 0, beside = 0;
+
+	for (; count - i >= 4; i += 4) {
+		memcpy(&now, at + i, sizeof(now));
+		off |= (four)(now < lowest) | (four)(now > highest);
+	}
+	for (; i < count; i++)
+		beside |= (at[i] < least) | (at[i] > most);
+	return !(off[0] | off[1] | off[2] | off[3] | beside);
+}
+
+/* Stacks are most of a profile. */
 u32 pb_unpack(struct pb *list, u32 max, bool may_be_zero, u32 *at)
 {
-	u32 lowest = UINT32_MAX, highest = 0, count = unpack_most(list, max, at, &lowest, &highest);
+	const u8 *begin = list->at;
+	u32 count = 0, step;
 
 	while (list->at < list->end) {
-		u64 value = varint(list);
+		u64 value;
 
+		step = list->at - begin >= 3 && list->end - begin >= 8 ? unpack_block(list, at + count) : 0;
+		count += step;
+		if (step)
+			continue;
 		/* A number that is not ended is not in pb_count(): there is no room for it. */
+		value = varint(list);
 		if (list->err || value > max) {
 			pb_fail(list);
 			return 0;
 		}
 		at[count++] = (u32)value;
-		lowest = value < lowest ? (u32)value : lowest;
 	}
-	if (highest > max || (!may_be_zero && !lowest))
+	if (!are_within(at, count, !may_be_zero, max))
 		pb_fail(list);
 	return list->err ? 0 : count;
 }
@@ -365,9 +434,29 @@ static inline u8 *put_varint_21(u8 *at, u32 value)
 	return at + 1 + two + three;
 }
 
+/* Four of them. */
+static inline u8 *put_four_varints_21(u8 *at, const u32 *values)
+{
+	four value, two, three, word, bytes;
+
+	memcpy(&value, values, sizeof(value));
+	two = value > 0x7f;
+	three = value > 0x3fff;
+	word = (value & 0x7f) | (value & 0x3f80) << 1 | (value & 0x1fc000) << 2 | (two & 0x80) | (three & 0x8000);
+	bytes = 1 - two - three;	/* what is true has all bits set: it is -1 */
+#pragma GCC unroll 4
+	for (u32 i = 0; i < 4; i++) {
+		u32 one = htole32(word[i]);
+
+		memcpy(at, &one, sizeof(one));
+		at += bytes[i];
+	}
+	return at;
+}
+
 void pb_put_packed_u32(struct buf *b, u32 number, const u32 *at, size_t count)
 {
-	size_t mark;
+	size_t mark, i = 0;
 	u8 *end;
 
 	if (!count)
@@ -375,7 +464,9 @@ void pb_put_packed_u32(struct buf *b, u32 number, const u32 *at, size_t count)
 	mark = pb_begin(b, number);
 	if (buf_reserve(b, count * 5) == 0) {
 		end = buf_end(b);
-		for (size_t i = 0; i < count; i++)
+		for (; count - i >= 4 && !((at[i] | at[i + 1] | at[i + 2] | at[i + 3]) >> 21); i += 4)
+			end = put_four_varints_21(end, at + i);
+		for (; i < count; i++)
 			end = at[i] >> 21 ? put_varint(end, at[i]) : put_varint_21(end, at[i]);
 		buf_set_end(b, end);
 	}

@@ -1,7 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "wire/pb.h"
+
+/* A list that is read at once is what it is number by number. */
+static void unpack(struct pb body)
+{
+	struct pb list = body, again = body;
+	u32 *at = malloc(pb_count(&body) * sizeof(*at)), count = pb_unpack(&list, UINT32_MAX, true, at), i = 0;
+	bool fits = true;
+
+	for (; fits && again.at < again.end; i++) {
+		u64 value = pb_varint(&again);
+
+		fits = !again.err && value <= UINT32_MAX && (list.err || (i < count && at[i] == value));
+	}
+	if (fits == !!list.err || (fits && i != count))
+		abort();
+	free(at);
+}
 
 /* Reads all fields, and LEN ones again as messages and as packed lists. */
 static void walk(struct pb r, int depth)
@@ -11,8 +29,7 @@ static void walk(struct pb r, int depth)
 	while (pb_next(&r, &f)) {
 		if (f.wire != PB_LEN)
 			continue;
-		for (struct pb list = f.body; list.at < list.end;)
-			pb_varint(&list);
+		unpack(f.body);
 		if (depth)
 			walk(f.body, depth - 1);
 	}

@@ -116,7 +116,7 @@ def attack(kind):
             with subprocess.Popen(command) as attackers:
                 time.sleep(1.5)
                 with Healthy(port, tries=1) as healthy:
-                    attackers.wait(4 * SECONDS)
+                    attackers.wait(20 * SECONDS)
             TAP.check(f"{kind}: the attack took place", attackers.returncode == 0)
             healthy.check(kind)
             TAP.check(f"{kind}: it lives on", wick.alive() and post(port, PAYLOAD) == 200)

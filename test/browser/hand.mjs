@@ -1,23 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // hand.mjs URL FUNCTION SCREENSHOTS: the page while new data comes each second, and somebody points, chooses, zooms and types. What
 // the hand is at stays. FUNCTION is hot. Prints TAP.
+import os from "node:os";
 import { check, end, foundPixels, look } from "./look.mjs";
 
 const [url, hot, screenshots] = process.argv.slice(2);
 const looking = await look(url), { page, query, text, drawn } = looking;
-const until = (condition, argument) => page.waitForFunction(condition, argument, { timeout: 20000 });
+// What answers cost wick makes a page ask less often; here it is to ask as often as it may.
+await page.addInitScript(() => {
+  const { get } = Headers.prototype;
+  Headers.prototype.get = function(name) {
+    return name === "server-timing" ? null : get.call(this, name);
+  };
+});
+const until = (condition, argument) => page.waitForFunction(condition, argument, { timeout: 60000 });
 const focused = () => page.evaluate(() => document.activeElement.closest("tr")?.dataset.key ?? document.activeElement.id ?? document.activeElement.tagName);
+
+// Others may send profiles of hosts of their own meanwhile.
+const here = "host=" + os.hostname();
 
 // Waits for so many refreshes of what a tab asks.
 async function refreshes(name, count) {
   for (let i = 0; i < count; i++)
-    await page.waitForResponse(response => response.url().includes("/api/v1/" + name) && response.status() < 400, { timeout: 30000 });
+    await page.waitForResponse(response => response.url().includes("/api/v1/" + name) && response.status() < 400, { timeout: 60000 });
   await page.waitForTimeout(150);
 }
 
 // ---- A tooltip, and the frame that it is about
 
-await page.goto(url + "/?from=now-1m");
+await page.goto(`${url}/?from=now-1m&${here}`);
 await drawn();
 const box = await page.locator("#flame").boundingBox();
 await page.mouse.move(box.x + box.width / 2, box.y + 10);
@@ -66,7 +77,7 @@ await page.screenshot({ path: screenshots + "/hand-wheel.png" });
 
 // ---- A row of the table beside it
 
-await page.goto(url + "/?from=now-1m&beside=1");
+await page.goto(`${url}/?from=now-1m&beside=1&${here}`);
 await page.waitForSelector("#beside-rows td.name button");
 await page.locator("#beside-rows tr[data-key]").nth(1).hover();
 const row = () => page.evaluate(() => document.querySelector("#beside-rows tr:hover")?.dataset.key);
@@ -79,7 +90,7 @@ check("and no longer than that", await page.evaluate(foundPixels, "flame") === 0
 // ---- Focus in tables
 
 for (const [view, rows, answer] of [["top", "#top-rows td.name button", "top"], ["executables", "#executable-rows td.name button", "executables"]]) {
-  await page.goto(`${url}/?view=${view}&from=now-1m`);
+  await page.goto(`${url}/?view=${view}&from=now-1m&${here}`);
   await page.waitForSelector(rows);
   await page.locator(rows).nth(1).focus();
   const key = await focused();
@@ -90,13 +101,13 @@ await page.goto(url + "/?view=logs");
 await page.waitForSelector("#logs-view td button");
 await page.locator("#logs-view td button").nth(2).focus();
 const entry = await focused();
-await page.waitForTimeout(3000);
+await refreshes("arrivals", 2);
 check("keeps the focus in logs", entry && await focused() === entry, [entry, await focused()]);
 
 // ---- Zooms of the other flame graphs are in the address
 
 for (const [view, canvas, key] of [["diff", "#diff", "path"], ["sandwich", "#callers", "up"], ["sandwich", "#callees", "down"]]) {
-  await page.goto(`${url}/?view=${view}&from=now-1m&function=${hot}`);
+  await page.goto(`${url}/?view=${view}&from=now-1m&${here}&function=${hot}`);
   await until(selector => document.querySelector(selector)?.height > 40, canvas);
   await page.waitForTimeout(300);
   const at = await page.locator(canvas).boundingBox();

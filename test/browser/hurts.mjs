@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // hurts.mjs URL SCREENSHOTS: what once hurt a person who used the page, one after the other, in Chromium. Prints TAP.
 import os from "node:os";
-import { check, end, look } from "./look.mjs";
+import { arrived, check, end, look } from "./look.mjs";
 
 const [url, screenshots] = process.argv.slice(2);
 const looking = await look(url), { page, errors, query, text, drawn } = looking;
-const until = (condition, argument) => page.waitForFunction(condition, argument, { timeout: 20000 });
+const until = (condition, argument) => page.waitForFunction(condition, argument, { timeout: 60000 });
 const settled = () => until(() => document.querySelector("main").getAttribute("aria-busy") === "false");
 const answer = async question => (await fetch(`${url}/api/v1/${question}`)).json();
 
@@ -25,11 +25,12 @@ const body = { resourceProfiles: [profile("equals", Array.from({ length: leaves 
       ...Array.from({ length: leaves }, (_, i) => ({ locationIndices: [5 + i] }))] } };
 const sent = await fetch(url + "/v1development/profiles", { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
 check("takes a profile without times", sent.status === 200, await sent.text());
-await new Promise(resolve => setTimeout(resolve, 1500));
+await arrived(url, "equals");
+await arrived(url, "twins");
 
 // ---- The chart
 
-await page.goto(url + "/?from=now-1m&where=process!%3Dequals&where=process!%3Dtwins");
+await page.goto(`${url}/?from=now-1m&host=${os.hostname()}`);
 await drawn();
 await until(() => /at most/.test(document.getElementById("chart-note").textContent));
 const most = parseFloat(/([\d.]+) CPUs? at most/.exec(await text("#chart-note"))[1]);
@@ -77,7 +78,7 @@ check("shows all of that name if asked to", !query().get("in"), page.url());
 // ---- Nothing, and mistakes
 
 await page.goto(url + "/?view=sandwich&function=main&from=1000&to=2000");
-await until(() => /not in this range/.test(document.getElementById("sandwich-share").textContent));
+await until(() => /not in this range/.test(document.getElementById("sandwich-share")?.textContent));
 const black = await page.evaluate(() => ["callers", "callees"].map(id => {
   const canvas = document.getElementById(id);
   return canvas.height ? [...canvas.getContext("2d").getImageData(0, 0, 1, 1).data].slice(0, 3).join() : "none";
@@ -111,7 +112,7 @@ await plain.keyboard.press("Control+V");
 check("copies by plain http, as CSV", (await plain.inputValue("#filter")).startsWith("self %,total %,self,total,function"), await plain.inputValue("#filter"));
 await plain.evaluate(() => {
   const files = new DataTransfer();
-  files.items.add(new File(["no program"], "x"));
+  files.items.add(new File(["\x7fELF, but no program"], "x"));
   document.querySelector("main").dispatchEvent(new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true }));
 });
 await plain.waitForFunction(() => document.querySelector("#upload [role=status]")?.textContent);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // offers.mjs URL SCREENSHOTS: one function in full, a table beside the flame graph, bottom up, what changed, views that are kept; in Chromium, of
 // profiles whose every number is known. Prints TAP.
-import { check, end, foundPixels, look } from "./look.mjs";
+import { arrived, check, end, foundPixels, look } from "./look.mjs";
 
 const [url, screenshots] = process.argv.slice(2);
 const looking = await look(url), { page, query, text } = looking;
-const until = (condition, argument) => page.waitForFunction(condition, argument, { timeout: 20000 });
+const until = (condition, argument) => page.waitForFunction(condition, argument, { timeout: 60000 });
 const settled = () => until(() => document.querySelector("main").getAttribute("aria-busy") === "false");
 const shoot = name => page.screenshot({ path: `${screenshots}/offers-${name}.png` });
 
@@ -24,7 +24,7 @@ const body = { resourceProfiles: [profile("web", second, { 1: 60, 2: 20, 3: 5 })
     functionTable: names.map((_, i) => ({ nameStrindex: i })), stackTable: stacks } };
 const sent = await fetch(url + "/v1development/profiles", { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
 check("takes profiles of two services", sent.status === 200, await sent.text());
-await new Promise(resolve => setTimeout(resolve, 1500));
+await arrived(url, host);
 const shop = `host=${host}&from=${second - 5}&to=${second + 5}`;
 
 // ---- One function: where, whose, when, who calls it
@@ -54,7 +54,7 @@ const scripts = { resourceProfiles: [{ resource: { attributes: [attribute("host.
   dictionary: { stringTable: ["", "samples", "count", "handle", "/srv/a.py", "/srv/b.py"], mappingTable: [{}], attributeTable: [{}], linkTable: [{}], locationTable: [{}, { lines: [{ functionIndex: 1 }] }, { lines: [{ functionIndex: 2 }] }],
     functionTable: [{}, { nameStrindex: 3, filenameStrindex: 4 }, { nameStrindex: 3, filenameStrindex: 5 }], stackTable: [{}, { locationIndices: [1] }, { locationIndices: [2] }] } };
 await fetch(url + "/v1development/profiles", { method: "POST", body: JSON.stringify(scripts), headers: { "content-type": "application/json" } });
-await new Promise(resolve => setTimeout(resolve, 1500));
+await arrived(url, host + "-py");
 await page.goto(`${url}/?view=top&service=py&${shop.replace(host, host + "-py")}&live=`);
 await until(() => document.querySelectorAll("#top-rows td.name button").length === 2);
 await page.locator("#top-rows td.name button").first().click();
@@ -125,6 +125,31 @@ await until(() => /850 ms.*400 ms/.test(document.getElementById("diff-note").tex
 const versus = await page.locator("#diff-rows tbody tr[data-key]").evaluateAll(rows => rows.map(row => [...row.cells].map(cell => cell.textContent).join(" ")));
 check("compares one service with another", versus[0] === "−25.0 % 0.00 % 25.0 % query lib.so sure" && versus[1].startsWith("+23.5 % 23.5 % 0.00 % idle"), versus);
 await shoot("versus");
+
+// ---- Side by side
+
+const ranges = shop.replace(/from=\d+&to=\d+/, `from=${second - 30}&to=${second + 30}`);
+await page.goto(`${url}/?view=diff&${ranges}&live=&group=`);
+await until(() => document.querySelectorAll("#diff-rows tbody tr[data-key]").length === 6);
+await page.check("input[name=sides]");
+await until(() => /125 samples/.test(document.getElementById("now-title").textContent) && /40 samples/.test(document.getElementById("then-title").textContent));
+check("has both beside each other", await page.locator("#two-sides").isVisible() && !await page.locator("#diff-rows").isVisible() && query().get("sides") === "1", page.url());
+const side = await page.locator("#now").boundingBox();
+await page.mouse.move(side.x + side.width * 0.95, side.y + 50);
+await until(() => /serve/.test(document.querySelector("#tip b")?.textContent));
+check("shows in one what the hand is at in the other", await page.evaluate(foundPixels, "then") > 100 && await page.evaluate(foundPixels, "now") === 0, [await page.evaluate(foundPixels, "then"), await page.evaluate(foundPixels, "now")]);
+await shoot("sides");
+await page.mouse.click(side.x + side.width * 0.95, side.y + 50);
+await until(() => /path=main.*serve/.test(decodeURIComponent(location.search)));
+await page.mouse.move(5, 5);
+const width = await page.evaluate(() => document.getElementById("then").clientWidth), there = await page.locator("#then").boundingBox();
+await page.mouse.move(there.x + width * 0.05, there.y + 50);
+await until(() => /serve/.test(document.querySelector("#tip b")?.textContent));
+check("zooms into both", /total50\.0 %/.test(await text("#tip dl")), await text("#tip"));
+await page.mouse.move(5, 5);
+await page.keyboard.press("d");
+await until(() => !document.getElementById("one-diff").hidden);
+check("and back to one difference by a key", !query().get("sides"), page.url());
 
 // ---- Completion over labels and values
 

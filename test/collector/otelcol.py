@@ -124,6 +124,67 @@ def its_file(binary):
         relay.from_file(path, sent, name)
 
 
+def pushed(path):
+    """(resource, {name: (kind, unit, [(attributes, value, start, time)])}) of the last request that its file has."""
+    with open(path, encoding="utf-8") as file:
+        resource = json.loads(file.read().splitlines()[-1])["resourceMetrics"][0]
+    attributes = {a["key"]: a["value"]["stringValue"] for a in resource["resource"]["attributes"]}
+    metrics = {}
+    for metric in resource["scopeMetrics"][0]["metrics"]:
+        kind = "sum" if "sum" in metric else "gauge"
+        points = [({a["key"]: a["value"].get("stringValue", "") for a in point.get("attributes", [])}, point["asDouble"],
+                   int(point.get("startTimeUnixNano", 0)), int(point["timeUnixNano"])) for point in metric[kind]["dataPoints"]]
+        metrics[metric["name"]] = (kind, metric.get("unit", ""), points, metric[kind].get("isMonotonic"), metric[kind].get("aggregationTemporality"))
+    return attributes, metrics
+
+
+def check_pushed(name, path, scraped):
+    """All that is scraped is sent, under OpenTelemetry's names where it is about the machine."""
+    attributes, metrics = pushed(path)
+    TAP.check(f"{name}: the resource says whose they are", attributes.get("service.name") == "wick" and
+              attributes.get("host.name") == os.uname().nodename and attributes.get("team") == "a \"b\"", str(attributes))
+    known = {found.replace(".", "_"): found for found in metrics}
+    missing = {series for series, _, _ in scraped} - set(known) - {"target_info"}
+    TAP.check(f"{name}: nothing that is scraped is missing", not missing, str(sorted(missing)[:5]))
+    kind, unit, points, monotonic, temporality = metrics["system.cpu.time"]
+    states = {p[0].get("state") for p in points}
+    TAP.check(f"{name}: CPU time is a sum since boot, by state", (kind, unit, monotonic, temporality) == ("sum", "s", True, 2) and
+              {"user", "idle"} <= states and all(0 < p[2] < p[3] for p in points), str(metrics["system.cpu.time"])[:300])
+    kind, unit, points, *_ = metrics["system.memory.limit"]
+    wanted = [value for series, _, value in scraped if series == "system_memory_limit"]
+    TAP.check(f"{name}: memory is a gauge, in bytes", (kind, unit, [p[1] for p in points]) == ("gauge", "By", wanted), str(points))
+
+
+def our_metrics(binary):
+    """What wick tells of itself and the machine, pushed into it by both protocols."""
+    with tempfile.TemporaryDirectory(prefix="wick-test-") as folder:
+        path = os.path.join(folder, "metrics.json")
+        grpc, http = harness.free_port(), harness.free_port()
+        its = {"receivers": {"otlp": {"protocols": {"grpc": {"endpoint": f"127.0.0.1:{grpc}"}, "http": {"endpoint": f"127.0.0.1:{http}"}}}},
+               "exporters": {"file": {"path": path, "flush_interval": "100ms"}},
+               "service": {"pipelines": {"metrics": {"receivers": ["otlp"], "exporters": ["file"]}}}}
+        ways = {"http/protobuf": (f"http://127.0.0.1:{http}", "none"), "grpc": (f"http://127.0.0.1:{grpc}", "gzip")}
+        for protocol, (endpoint, compression) in ways.items():
+            if os.path.exists(path):
+                os.remove(path)
+            otlp = {"protocol": protocol, "endpoint": endpoint, "compression": compression, "headers": [{"name": "x-who", "value": "me"}]}
+            ours = {"receivers": {"nop": {}}, "exporters": {"nop": {}},
+                    "service": {"pipelines": {"profiles": {"receivers": ["nop"], "exporters": ["nop"]}}}}
+            wick = harness.Wick(ours)
+            ours["service"]["telemetry"]["resource"] = {"team": 'a "b"'}
+            ours["service"]["telemetry"]["metrics"]["readers"].append({"periodic": {"interval": 300, "exporter": {"otlp": otlp}}})
+            wick.write(ours)
+            with wick:
+                TAP.check(f"metrics, {protocol}: away, it is told", harness.wait_for(lambda: wick.metric("wick_metrics_push_failures") > 0, 20))
+                with harness.Otelcol(binary, its, (grpc, http)) as collector:
+                    TAP.check(f"metrics, {protocol}: back, it is sent", harness.wait_for(lambda: wick.metric("wick_metrics_pushes") > 1, 20),
+                              wick.said()[-600:])
+                    scraped = wick.metrics()
+                    wick.stop()
+                    collector.stop()
+                check_pushed(f"metrics, {protocol}", path, scraped)
+
+
 def main():
     binary = harness.otelcol()
     if binary:
@@ -133,6 +194,7 @@ def main():
         with_tls(binary)
         relay.guarded("its file", its_file, binary)
         relay.guarded("its files, reported", its_files_reported, binary)
+        relay.guarded("metrics", our_metrics, binary)
     TAP.end()
 
 

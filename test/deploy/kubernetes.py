@@ -72,6 +72,7 @@ def check_image(tap, path, work):
         with open(file, "rb") as data:
             digests.append(hashlib.sha256(data.read()).hexdigest())
     tap.check_or_note("the image is the same bytes when it is made again", digests[0] == digests[1])
+    tap.check_or_note("the image is 12 MB at most", os.path.getsize(path) <= 12_000_000, os.path.getsize(path))
     if not shutil.which("containerd"):
         tap.skip("containerd takes the image", "there is no containerd")
         return
@@ -115,9 +116,13 @@ def objects(tap, folder, python, work):
     if "must be a file" in said.stderr:
         said = run("kubectl", "kustomize", os.path.join(for_old_kubectl(FOLDERS, tempfile.mkdtemp(dir=work)), folder))
     tap.check_or_note(f"{folder}: kustomize puts it together", said.returncode == 0, said.stderr)
-    split = run(python, "-c", SPLIT, text=said.stdout)
+    return parsed(tap, folder, said.stdout, python)
+
+
+def parsed(tap, folder, text, python):
+    split = run(python, "-c", SPLIT, text=text)
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(said.stdout)
+        file.write(text)
         file.flush()
         valid = run(os.path.join(os.path.dirname(python), "kubernetes-validate"), "--strict", "--quiet", file.name)
     tap.check_or_note(f"{folder}: each object is as Kubernetes has it", valid.returncode == 0 and split.returncode == 0,

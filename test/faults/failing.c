@@ -23,26 +23,24 @@
 static atomic_ulong calls;
 static unsigned long fail_at;
 static atomic_bool counts;
+static FILE *count_file;	/* open from the start: a collector may open little later on (Landlock) */
 
 __attribute__((constructor)) static void begin(void)
 {
-	const char *at = getenv("FAIL_AT");
+	const char *at = getenv("FAIL_AT"), *path = getenv("FAIL_COUNT");
 
+	count_file = path ? fopen(path, "we") : NULL;
 	fail_at = at ? strtoul(at, NULL, 10) : 0;
 	atomic_store(&counts, true);
 }
 
 __attribute__((destructor)) static void end(void)
 {
-	const char *path = getenv("FAIL_COUNT");
-	FILE *file;
-
 	atomic_store(&counts, false);
-	file = path ? fopen(path, "w") : NULL;
-	if (!file)
+	if (!count_file)
 		return;
-	fprintf(file, "%lu\n", atomic_load(&calls));
-	fclose(file);
+	fprintf(count_file, "%lu\n", atomic_load(&calls));
+	fclose(count_file);
 }
 
 static int fails(int error)

@@ -9,9 +9,11 @@ viewers.py perfetto OTLP FILE         read by Perfetto's published proto
 viewers.py pprof OTLP RAW             what `pprof -raw` printed
 viewers.py perf OTLP SCRIPT           what `perf script -F comm,pid,tid,cpu,time,period,event,ip,sym` printed
 viewers.py perf-top OTLP REPORT       what `perf report --stdio --no-children --sort sym -g none` printed
+viewers.py lanes FIREFOX PERFETTO     both show the same times of the same threads, and do not show two at once
 viewers.py shares OTLP FOUND          what searches in SVG and HTML found, as viewers.mjs printed it
 """
 import collections
+import decimal
 import json
 import os
 import re
@@ -253,7 +255,53 @@ def shares(source, term, path):
             re.fullmatch(term, found["html-functions"]))
 
 
+def firefox_lanes(path):
+    """By thread: (what it did, from, to) in nanoseconds."""
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file, parse_float=decimal.Decimal)
+    names, origin, lanes = data["shared"]["stringArray"], data["meta"]["startTime"], collections.defaultdict(list)
+    for thread in data["threads"]:
+        markers = thread["markers"]
+        lanes[int(thread["tid"])] += [(names[name], int((origin + start) * 1000000), int((origin + end) * 1000000))
+                                      for name, start, end in zip(markers["name"], markers["startTime"], markers["endTime"])]
+    return {tid: sorted(lane, key=lambda part: part[1]) for tid, lane in lanes.items() if lane}
+
+
+def perfetto_lanes(path):
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+    trace = perfetto_trace_pb2.Trace()
+    with open(path, "rb") as file:
+        trace.ParseFromString(file.read())
+    names, tracks, opened, threads, lanes = {}, {}, {}, set(), collections.defaultdict(list)
+    for packet in trace.packet:
+        names.update((row.iid, row.name) for row in packet.interned_data.event_names)
+        threads.update((row.tid, row.tgid) for row in packet.process_tree.threads)
+        if packet.HasField("track_descriptor"):
+            thread = packet.track_descriptor.thread
+            assert (thread.tid, thread.pid) in threads
+            tracks[packet.track_descriptor.uuid] = thread.tid
+        event = packet.track_event
+        if event.type == event.TYPE_SLICE_BEGIN:
+            assert event.track_uuid not in opened
+            opened[event.track_uuid] = (names[event.name_iid], packet.timestamp)
+        elif event.type == event.TYPE_SLICE_END:
+            name, start = opened.pop(event.track_uuid)
+            lanes[tracks[event.track_uuid]].append((name, start, packet.timestamp))
+    assert not opened
+    return {tid: sorted(lane, key=lambda part: part[1]) for tid, lane in lanes.items()}
+
+
+def same_lanes(one, other):
+    for lane in one.values():
+        assert all(a[1] < a[2] <= b[1] for a, b in zip(lane, lane[1:])), lane
+    print({tid: len(lane) for tid, lane in one.items()}, {tid: len(lane) for tid, lane in other.items()})
+    return one == other and sum(len(lane) for lane in one.values()) > 20 and any(
+        part[0] == "sleep" for lane in one.values() for part in lane)
+
+
 def main():
+    if sys.argv[1] == "lanes":
+        return 0 if same_lanes(firefox_lanes(sys.argv[2]), perfetto_lanes(sys.argv[3])) else 1
     source = Source(sys.argv[2])
     term = re.escape(top(source.without_process())[0][0]).replace("\\ ", " ")
     if sys.argv[1] == "term":

@@ -123,10 +123,20 @@ record() {
 	"$WICK" record -q -F 997 -o "$1" -- "$2"
 }
 
+# ---- Lanes of threads
+
+lanes() {
+	"$WICK" record -q -e wall,lanes -o "$WORK/lanes.otlp" -- sh -c 'for i in 1 2 3 4; do sleep 0.1; done' &&
+		"$WICK" convert "$WORK/lanes.otlp" "$WORK/lanes.firefox.json" &&
+		"$WICK" convert "$WORK/lanes.otlp" "$WORK/lanes.perfetto-trace" &&
+		viewers lanes "$WORK/lanes.firefox.json" "$WORK/lanes.perfetto-trace"
+}
+
 if ! is_root; then
-	skip compilers not root: this machine cannot be profiled
+	skip compilers and lanes not root: this machine cannot be profiled
 	finish
 fi
+check "lanes of threads are the same for the Firefox Profiler and for Perfetto" lanes
 if command -v go >/dev/null && go build -o "$WORK/hot-go" "$WORK/hot.go" 2>/dev/null; then
 	check "wick records a program in Go" record "$WORK/hot-go.otlp" "$WORK/hot-go"
 	check "go build -pgo uses the profile" go_uses_it

@@ -259,6 +259,64 @@ dotnet() {
 	esac
 }
 
+# Debian's and Ubuntu's; erlang-dev brings headers, for a NIF. What starts Elixir is a script, which wants some programs.
+# Debian's and Ubuntu's; the last number is what a suite has.
+lua_into() {
+	case $1 in
+	5.3.6) package_root bookworm lua5.3 ;;
+	5.4.4) package_root bookworm lua5.4 ;;
+	5.4.6) package_root noble lua5.4 ;;
+	5.4.7) package_root trixie lua5.4 ;;
+	*) die "no package of Lua $1 is known" ;;
+	esac
+}
+
+# A root to chroot into, with /usr/bin/lua5.x.
+lua() {
+	once "$cache/lua/$1" lua_into "$1"
+	echo "$dir"
+}
+
+# Debian's and Ubuntu's: the number is the day of the source, or how many seconds are in its release.
+luajit_into() {
+	case $1 in
+	2.1-beta3) package_root jammy luajit ;; # with addresses of 32 bits
+	2.1-20220320) package_root bookworm luajit ;;
+	2.1-20230119) package_root bookworm luajit2 ;;
+	2.1-20231223) package_root noble luajit ;;
+	2.1-20250117) package_root trixie luajit ;;
+	2.1-20251030) package_root sid luajit ;;
+	*) die "no package of LuaJIT $1 is known" ;;
+	esac
+}
+
+# A root to chroot into, with /usr/bin/luajit.
+luajit() {
+	once "$cache/luajit/$1" luajit_into "$1"
+	echo "$dir"
+}
+
+erlang_into() {
+	case $1 in
+	23) suite=bullseye ;;
+	24) suite=jammy ;;
+	25) suite=bookworm ;;
+	27) suite=trixie ;;
+	29) suite=sid ;;
+	*) die "no package of Erlang/OTP $1 is known" ;;
+	esac
+	package_root $suite erlang-base erlang-dev erlang-crypto erlang-syntax-tools elixir bash coreutils sed
+	[ -e "$dir/bin/sh" ] || ln -s bash "$dir/bin/sh"
+	[ -e "$dir/dev/null" ] || mknod -m 666 "$dir/dev/null" c 1 3
+	[ -e "$dir/dev/urandom" ] || mknod -m 666 "$dir/dev/urandom" c 1 9
+}
+
+# A root to chroot into, with /usr/lib/erlang.
+erlang() {
+	once "$cache/erlang/$1" erlang_into "$1"
+	echo "$dir"
+}
+
 python_jits_into() {
 	python3 -m venv "$dir"
 	timeout 500 "$dir/bin/pip" install -q --disable-pip-version-check --only-binary=:all: \
@@ -336,5 +394,8 @@ ruby) ruby "$2" ;;
 perl) perl "$2" ;;
 php) php "$2" ;;
 dotnet) dotnet "$2" ;;
+erlang) erlang "$2" ;;
+lua) lua "$2" ;;
+luajit) luajit "$2" ;;
 *) die "no runtime $1" ;;
 esac

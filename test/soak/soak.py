@@ -3,7 +3,8 @@
 """Does anything grow? wick with all that it can do at once, for a long time, under a load that comes and goes: processes, executables, generated
 code, senders with ever new names, people at the page, reloads. Prints TAP. `make soak`, `test/soak/soak.py --minutes 240`.
 
-Of each of its processes resident memory, file descriptors, threads and the memory of BPF maps are noted every few seconds; in the
+Of each of its processes resident memory, file descriptors, threads and the memory of BPF maps are noted every few seconds, and what the
+service says that questions and senders are charged with; in the
 first third caches fill. A line is laid through the rest by least squares: it fails where the line rises by more than noise (its slope is
 more than four times its error), by more than is worth a word, and to more than there was in the first third. The notes are in build/test-logs/soak.csv."""
 import argparse
@@ -29,7 +30,8 @@ import common  # noqa: E402
 MIB = 1 << 20
 STORM = os.path.join(common.VICTIMS, "storm")
 # What is noted: what a rise over the whole time is worth a word, as a part of what there is and at least.
-KINDS = {"resident bytes": (0.10, 3 * MIB), "file descriptors": (0.10, 16), "threads": (0.10, 6), "map bytes": (0.10, MIB)}
+KINDS = {"resident bytes": (0.10, 3 * MIB), "file descriptors": (0.10, 16), "threads": (0.10, 6), "map bytes": (0.10, MIB),
+         "charged bytes": (0.10, MIB // 2)}
 
 
 class Sink(http.server.BaseHTTPRequestHandler):
@@ -136,6 +138,7 @@ def note(wick):
             continue
         for kind, value in values.items():
             found[name, kind] = found.get((name, kind), 0) + value
+    found["wick: service", "charged bytes"] = sum(wick.metric("wick_memory_used_bytes", account=each) for each in ("questions", "otlp"))
     return found
 
 
@@ -210,4 +213,5 @@ def main():
     TAP.end()
 
 
-main()
+if __name__ == "__main__":
+    main()

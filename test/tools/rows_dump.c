@@ -3,9 +3,12 @@
  * rows_dump FILE [DEBUG_FILE]: prints the unwind rows of an ELF file, one a line:
  *	ADDRESS KIND CFA_REG CFA_OFF CFA_ADD RA_KIND RA_OFF FP_KIND FP_OFF
  * rows_dump -t FILE ...: prints what each costs (CPU time) and how it turned out instead.
+ * rows_dump -p FILE ...: compiles each page by page, too, as those of large files are, and prints what differs.
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -13,6 +16,8 @@
 #include "exe/elf.h"
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
+#include "exe/rows_file.h"
+#include "exe/rows_part.h"
 #include "lang/lang.h"
 
 static const char *const kinds[] = {
@@ -63,6 +68,67 @@ static int open_exe(const char *path, struct exe **ret_exe)
 	return r;
 }
 
+/* What is known of an address when all that was left for later has come: by the rows of its page, or the file's. */
+static struct unwind_rule rule_at(const struct rows *rows, const struct rows *part, u64 ea)
+{
+	const struct unwind_rule *rule = rows_find(rows, ea), none = { .kind = RULE_NONE };
+
+	if (!rule || rule->kind == RULE_NONE)
+		rule = part ? rows_find(part, ea) : NULL;
+	return rule && rule->kind != RULE_NONE ? *rule : none;
+}
+
+/* How many rows of one page of the whole are others by page; *ret_unread if it was left for later at all. */
+static u32 compare_page(const struct exe *exe, const struct rows *whole, const struct rows_page *page,
+			const struct rows_file *later, const struct rows *head, bool *ret_unread)
+{
+	_cleanup_(freep) struct rows *part_rows = NULL;
+	struct rows_part part;
+	u64 ea = (u64)page->number << ROWS_PAGE_SHIFT;
+	u32 differ = 0;
+
+	for (u32 i = page->first; i < page->first + page->count && !part_rows; i++)
+		if (rows_part_find(later, ea + rows_low(whole)[i], &part))
+			(void)rows_part_compile(exe, &part, &part_rows);
+	*ret_unread = part_rows;
+	for (u32 i = page->first; i < page->first + page->count; i++) {
+		struct unwind_rule of_whole = rule_at(whole, NULL, ea + rows_low(whole)[i]);
+		struct unwind_rule of_page = rule_at(head, part_rows, ea + rows_low(whole)[i]);
+
+		if (!memcmp(&of_whole, &of_page, sizeof(of_page)))
+			continue;
+		if (!differ++)
+			printf("# at %llx: %s %d, by page %s %d\n", ea + rows_low(whole)[i], kinds[of_whole.kind],
+			       of_whole.cfa_off, kinds[of_page.kind], of_page.cfa_off);
+	}
+	return differ;
+}
+
+static int compare(const char *path)
+{
+	_cleanup_(exe_freep) struct exe *exe = NULL;
+	_cleanup_(freep) struct rows *whole = NULL, *head = NULL;
+	_cleanup_(rows_file_freep) struct rows_file *later = NULL;
+	struct rows *copy = NULL;
+	u32 differ = 0, unread = 0;
+
+	if (open_exe(path, &exe) < 0 || rows_compile(exe, NULL, &whole) < 0 ||
+	    rows_compile_within(exe, NULL, 0, &head) < 0 || rows_compile_within(exe, NULL, 0, &copy) < 0) {
+		fprintf(stderr, "%s: no rows\n", path);
+		return 1;
+	}
+	later = rows_file_of(copy);
+	for (u32 p = 0; later && p < whole->page_count; p++) {
+		bool is_unread;
+
+		differ += compare_page(exe, whole, &rows_pages(whole)[p], later, head, &is_unread);
+		unread += is_unread;
+	}
+	printf("%s: %u of %u pages by page, %u of %u rows differ\n", path, unread, whole->page_count, differ,
+	       whole->row_count);
+	return 0;
+}
+
 static int dump(const char *path, const char *debug_path, bool timed)
 {
 	_cleanup_(exe_freep) struct exe *exe = NULL, *debug = NULL;
@@ -93,12 +159,12 @@ int main(int argc, char **argv)
 	int failed = 0;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: rows_dump FILE [DEBUG_FILE] | -t FILE ...\n");
+		fprintf(stderr, "usage: rows_dump FILE [DEBUG_FILE] | -t FILE ... | -p FILE ...\n");
 		return 2;
 	}
-	if (strcmp(argv[1], "-t"))
+	if (argv[1][0] != '-')
 		return dump(argv[1], argc > 2 ? argv[2] : NULL, false);
 	for (int i = 2; i < argc; i++)
-		failed |= dump(argv[i], NULL, true);
+		failed |= strcmp(argv[1], "-p") ? dump(argv[i], NULL, true) : compare(argv[i]);
 	return failed;
 }

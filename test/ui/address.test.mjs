@@ -10,9 +10,25 @@ test("the first picture is asked for at once", () => {
   assert.equal(asked[0], "/api/v1/flame?from=now-5m&to=now&group=auto");
 });
 
-test("what is not in the address has its default", () => {
+test("an address that says nothing is the start, and any other the flame graph unless it says so", () => {
+  for (const [where, view] of [["/", "start"], ["/?live=", "flame"], ["/?pid=1", "flame"], ["/?view=start&pid=1", "start"], ["/?view=top", "top"]]) {
+    open(where);
+    assert.equal(state.view, view, where);
+  }
   open("/");
-  assert.deepEqual({ ...state }, { view: "flame", from: "now-5m", to: "now", context: "", group: "auto", search: "", path: "", collapse: "", live: "1",
+  s.change({ view: "flame" });
+  assert.equal(address(), "/?view=flame");
+  s.change({ view: "start" });
+  assert.equal(address(), "/");
+  s.change({ search: "x" });
+  assert.equal(address(), "/?view=start&search=x");
+  s.change({ view: "flame" });
+  assert.equal(address(), "/?search=x");
+});
+
+test("what is not in the address has its default", () => {
+  open("/?view=flame");
+  assert.deepEqual({ ...state }, { view: "flame", from: "now-5m", to: "now", context: "", file: "", group: "auto", search: "", path: "", collapse: "", live: "1",
                                    where: [], focus: [], ignore: [], hide: [] });
 });
 
@@ -31,9 +47,11 @@ for (const [name, changes] of Object.entries({
   });
 
 test("defaults do not stand in the address", () => {
-  open("/?view=top");
+  open("/?view=top&search=x");
   s.change({ view: "flame" });
-  assert.equal(address(), "/");
+  assert.equal(address(), "/?search=x");
+  s.change({ search: "" });
+  assert.equal(address(), "/?view=flame");
 });
 
 test("a tab's own keys are read with its defaults", () => {
@@ -42,7 +60,7 @@ test("a tab's own keys are read with its defaults", () => {
   assert.equal(state.colours, "dark");
   assert.equal(state.size, "7");
   s.change({ colours: "light" });
-  assert.equal(address(), "/");
+  assert.equal(address(), "/?view=flame");
   s.change({ size: "" });
   assert.equal(address(), "/?size=");
 });
@@ -95,7 +113,7 @@ test("going back takes a step back, and typing is none", () => {
   s.change({ part: "ab" }, true);
   assert.equal(depth(), before + 1);
   back();
-  assert.equal(state.view, "flame");
+  assert.equal(state.view, "start");
   assert.equal(state.part, undefined);
 });
 

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 const { configs } = createRequire(process.env.ESLINT + "/")("@eslint/js");
 const named = text => Object.fromEntries(text.split(" ").map(name => [name, "readonly"]));
 const both = "AbortController URL URLSearchParams clearTimeout console fetch performance setInterval setTimeout structuredClone";
-const browser = named(both + " CSSStyleSheet DataTransfer DragEvent EventSource Event File MouseEvent OffscreenCanvas PopStateEvent ResizeObserver addEventListener axe cancelAnimationFrame " +
+const browser = named(both + " CSSStyleSheet DataTransfer DragEvent EventSource Event File FormData Headers MouseEvent OffscreenCanvas PopStateEvent ResizeObserver addEventListener axe cancelAnimationFrame " +
                       "devicePixelRatio dispatchEvent document getComputedStyle history innerHeight innerWidth localStorage location matchMedia navigator requestAnimationFrame window");
 const node = named(both + " Buffer globalThis process");
 

@@ -8,7 +8,7 @@ export const index = fs.readFileSync(new URL("index.html", root), "utf8");
 const tabs = [...index.matchAll(/<button role="tab" ([^>]*)>([^<]*)</g)].map(([, attributes, textContent]) => ({ textContent,
   dataset: Object.fromEntries([...attributes.matchAll(/data-(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, value])) }));
 
-const stack = ["/"], listeners = {};
+const stack = ["/?view=flame"], listeners = {};
 export const asked = [];
 let answer = {};
 
@@ -17,7 +17,7 @@ function goTo(address) {
   globalThis.location = { pathname, search, origin: "http://localhost" };
 }
 
-goTo("/");
+goTo(stack[0]);
 globalThis.document = { querySelectorAll: selector => selector === "#tabs > *" ? tabs : [], getElementById: () => null,
                         documentElement: {}, activeElement: null, addEventListener() {} };
 globalThis.addEventListener = (name, listener) => listeners[name] = listener;

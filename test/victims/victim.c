@@ -28,12 +28,14 @@ NOINLINE uint64_t victim_cpu_ns(void)
 
 NOINLINE void victim_main(uint64_t budget_ns)
 {
-	uint64_t start = victim_cpu_ns(), now = start, n = 1000;
+	uint64_t start = victim_cpu_ns(), now = start, n = 1000, chance = 1;
 
 	while (now - start < budget_ns) {
 		uint64_t from = now;
 
-		victim_sink += outer(n);
+		/* Rounds of one length could keep step with the sampler's clock. */
+		chance = chance * 6364136223846793005u + 1442695040888963407u;
+		victim_sink += outer(n - n / 4 + (chance >> 33) % (n / 2));
 		now = victim_cpu_ns();
 		if (now - from < ROUND_NS / 2)
 			n *= 2;

@@ -107,6 +107,9 @@ judge_all() { # judge_all DIR
 		awk -v all=$((2 * SECONDS_OF_WAITS)) '{ ns += $NF } END { exit ns < 0.9e9 * all || ns > 1.5e9 * all }' "$1/$name.folded"
 		report $? "$kernel $name: two processes have waited for $SECONDS_OF_WAITS seconds each"
 	done
+	for name in probe_user probe_field probe_kernel; do
+		judge "$1" $name "${start}victim_waits;([^;]*;)*victim_nap$end"
+	done
 	judge "$1" static "$start$flat"
 	case $kernel in
 	*-pac)

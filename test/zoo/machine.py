@@ -199,8 +199,8 @@ class Code:
     # ---- What stands for itself ----
 
     def is_trampoline(self, ea):
-        """A signal handler returns here: rt_sigreturn."""
-        return any(self.bytes_at(at, len(code)) == code for at in range(ea - 8, ea + 2) for code in SIGRETURN)
+        """A signal handler returns here: rt_sigreturn. In the kernel, the address is the one behind the call."""
+        return any(self.bytes_at(at, len(code)) == code for code in SIGRETURN for at in range(ea - len(code), ea + 2))
 
     def is_start_context(self, ea):
         """glibc's __start_context: nobody calls it, makecontext() lets a function return to it."""

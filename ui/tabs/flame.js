@@ -118,6 +118,7 @@ let asked = "";
 async function loadFlame() {
   const query = flameSelection();
   const tree = new Tree(await ask("flame", query));
+  tree.isByReason = query.get("group") === "wait";
   asked = String(query);
   flame.icicle = Boolean(state.icicle);
   flame.colour = state.colour;
@@ -136,7 +137,9 @@ async function refine() {
   if (!part || path !== state.path)
     return;
   const whole = flame.tree, at = whole.find(path);
-  flame.show(at < 0 ? new Tree(part) : whole.graft(at, new Tree(part)), at < 0 ? "" : path, asked);
+  const grafted = at < 0 ? new Tree(part) : whole.graft(at, new Tree(part));
+  grafted.isByReason = whole.isByReason;
+  flame.show(grafted, at < 0 ? "" : path, asked);
   afterShow();
 }
 

@@ -1,7 +1,7 @@
 // What the machine did over time, and the heat map of its samples.
 import { absolute, ask, change, chooseRange, chosen, lookAtMoment, replaceFilters, state } from "../state.js";
 import { brush, prepare, ticks } from "../chart.js";
-import { moment } from "../time.js";
+import { tick } from "../time.js";
 import { Metrics } from "../metrics.js";
 
 const LEFT = 56, FLOOR = 18, ROWS_MIN = 10, ROWS_MAX = 100;
@@ -58,7 +58,7 @@ export class Heat {
       context.fillText(part === 1000 ? "1 s" : part + " ms", LEFT - 6, Math.min(floor - 6, Math.max(7, floor * (1 - part / 1000))));
     context.textAlign = "center";
     for (const at of ticks(from, from + seconds, Math.max(2, Math.floor(wide / 110)))) {
-      const text = moment(at, Math.max(5, seconds)), half = context.measureText(text).width / 2;
+      const text = tick(at, seconds < 10 ? 1 : 2, seconds), half = context.measureText(text).width / 2;
       context.fillText(text, Math.min(LEFT + wide - half, Math.max(LEFT + half, LEFT + (at - from) / seconds * wide)), floor + FLOOR - 7);
     }
   }

@@ -5,10 +5,10 @@ import { element, update } from "../element.js";
 import { makeFlame } from "../flameview.js";
 import { home } from "../functions.js";
 import { baseName, exactly } from "../match.js";
-import { Tree, percent, values } from "../tree.js";
+import { Tree, bytes, percent, seconds, values } from "../tree.js";
 
 const $ = id => document.getElementById(id);
-const names = ["callers", "callees"], zooms = { callers: "up", callees: "down" }, LARGEST = 6, BUCKETS = 120, LINES = 8;
+const names = ["callers", "callees"], zooms = { callers: "up", callees: "down" }, LARGEST = 6, BUCKETS = 120, LINES = 8, LISTED = 200, BAR = 64;
 let sides, trend;
 
 // Without a file it is every function of that name.
@@ -58,6 +58,36 @@ async function showTrend() {
   await showWhose(data.by ?? "process");
 }
 
+// ---- Its lines
+
+const amount = (value, unit) => unit === "nanoseconds" ? seconds(value / 1e9) : unit === "bytes" ? bytes(value) : value.toLocaleString();
+
+function lineRow([file, line, self], all, unit, most) {
+  const bar = element("i", { class: "bar", "aria-hidden": "true" });
+  bar.style.width = BAR * self / most + "px";
+  return element("tr", { "data-key": `${file}:${line}` }, element("td", { class: "number" }, bar, percent(self / all)), element("td", { class: "number" }, amount(self, unit)),
+                 element("td", { class: "id", title: `${file}:${line}` }, `${baseName(file)}:${line}`));
+}
+
+// What is kept of a sample is the line that it was taken at, and not those of its callers.
+function linesNote({ rows, unit, self, lined, count }) {
+  if (!self)
+    return "No sample of this range was taken in the function itself.";
+  if (!lined)
+    return "No line is known of the samples that were taken in it: its program has no debug information here, or only sums are left of the range.";
+  return [lined < self && `${percent(lined / self)} of what it has itself has a line`, count > rows.length && `${rows.length} of ${count} lines`, `${amount(self, unit)} in the function itself, by the line that each sample was taken at`].filter(Boolean).join("; ") + ".";
+}
+
+async function showLines() {
+  $("card-lines").open = Boolean(state.lines);
+  if (!state.lines)
+    return;
+  const query = stacksWith({ rows: LISTED, function: state.function, ...(state.in ? { in: state.in } : {}) }), answer = await ask("lines", query);
+  $("lines-note").textContent = linesNote(answer);
+  $("lines-table").hidden = !answer.rows.length;
+  update($("lines-rows"), ...answer.rows.map(row => lineRow(row, answer.self, answer.unit, answer.rows[0][2])));
+}
+
 async function nameFunctions() {
   const { rows } = await ask("top", selection({ rows: 200 }), "names");
   update($("functions"), ...rows.map(row => element("option", { value: row[0] }, baseName(home(row)))));
@@ -70,7 +100,7 @@ async function load() {
     return void (row && change({ function: row[0], in: home(row) }, true));
   }
   const [top, ...trees] = await Promise.all([ask("top", selection({ part: exactly(state.function), rows: 100 }), "named"),
-    ...names.map(async name => new Tree(await ask(name, question()))), showTrend()]);
+    ...names.map(async name => new Tree(await ask(name, question()))), showTrend(), showLines()]);
   names.forEach((name, i) => sides[name].show(trees[i], state[zooms[name]], String(question())));
   showFacts(top.rows.filter(row => row[0] === state.function), top.total, trees[1]);
   $("sandwich-share").textContent = trees[1].value[0] ? trees[1].amount(trees[1].value[0]) : "not in this range";
@@ -80,12 +110,13 @@ async function load() {
 }
 
 export default {
-  address: { function: "", in: "", up: "", down: "" },
+  address: { function: "", in: "", up: "", down: "", lines: "" },
   start() {
     // What is typed or picked is another function, of whatever file.
     $("function").addEventListener("input", () => state.in = "");
     $("function").addEventListener("focus", () => nameFunctions().catch(() => {}));
     $("sandwich-file").addEventListener("click", () => change({ in: "", up: "", down: "" }));
+    $("card-lines").addEventListener("toggle", () => $("card-lines").open === Boolean(state.lines) || change({ lines: $("card-lines").open ? "1" : "" }, true));
     trend = new Chart($("trend"), $("trend-note"), $("trend-legend"), { choose: chooseRange, filter: name => addFilter(`${grouping.by}=${name}`) });
     sides = Object.fromEntries(names.map(name => [name, makeFlame($(name + "-box"), $("sandwich-share"), node =>
       change({ [zooms[name]]: sides[name].tree.path(node) }))]));
@@ -105,6 +136,7 @@ export default {
         <div class="under"><p id="trend-note" class="note"></p><div id="trend-legend" class="legend" role="group" aria-label="whose it is; click to show only that"></div></div></div>
       <div class="scroll whose"><table aria-label="whose it is"><tbody id="card-whose"></tbody></table></div>
     </div>
+    <details id="card-lines"><summary>Lines</summary><p id="lines-note" class="note wrap"></p><div class="scroll lines"><table id="lines-table" aria-label="its lines" hidden><thead><tr><th class="number" scope="col">share</th><th class="number" scope="col">self</th><th scope="col">line</th></tr></thead><tbody id="lines-rows"></tbody></table></div></details>
     <h2>Callers</h2><div class="scroll flame half" id="callers-box"><canvas id="callers" tabindex="0" role="application" aria-roledescription="flame graph" aria-label="callers"></canvas></div>
     <h2>Callees</h2><div class="scroll flame half" id="callees-box"><canvas id="callees" tabindex="0" role="application" aria-roledescription="flame graph" aria-label="callees"></canvas></div>`,
   css: `
@@ -113,6 +145,7 @@ export default {
 #card h2 { margin: .3rem 0 0; font-size: .9rem; } #card-files { list-style: none; margin: 0; padding: 0; } #card-files button { border: 0; background: none; padding: 0; min-height: 0; color: var(--accent); overflow-wrap: anywhere; text-align: left; }
 #card-files [aria-pressed=true] { color: var(--fg); font-weight: 600; } #card .timeline { padding: 0; } #card .whose { height: auto; } #card table { font-size: 13px; } #card th { position: static; background: none; color: var(--dim); font-weight: 400; }
 #card td, #card th { padding: .05rem .4rem; border: 0; }
+#card-lines { margin-top: .3rem; } #card-lines summary { cursor: pointer; font-weight: 600; } .scroll.lines { height: auto; max-height: 14rem; flex: none; } .lines th.number { width: 9rem; }
 @media (max-width: 900px) { #card { grid-template-columns: 1fr; max-height: none; } }
 @media (max-width: 700px) { .scroll.half { height: 32dvh; } #function { width: 100%; min-width: 0; } }`,
 };

@@ -1,6 +1,7 @@
 // Traces and spans that samples were taken in: each leads to its flame graph.
 import { ask, chosen, lookAtMoment, state } from "../state.js";
 import { element, update } from "../element.js";
+import { precise } from "../time.js";
 
 const ROWS_MAX = 1000, SPANS_MAX = 200, TEMPLATE = "trace link";
 
@@ -11,7 +12,6 @@ export function linkOut(template, { trace, span, first, last }) {
   return /^https?:$/.test(address?.protocol) ? address.href : null;
 }
 
-const clock = seconds => new Date(seconds * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
 const lasting = ({ first, last }) => last - first < 1 ? ((last - first) * 1000).toFixed(1) + " ms" : (last - first).toFixed(2) + " s";
 
 function cells(row, share) {
@@ -19,7 +19,7 @@ function cells(row, share) {
   bar.style.width = Math.max(1, 100 * share) + "px";
   return [element("td", { class: "number" }, row.samples.toLocaleString()), element("td", {}, bar),
           element("td", {}, row.service || row.process || "(none)"), element("td", {}, row.host),
-          element("td", { class: "number" }, clock(row.first)), element("td", { class: "number" }, lasting(row))];
+          element("td", { class: "number" }, precise(row.first)), element("td", { class: "number" }, lasting(row))];
 }
 
 class Traces {

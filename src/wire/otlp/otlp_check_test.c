@@ -73,7 +73,7 @@ TEST(otlp_check_passes_what_we_write)
 	}
 }
 
-/* A byte changed here and there: the decoder and the check never differ. */
+/* A byte changed here and there, in two thousand places: the decoder and the check never differ. */
 TEST(otlp_check_refuses_what_the_decoder_refuses)
 {
 	_cleanup_(profile_freep) struct profile *p = profile_random(3, 0);
@@ -82,7 +82,7 @@ TEST(otlp_check_refuses_what_the_decoder_refuses)
 
 	buf_init(&b, BYTES_MAX);
 	EQ(otlp_encode(p, &b), 0);
-	for (size_t i = 0; i < b.len; i += 7) {
+	for (size_t i = 0; i < b.len; i += 1 + b.len / 2000) {
 		struct profile *q = NULL;
 		u64 samples;
 		int r;

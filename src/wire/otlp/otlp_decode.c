@@ -350,6 +350,13 @@ static void count_rows(struct decoder *d, struct pb dictionary, size_t *text_byt
 	}
 }
 
+static void expect_rows(struct decoder *d)
+{
+#define EXPECT(table, row) profile_expect_##row##s(d->profile, (u32)d->rows[table]);
+	OTLP_TABLES(EXPECT)
+#undef EXPECT
+}
+
 static void read_strings(struct decoder *d, struct pb *r, struct pb dictionary)
 {
 	struct pb_field f;
@@ -401,6 +408,8 @@ static int read_request(struct decoder *d, struct pb request)
 			count_rows(d, pb_body(&r, &f), &text);
 	for (u32 i = 0; i < TABLES; i++)
 		d->rows[i] += !d->rows[i];
+	if (!r.err)
+		expect_rows(d);
 	d->text.at = alloc(d, &r, text);
 	for (r.at = r.err ? r.end : request.at; pb_next(&r, &f);)
 		if (f.number == NUMBER_dictionary)

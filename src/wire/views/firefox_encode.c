@@ -16,6 +16,7 @@
 #include "profile/any.h"
 #include "wire/events.h"
 #include "wire/format.h"
+#include "wire/lanes.h"
 #include "wire/sample_types.h"
 #include "wire/views/firefox.h"
 
@@ -33,6 +34,9 @@ struct encoder {
 	struct json_write j;
 	struct frames frames;
 	struct event_list events;
+	struct lanes lanes;
+	u32 lane_names[REASON_OTHER + 1];	/* in strings */
+	u64 start_unix_ns;
 	struct arena arena;
 	struct interner strings, sources, modules, links;
 	u32 *stacks;		/* the number of a whole stack in the file, or NO_STACK */
@@ -51,12 +55,16 @@ static int encoder_init(struct encoder *e, const struct profile *profile, const 
 	interner_init(&e->modules, &e->arena, PROFILE_TABLE_MAX);
 	interner_init(&e->links, &e->arena, PROFILE_TABLE_MAX);
 	r = events_init(&e->events, profile, type);
+	if (r == 0)
+		r = lanes_init(&e->lanes, profile);
+	e->start_unix_ns = lanes_begin_ns(&e->lanes, &e->events);
 	return r < 0 ? r : frames_init(&e->frames, profile, NULL);
 }
 
 static void encoder_done(struct encoder *e)
 {
 	events_done(&e->events);
+	lanes_done(&e->lanes);
 	frames_done(&e->frames);
 	interner_done(&e->strings);
 	interner_done(&e->sources);
@@ -406,7 +414,7 @@ static void put_library(struct encoder *e, u32 i)
 	json_write_close(j, '}');
 }
 
-/* ---- Threads -------------------------------------------------------------------------- */
+/* ---- Samples -------------------------------------------------------------------------- */
 
 enum weight { WEIGHT_SAMPLES, WEIGHT_TIME, WEIGHT_BYTES };
 
@@ -448,7 +456,7 @@ static void put_samples(struct encoder *e, const struct events_thread *thread)
 	json_write_key(j, "time");
 	json_write_open(j, '[');
 	for (u32 i = 0; i < thread->count; i++)
-		put_milliseconds(j, events[i].time_ns);
+		put_milliseconds(j, events[i].time_ns + e->events.start_unix_ns - e->start_unix_ns);
 	json_write_close(j, ']');
 	json_write_key(j, "weight");
 	json_write_open(j, '[');
@@ -458,20 +466,140 @@ static void put_samples(struct encoder *e, const struct events_thread *thread)
 	json_write_close(j, '}');
 }
 
-static void put_markers(struct json_write *j)
-{
-	static const char *const columns[] = { "data", "name", "startTime", "endTime", "phase", "category" };
+/* ---- Lanes: markers, each from when to when its thread did what it is called ------------- */
 
-	open_table(j, "markers", 0);
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		put_nulls(j, columns[i], 0);
+#define LANE_TYPE "ThreadLane"
+#define PHASE_INTERVAL 1
+
+static void name_lanes(struct encoder *e)
+{
+	for (u32 i = REASON_NONE; e->lanes.count && i <= REASON_OTHER; i++) {
+		const char *name = lane_part_name(&(struct lane_part){ .reason = i });
+
+		e->lane_names[i] = number_of(e, &e->strings, (struct str){ name, (u32)strlen(name) });
+	}
+}
+
+static const char *lane_colour(u32 reason)
+{
+	switch (reason) {
+	case REASON_NONE:
+		return "green";
+	case REASON_RUN_QUEUE:
+	case REASON_THROTTLED:
+		return "orange";
+	case REASON_FUTEX:
+	case REASON_KERNEL_LOCK:
+		return "red";
+	case REASON_DISK:
+	case REASON_PAGE_FAULT:
+		return "purple";
+	case REASON_NETWORK:
+	case REASON_PIPE:
+	case REASON_POLL:
+		return "blue";
+	default:
+		return "grey";
+	}
+}
+
+static void put_lane_data(struct encoder *e, const struct lane_part *part)
+{
+	struct json_write *j = &e->j;
+	u32 stack = e->stacks[part->stack];
+
+	json_write_open(j, '{');
+	put_text(j, "type", LANE_TYPE);
+	put_text(j, "color", lane_colour(part->reason));
+	if (part->reason != REASON_NONE && stack != NO_STACK) {
+		json_write_key(j, "cause");
+		json_write_open(j, '{');
+		put_number(j, "stack", stack);
+		json_write_close(j, '}');
+	}
 	json_write_close(j, '}');
 }
 
-/* Ids must differ: threads that have none are told apart by their number. */
-static void put_thread(struct encoder *e, u32 i)
+static void put_lane_name(struct encoder *e, const struct lane_part *part)
 {
-	const struct events_thread *thread = &e->events.threads[i];
+	json_write_u32(&e->j, e->lane_names[part->reason]);
+}
+
+static void put_lane_start(struct encoder *e, const struct lane_part *part)
+{
+	put_milliseconds(&e->j, part->start_ns - e->start_unix_ns);
+}
+
+static void put_lane_end(struct encoder *e, const struct lane_part *part)
+{
+	put_milliseconds(&e->j, part->end_ns - e->start_unix_ns);
+}
+
+/* lane: NULL if the thread has none. */
+static void put_markers(struct encoder *e, const struct lane *lane)
+{
+	static const struct {
+		const char *key;
+		void (*put)(struct encoder *e, const struct lane_part *part);
+	} columns[] = { { "data", put_lane_data }, { "name", put_lane_name }, { "startTime", put_lane_start },
+			{ "endTime", put_lane_end } };
+	u32 count = lane ? lane->count : 0;
+	struct json_write *j = &e->j;
+
+	open_table(j, "markers", count);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+		json_write_key(j, columns[i].key);
+		json_write_open(j, '[');
+		for (u32 k = 0; k < count; k++)
+			columns[i].put(e, &e->lanes.parts[lane->first + k]);
+		json_write_close(j, ']');
+	}
+	put_numbers(j, "phase", PHASE_INTERVAL, count);
+	put_numbers(j, "category", 0, count);
+	json_write_close(j, '}');
+}
+
+/* Stack-based: all of a thread's are in one row. */
+static void put_marker_schema(struct encoder *e)
+{
+	static const char *const places[] = { "marker-chart", "marker-table", "timeline-overview" };
+	struct json_write *j = &e->j;
+
+	json_write_key(j, "markerSchema");
+	json_write_open(j, '[');
+	if (e->lanes.count) {
+		json_write_open(j, '{');
+		put_text(j, "name", LANE_TYPE);
+		put_text(j, "chartLabel", "{marker.name}");
+		put_text(j, "tooltipLabel", "{marker.name}");
+		put_text(j, "tableLabel", "{marker.name}");
+		json_write_key(j, "display");
+		json_write_open(j, '[');
+		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+			json_write_text(j, places[i]);
+		json_write_close(j, ']');
+		put_text(j, "colorField", "color");
+		json_write_key(j, "isStackBased");
+		json_write_bool(j, true);
+		json_write_key(j, "fields");
+		json_write_open(j, '[');
+		json_write_open(j, '{');
+		put_text(j, "key", "color");
+		put_text(j, "format", "string");
+		json_write_key(j, "hidden");
+		json_write_bool(j, true);
+		json_write_close(j, '}');
+		json_write_close(j, ']');
+		json_write_close(j, '}');
+	}
+	json_write_close(j, ']');
+}
+
+/* ---- Threads -------------------------------------------------------------------------- */
+
+/* Ids must differ: threads that have none are told apart by their number. */
+static void put_thread(struct encoder *e, const struct events_thread *thread, const struct lane *lane, u32 i)
+{
 	struct json_write *j = &e->j;
 	char id[32];
 
@@ -492,9 +620,33 @@ static void put_thread(struct encoder *e, u32 i)
 	put_text(j, "pid", id);
 	snprintf(id, sizeof(id), thread->tid < 0 ? "thread %lld" : "%lld", thread->tid < 0 ? i : thread->tid);
 	put_text(j, "tid", id);
+	if (lane) {
+		json_write_key(j, "showMarkersInTimeline");
+		json_write_bool(j, true);
+	}
 	put_samples(e, thread);
-	put_markers(j);
+	put_markers(e, lane);
 	json_write_close(j, '}');
+}
+
+/* Those with samples, then those that have lanes only. */
+static void put_threads(struct encoder *e)
+{
+	u32 count = e->events.thread_count;
+
+	json_write_key(&e->j, "threads");
+	json_write_open(&e->j, '[');
+	for (u32 i = 0; i < count; i++)
+		put_thread(e, &e->events.threads[i], lanes_take(&e->lanes, &e->events.threads[i]), i);
+	for (u32 i = 0; i < e->lanes.count; i++) {
+		const struct lane *lane = &e->lanes.at[i];
+		struct events_thread thread = { .name = lane->name, .process = lane->process, .pid = lane->pid,
+						.tid = lane->tid };
+
+		if (!lane->is_taken)
+			put_thread(e, &thread, lane, count + i);
+	}
+	json_write_close(&e->j, ']');
 }
 
 /* ---- The file -------------------------------------------------------------------------- */
@@ -520,7 +672,7 @@ static void put_meta(struct encoder *e)
 	json_write_key(j, "interval");
 	put_milliseconds(j, e->events.period_ns ? e->events.period_ns : 1000000);
 	json_write_key(j, "startTime");
-	put_milliseconds(j, e->events.start_unix_ns);
+	put_milliseconds(j, e->start_unix_ns);
 	put_number(j, "processType", 0);
 	put_text(j, "product", "wick");
 	put_text(j, "importedFrom", "wick " WICK_VERSION);
@@ -538,7 +690,7 @@ static void put_meta(struct encoder *e)
 	for (u32 i = 0; frame_type_at(i); i++)
 		put_category(e, i);
 	json_write_close(j, ']');
-	put_nulls(j, "markerSchema", 0);
+	put_marker_schema(e);
 	json_write_close(j, '}');
 }
 
@@ -548,6 +700,7 @@ static int encode(struct encoder *e)
 
 	if (r < 0)
 		return r;
+	name_lanes(e);
 	json_write_open(&e->j, '{');
 	put_meta(e);
 	put_shared(e);
@@ -555,7 +708,7 @@ static int encode(struct encoder *e)
 	if (r < 0)
 		return r;
 	put_column(e, "libs", e->modules.count, put_library);
-	put_column(e, "threads", e->events.thread_count, put_thread);
+	put_threads(e);
 	json_write_close(&e->j, '}');
 	return e->err ? e->err : buf_err(e->j.b);
 }
@@ -568,7 +721,7 @@ int firefox_encode(const struct profile *profile, struct buf *out)
 
 	if (r < 0)
 		return r;
-	r = encoder_init(&e, profile, types.count ? types.at[0] : "", out);
+	r = encoder_init(&e, profile, lanes_other_type(&types), out);
 	if (r == 0)
 		r = encode(&e);
 	encoder_done(&e);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/interner.h"
+#include "base/saturate.h"
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "profile/table.h"
@@ -32,6 +33,7 @@ struct encoder {
 	struct tally pairs, lines;
 	struct frames frames;
 	struct buf line;
+	bool has_clocks;	/* counts become time */
 };
 
 struct pair {
@@ -127,14 +129,14 @@ static struct str process_name(const struct profile *p, const struct profile_res
 }
 
 static int count_sample(struct encoder *e, const struct profile_resource *resource,
-			const struct profile_sample *sample)
+			const struct profile_sample *sample, s64 factor)
 {
 	struct str name = process_name(e->p, resource, sample);
 	struct pair pair = { interner_add(&e->processes, name.at, name.len, NULL), sample->stack };
 
 	if (pair.process == INTERNER_NONE)
 		return -ENOMEM;
-	return tally_add(&e->pairs, &pair, sizeof(pair), profile_sample_value(sample));
+	return tally_add(&e->pairs, &pair, sizeof(pair), saturating_multiply(profile_sample_value(sample), factor));
 }
 
 static const struct profile_set *first_set(const struct profile *p)
@@ -152,6 +154,27 @@ static bool type_equal(const struct profile *p, struct profile_type a, struct pr
 	       str_equal(p->strings.at[a.unit], p->strings.at[b.unit]);
 }
 
+/* Ticks of clocks of different rates do not add up, but the time between them does, in nanoseconds. */
+static bool has_clocks(const struct profile *p)
+{
+	const struct profile_set *first = first_set(p);
+	bool differ = false;
+
+	for (u32 r = 0; first && r < p->resources.count; r++)
+		for (u32 s = 0; s < p->resources.at[r].scope_count; s++)
+			for (u32 i = 0; i < p->resources.at[r].scopes[s].set_count; i++) {
+				const struct profile_set *set = &p->resources.at[r].scopes[s].sets[i];
+
+				if (!type_equal(p, set->sample_type, first->sample_type))
+					continue;
+				if (!profile_set_period_ns(p, set) ||
+				    !str_is(p->strings.at[set->sample_type.unit], "count"))
+					return false;
+				differ |= profile_set_period_ns(p, set) != profile_set_period_ns(p, first);
+			}
+	return differ;
+}
+
 static int count_set(struct encoder *e, const struct profile_resource *resource, const struct profile_set *set)
 {
 	const struct profile_set *first = first_set(e->p);
@@ -161,7 +184,8 @@ static int count_set(struct encoder *e, const struct profile_resource *resource,
 	if (!type_equal(e->p, set->sample_type, first->sample_type))
 		return 0;
 	for (u32 i = 0; i < set->sample_count && r == 0; i++)
-		r = count_sample(e, resource, &set->samples[i]);
+		r = count_sample(e, resource, &set->samples[i],
+				 e->has_clocks ? profile_set_period_ns(e->p, set) : 1);
 	return r;
 }
 
@@ -203,6 +227,7 @@ int folded_encode(const struct profile *profile, struct buf *out)
 	_cleanup_(encoder_done) struct encoder e;
 	int r = encoder_init(&e, profile);
 
+	e.has_clocks = has_clocks(profile);
 	for (u32 i = 0; i < profile->resources.count && r == 0; i++)
 		r = count_resource(&e, &profile->resources.at[i]);
 	if (r == 0)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "kinds/kind.h"
 #include "profile/dump_test.h"
 #include "profile/profile.h"
 #include "test.h"
@@ -111,6 +112,28 @@ TEST(folded_names_processes_inlines_and_addresses)
 	s->times_unix_ns = (u64[]){ 1 };
 	profile_add_sample(p, set);
 	expect_text(p, "my:prog;main;outer ;inlined;x.so+0x1230;[kernel]+0x10_[k] 3\nmy:prog 0\n");
+}
+
+/* 20 and 200 a second: ten of the one are as long as one of the other. */
+TEST(folded_counts_ticks_of_different_clocks_as_time)
+{
+	_cleanup_(profile_freep) struct profile *p = profile_new();
+	struct profile_scope *scope = profile_add_scope(p, profile_add_resource(p, NULL, 0));
+	u32 slow = add_named(p, "slow", 1), fast = add_named(p, "fast", 2);
+	s64 count[2] = { 1, 10 };
+
+	for (u32 i = 0; i < 2; i++) {
+		struct profile_set *set = profile_add_set(p, scope);
+		struct profile_sample *s = profile_add_sample(p, set);
+
+		profile_set_describe(p, set, kind_list[KIND_CPU], i ? 5000000 : 50000000);
+		s->stack = profile_add_stack(p, i ? &fast : &slow, 1);
+		s->value_count = 1;
+		s->values = &count[i];
+	}
+	expect_text(p, "slow 50000000\nfast 50000000\n");
+	scope->sets[1].period = 50000000;
+	expect_text(p, "slow 1\nfast 10\n");
 }
 
 TEST(folded_writes_no_line_that_would_be_a_comment)

@@ -3,7 +3,8 @@
  * A Perfetto trace: samples of callstacks (PerfSample) on a line of time,
  * with the processes and threads they are of. A sample weighs 1 there, so
  * one that weighs more is written that often; see PERFETTO_SAMPLES_MAX. Of
- * several sample types the default one. Only written.
+ * several sample types the default one, and lanes of threads (kinds/lanes) as
+ * slices. Only written.
  */
 #ifndef WIRE_PERFETTO_H
 #define WIRE_PERFETTO_H

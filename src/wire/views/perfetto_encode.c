@@ -5,6 +5,8 @@
  *
  *	Trace.packet	clocks | processes, threads | interned strings, mappings, frames, callstacks | samples ...
  *
+ * Lanes are slices on a track of their thread, after all that.
+ *
  * Frames are the lines of locations one after the other, callstacks are our
  * stacks. Rows may be spread over packets, which keeps each of them small.
  */
@@ -18,6 +20,7 @@
 #include "profile/any.h"
 #include "wire/events.h"
 #include "wire/format.h"
+#include "wire/lanes.h"
 #include "wire/pb.h"
 #include "wire/views/perfetto.h"
 #include "wire/sample_types.h"
@@ -32,9 +35,11 @@ enum packet {
 	PACKET_CLOCKS = 6,
 	PACKET_TIME = 8,
 	PACKET_SEQUENCE = 10,
+	PACKET_EVENT = 11,
 	PACKET_INTERNED = 12,
 	PACKET_FLAGS = 13,
 	PACKET_DEFAULTS = 59,
+	PACKET_TRACK = 60,
 	PACKET_SAMPLE = 66,
 	PACKET_IS_FIRST = 87,
 };
@@ -42,6 +47,7 @@ enum packet {
 enum flags { FLAGS_NEW_STATE = 1, FLAGS_NEEDS_STATE = 2 };
 
 enum interned {
+	INTERNED_EVENT_NAMES = 2,
 	INTERNED_NAMES = 5,
 	INTERNED_FRAMES = 6,
 	INTERNED_CALLSTACKS = 7,
@@ -56,6 +62,8 @@ struct encoder {
 	struct buf *out;
 	struct frames frames;
 	struct event_list events;
+	struct lanes lanes;
+	u64 start_unix_ns;
 	size_t packet, rows;	/* where those that are open begin */
 };
 
@@ -63,6 +71,7 @@ static void encoder_done(struct encoder *e)
 {
 	frames_done(&e->frames);
 	events_done(&e->events);
+	lanes_done(&e->lanes);
 }
 
 static void begin_packet(struct encoder *e, enum flags flags)
@@ -86,7 +95,7 @@ static void put_clocks(struct encoder *e)
 	for (int i = 0; i < 2; i++) {
 		clock = pb_begin(e->out, 1);
 		pb_put_varint(e->out, 1, clocks[i]);
-		pb_put_varint(e->out, 2, e->events.start_unix_ns);
+		pb_put_varint(e->out, 2, e->start_unix_ns);
 		pb_end(e->out, clock);
 	}
 	pb_end(e->out, snapshot);
@@ -111,39 +120,55 @@ static void put_defaults(struct encoder *e)
 	pb_end(e->out, e->packet);
 }
 
-static u32 pid_of(const struct encoder *e, u32 thread)
+/* thread: its number among all. */
+static u32 pid_of(s64 pid, u32 thread)
 {
-	s64 pid = e->events.threads[thread].pid;
-
 	return pid >= 0 && pid < NOBODY_PID ? (u32)pid : NOBODY_PID + thread;
 }
 
-static u32 tid_of(const struct encoder *e, u32 thread)
+static u32 tid_of(s64 pid, s64 tid, u32 thread)
 {
-	s64 tid = e->events.threads[thread].tid;
+	return tid >= 0 && tid < NOBODY_PID ? (u32)tid : pid_of(pid, thread);
+}
 
-	return tid >= 0 && tid < NOBODY_PID ? (u32)tid : pid_of(e, thread);
+static void put_thread(struct encoder *e, struct str process, struct str name, u32 pid, u32 tid)
+{
+	size_t row = pb_begin(e->out, 1);
+
+	pb_put_varint(e->out, 1, pid);
+	pb_put_string(e->out, 3, process.at, process.len);
+	pb_end(e->out, row);
+	row = pb_begin(e->out, 2);
+	pb_put_varint(e->out, 1, tid);
+	pb_put_string(e->out, 2, name.at, name.len);
+	pb_put_varint(e->out, 3, pid);
+	pb_end(e->out, row);
+}
+
+/* Lanes are counted after threads with samples; those of the same thread have the same ids if it has any. */
+static u32 lane_number(const struct encoder *e, u32 lane)
+{
+	return e->events.thread_count + lane;
 }
 
 static void put_processes(struct encoder *e)
 {
-	size_t tree, row;
+	size_t tree;
 
 	begin_packet(e, FLAGS_NEEDS_STATE);
-	pb_put_varint(e->out, PACKET_TIME, e->events.start_unix_ns);
+	pb_put_varint(e->out, PACKET_TIME, e->start_unix_ns);
 	tree = pb_begin(e->out, PACKET_PROCESSES);
 	for (u32 i = 0; i < e->events.thread_count; i++) {
 		const struct events_thread *thread = &e->events.threads[i];
 
-		row = pb_begin(e->out, 1);
-		pb_put_varint(e->out, 1, pid_of(e, i));
-		pb_put_string(e->out, 3, thread->process.at, thread->process.len);
-		pb_end(e->out, row);
-		row = pb_begin(e->out, 2);
-		pb_put_varint(e->out, 1, tid_of(e, i));
-		pb_put_string(e->out, 2, thread->name.at, thread->name.len);
-		pb_put_varint(e->out, 3, pid_of(e, i));
-		pb_end(e->out, row);
+		put_thread(e, thread->process, thread->name, pid_of(thread->pid, i),
+			   tid_of(thread->pid, thread->tid, i));
+	}
+	for (u32 i = 0; i < e->lanes.count; i++) {
+		const struct lane *lane = &e->lanes.at[i];
+
+		put_thread(e, lane->process, lane->name, pid_of(lane->pid, lane_number(e, i)),
+			   tid_of(lane->pid, lane->tid, lane_number(e, i)));
 	}
 	pb_end(e->out, tree);
 	pb_end(e->out, e->packet);
@@ -275,13 +300,14 @@ static void put_rows(struct encoder *e)
 
 static void put_sample(struct encoder *e, const struct event *event)
 {
+	const struct events_thread *thread = &e->events.threads[event->thread];
 	size_t sample;
 
 	begin_packet(e, FLAGS_NEEDS_STATE);
 	pb_put_varint(e->out, PACKET_TIME, e->events.start_unix_ns + event->time_ns);
 	sample = pb_begin(e->out, PACKET_SAMPLE);
-	pb_put_varint(e->out, 2, pid_of(e, event->thread));
-	pb_put_varint(e->out, 3, tid_of(e, event->thread));
+	pb_put_varint(e->out, 2, pid_of(thread->pid, event->thread));
+	pb_put_varint(e->out, 3, tid_of(thread->pid, thread->tid, event->thread));
 	pb_put_varint(e->out, 4, event->stack + 1);
 	pb_end(e->out, sample);
 	pb_end(e->out, e->packet);
@@ -304,10 +330,76 @@ static void put_samples(struct encoder *e)
 	}
 }
 
+/* ---- Lanes ----------------------------------------------------------------------------- */
+
+enum slice { SLICE_BEGIN = 1, SLICE_END = 2 };
+
+/* Numbers of names are reasons, plus 1. */
+static void put_lane_names(struct encoder *e)
+{
+	begin_rows(e);
+	for (u32 i = REASON_NONE; i <= REASON_OTHER; i++) {
+		const char *name = lane_part_name(&(struct lane_part){ .reason = i });
+
+		put_text(e, INTERNED_EVENT_NAMES, i + 1, (struct str){ name, (u32)strlen(name) });
+	}
+	end_rows(e);
+}
+
+static void put_track(struct encoder *e, u32 i)
+{
+	const struct lane *lane = &e->lanes.at[i];
+	size_t track, thread;
+
+	begin_packet(e, FLAGS_NEEDS_STATE);
+	track = pb_begin(e->out, PACKET_TRACK);
+	pb_put_varint(e->out, 1, i + 1);
+	thread = pb_begin(e->out, 4);
+	pb_put_varint(e->out, 1, pid_of(lane->pid, lane_number(e, i)));
+	pb_put_varint(e->out, 2, tid_of(lane->pid, lane->tid, lane_number(e, i)));
+	pb_put_string(e->out, 5, lane->name.at, lane->name.len);
+	pb_end(e->out, thread);
+	pb_end(e->out, track);
+	pb_end(e->out, e->packet);
+}
+
+static void put_slice(struct encoder *e, u32 track, enum slice type, u64 time_ns, u32 name)
+{
+	size_t event;
+
+	begin_packet(e, FLAGS_NEEDS_STATE);
+	pb_put_varint(e->out, PACKET_TIME, time_ns);
+	event = pb_begin(e->out, PACKET_EVENT);
+	pb_put_varint(e->out, 9, type);
+	pb_put_varint(e->out, 11, track);
+	if (type == SLICE_BEGIN)
+		pb_put_varint(e->out, 10, name);
+	pb_end(e->out, event);
+	pb_end(e->out, e->packet);
+}
+
+static void put_lanes(struct encoder *e)
+{
+	if (e->lanes.count)
+		put_lane_names(e);
+	for (u32 i = 0; i < e->lanes.count; i++) {
+		const struct lane_part *parts = e->lanes.parts + e->lanes.at[i].first;
+
+		put_track(e, i);
+		for (u32 k = 0; k < e->lanes.at[i].count && !buf_err(e->out); k++) {
+			put_slice(e, i + 1, SLICE_BEGIN, parts[k].start_ns, parts[k].reason + 1);
+			put_slice(e, i + 1, SLICE_END, parts[k].end_ns, 0);
+		}
+	}
+}
+
 static int encode(struct encoder *e, const char *type)
 {
 	int r = events_init(&e->events, e->p, type);
 
+	if (r == 0)
+		r = lanes_init(&e->lanes, e->p);
+	e->start_unix_ns = lanes_begin_ns(&e->lanes, &e->events);
 	if (r == 0)
 		r = frames_init(&e->frames, e->p, NULL);
 	if (r < 0)
@@ -317,6 +409,7 @@ static int encode(struct encoder *e, const char *type)
 	put_processes(e);
 	put_rows(e);
 	put_samples(e);
+	put_lanes(e);
 	return buf_err(e->out);
 }
 
@@ -328,7 +421,7 @@ int perfetto_encode(const struct profile *profile, struct buf *out)
 
 	if (r < 0)
 		return r;
-	r = encode(&e, types.count ? types.at[0] : "");
+	r = encode(&e, lanes_other_type(&types));
 	encoder_done(&e);
 	return r;
 }

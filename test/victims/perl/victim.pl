@@ -43,12 +43,13 @@ sub c {
 	return $total;
 }
 
-# Rounds of one length could keep step with the sampler's clock.
-my @lengths = (300, 700, 1300, 500, 1700, 1100);
+# Rounds of one length, or of some that come again, could keep step with the sampler's clock: lengths are by chance.
+my $chance = 1;
+my $length = 1000;
 
 sub split_time {
-	for (my $round = 0;; $round++) {
-		my $length = $lengths[$round % 6];
+	while (1) {
+		$length = 300 + ($chance = ($chance * 1103 + 12345) % 65536) % 1401;
 		a(6 * $length);    # -> a
 		b(3 * $length);    # -> b
 		c(1 * $length);    # -> c
@@ -68,7 +69,7 @@ sub recursion {
 }
 
 sub thrower {
-	spin(2000);    # -> spin
+	spin(2 * $length);    # -> spin
 	die "expected\n";
 }
 
@@ -93,7 +94,7 @@ sub exceptions {
 # Two evals of one run, and a sub between them.
 sub nested_inner {
 	eval {
-		spin(2000);    # -> spin
+		spin(2 * $length);    # -> spin
 	};
 }
 
@@ -371,12 +372,13 @@ sub threads_of {
 }
 
 sub called {
-	spin(2000);    # -> spin
+	spin(2 * $length);    # -> spin
 }
 
 sub native {
 	while (1) {
-		Native::call(\&called, sub { spin(2000) });    # -> spin called __ANON__
+		$length = 300 + ($chance = ($chance * 1103 + 12345) % 65536) % 1401;
+		Native::call(\&called, sub { spin(2 * $length) });    # -> spin called __ANON__
 	}
 }
 
@@ -389,6 +391,7 @@ sub caught {
 		};
 	};
 	while (1) {
+		$length = 300 + ($chance = ($chance * 1103 + 12345) % 65536) % 1401;
 		Native::call(\&called, $catching);    # -> called __ANON__
 	}
 }

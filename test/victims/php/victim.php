@@ -40,13 +40,13 @@ function c($n)
 	return $total;
 }
 
-// Rounds of one length could keep step with the sampler's clock.
-const LENGTHS = [300, 700, 1300, 500, 1700, 1100];
-
+// Rounds of one length, or of some that come again, could keep step with the sampler's clock: lengths are by chance.
 function split_time()
 {
-	for ($round = 0;; $round++) {
-		$length = LENGTHS[$round % 6];
+	$chance = 1;
+	while (true) {
+		$chance = ($chance * 1103 + 12345) % 65536;
+		$length = 300 + $chance % 1401;
 		a(60 * $length); # -> a
 		b(30 * $length); # -> b
 		c(10 * $length); # -> c

@@ -44,14 +44,12 @@ def c(n)
   total
 end
 
-# Rounds of one length could keep step with the sampler's clock.
-LENGTHS = [300, 700, 1300, 500, 1700, 1100].freeze
-
+# Rounds of one length, or of some that come again, could keep step with the sampler's clock: lengths are by chance.
 def split
-  round = 0
+  chance = 1
   while true
-    length = LENGTHS[round % 6]
-    round += 1
+    chance = (chance * 1103 + 12345) % 65536
+    length = 300 + chance % 1401
     a(6 * length) # -> a
     b(3 * length) # -> b
     c(1 * length) # -> c

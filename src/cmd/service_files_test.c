@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/service_files.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/landlock.h"
+#include "cmd/confinement.h"
+#include "cmd/service_paths.h"
+#include "test.h"
+
+struct fixture {
+	char top[48], *text[4];
+	struct service_path at[4];
+	struct service_paths paths;
+	struct service_files files;
+	struct confinement c;
+	struct buf notice;
+};
+
+static void begin(struct fixture *f)
+{
+	*f = (struct fixture){ .c.rules_fd = -1 };
+	buf_init(&f->notice, 1 << 16);
+	snprintf(f->top, sizeof(f->top), "/tmp/wick-files-XXXXXX");
+	OK(mkdtemp(f->top));
+	f->paths.at = f->at;
+}
+
+static void end(struct fixture *f)
+{
+	service_files_done(&f->files);
+	buf_done(&f->notice);
+	for (size_t i = 0; i < 4; i++)
+		free(f->text[i]);
+	if (f->c.rules_fd >= 0)
+		close(f->c.rules_fd);
+	OK(rmdir(f->top) == 0);
+}
+
+static void name(struct fixture *f, const char *below, enum path_need need)
+{
+	char **text = &f->text[f->paths.count];
+
+	free(*text);
+	OK(asprintf(text, "%s/%s", f->top, below) > 0);
+	f->at[f->paths.count++] = (struct service_path){ *text, need };
+}
+
+static const char *lacks(struct fixture *f)
+{
+	static char path[PATH_MAX];
+
+	return service_files_lack(&f->files, &f->paths, path, sizeof(path)) ? path + strlen(f->top) : "nothing";
+}
+
+static void allow(struct fixture *f)
+{
+	EQ(service_files_allow(&f->files, &f->paths, &f->c, &f->notice), 0);
+	f->paths.count = 0;
+}
+
+TEST(service_files_lack_what_was_not_named)
+{
+	struct fixture f;
+
+	if (!landlock_abi())
+		SKIP("this kernel has no Landlock");
+	begin(&f);
+	name(&f, "out", NEED_OWN);
+	OK(mkdir(f.at[0].at, 0700) == 0);
+	allow(&f);
+	name(&f, "out/two.json", NEED_WRITE);
+	STREQ(lacks(&f), "nothing");
+	f.paths.count = 0;
+	name(&f, "one.json", NEED_WRITE);
+	STREQ(lacks(&f), "");	/* the directory itself */
+	f.paths.count = 0;
+	name(&f, "out", NEED_OWN);
+	OK(rmdir(f.at[0].at) == 0);
+	end(&f);
+}
+
+TEST(service_files_may_be_read_with_their_directory_but_not_written)
+{
+	struct fixture f;
+
+	if (!landlock_abi())
+		SKIP("this kernel has no Landlock");
+	begin(&f);
+	name(&f, "token", NEED_READ);
+	allow(&f);
+	name(&f, "other-token", NEED_READ);
+	STREQ(lacks(&f), "nothing");
+	name(&f, "other-token", NEED_WRITE);
+	STREQ(lacks(&f), "");
+	end(&f);
+}
+
+TEST(service_files_never_open_what_holds_all_kinds_of_things)
+{
+	static const char *const paths[] = { "/etc/no-such-file", "/no-such-file", "/home/no-such-file",
+					     "/var/lib/no-such-file", "/etc/ssl/no-such-file", "/" };
+	char lacking[PATH_MAX];
+
+	if (!landlock_abi())
+		SKIP("this kernel has no Landlock");
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		struct service_path at = { paths[i], NEED_READ }, shadow = { "/etc/shadow", NEED_READ };
+		struct fixture f;
+
+		begin(&f);
+		f.paths = (struct service_paths){ .at = &at, .count = 1 };
+		allow(&f);
+		f.paths = (struct service_paths){ .at = &shadow, .count = 1 };
+		OK(service_files_lack(&f.files, &f.paths, lacking, sizeof(lacking)) || access("/etc/shadow", F_OK) < 0);
+		end(&f);
+	}
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracer/waiting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "proc/processes.h"
+#include "tracer/record.h"
+
+#define FOR_FILES_BYTES_MAX (14u << 20)		/* of PENDING_BYTES_MAX */
+#define OF_PROCESS_BYTES_MAX (4u << 20)		/* ... of one process */
+
+void waiting_done(struct waiting *w, struct processes *processes)
+{
+	for (u32 i = 0; i < w->count; i++) {
+		if (w->at[i].process)
+			process_release(processes, w->at[i].process);
+		free(w->at[i].record);
+	}
+	free(w->at);
+}
+
+void waiting_add(struct waiting *w, const struct trace_record *record, size_t bytes)
+{
+	u32 slice_bytes = pending_slice_bytes(record, w->bytes);
+
+	bytes -= record->slice_bytes - slice_bytes;
+	if (w->bytes + bytes > PENDING_BYTES_MAX ||
+	    array_reserve(&w->at, &w->cap, w->count + 1, sizeof(*w->at)) < 0 ||
+	    pending_init(&w->at[w->count], record, slice_bytes) < 0) {
+		w->full++;
+		return;
+	}
+	w->count++;
+	w->bytes += bytes;
+}
+
+void waiting_add_rest(struct waiting *w, const struct trace_record *rest)
+{
+	if (w->bytes + rest->slice_bytes <= PENDING_BYTES_MAX / 2)
+		w->bytes += pending_add_rest(w->at, w->count, rest);
+}
+
+void waiting_sort(struct waiting *w)
+{
+	if (w->count)
+		qsort(w->at, w->count, sizeof(*w->at), pending_compare);
+}
+
+void waiting_keep(struct waiting *w, u32 kept, u32 seen)
+{
+	if (seen != kept && seen < w->count)
+		memmove(w->at + kept, w->at + seen, (w->count - seen) * sizeof(*w->at));
+	w->count -= seen - kept;
+}
+
+bool waiting_has_room(const struct waiting *w, const struct process *p, const struct pending *pending)
+{
+	size_t bytes = pending->process ? 0 : record_bytes(pending->record);
+
+	return p->waiting_bytes + bytes <= OF_PROCESS_BYTES_MAX && w->for_files_bytes + bytes <= FOR_FILES_BYTES_MAX;
+}
+
+void waiting_hold(struct waiting *w, struct pending *pending, struct process *p)
+{
+	size_t bytes = record_bytes(pending->record);
+
+	if (pending->process)
+		return;
+	pending->process = process_hold(p);
+	p->waiting_bytes += (u32)bytes;
+	w->for_files_bytes += bytes;
+	w->for_files++;
+}
+
+void waiting_release(struct waiting *w, struct processes *processes, const struct pending *pending)
+{
+	size_t bytes = record_bytes(pending->record);
+
+	w->bytes -= bytes;
+	if (pending->process) {
+		w->for_files--;
+		w->for_files_bytes -= bytes;
+		pending->process->waiting_bytes -= (u32)bytes;
+		process_release(processes, pending->process);
+	}
+	free(pending->record);
+}

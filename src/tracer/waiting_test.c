@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tracer/waiting.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "test.h"
+#include "tracer/record.h"
+
+static struct trace_record *make_slice(u64 time_ns, u32 bytes)
+{
+	struct trace_record *r = calloc(1, sizeof(*r) + sizeof(struct slice_regs) + bytes);
+
+	*r = (struct trace_record){ .time_ns = time_ns, .end = END_SLICE, .slice_bytes = bytes };
+	return r;
+}
+
+static void add(struct waiting *w, u64 time_ns, u32 bytes)
+{
+	_cleanup_(freep) struct trace_record *record = make_slice(time_ns, bytes);
+
+	waiting_add(w, record, record_bytes(record));
+}
+
+TEST(waiting_records_come_in_order_of_time_and_go_as_told)
+{
+	struct waiting w = { 0 };
+
+	for (u64 time_ns = 5; time_ns > 0; time_ns--)
+		add(&w, time_ns, 0);
+	waiting_sort(&w);
+	EQ(w.at[0].time_ns, 1);
+	for (u32 i = 0; i < 3; i++)
+		if (i != 1)
+			waiting_release(&w, NULL, &w.at[i]);
+	w.at[0] = w.at[1];		/* of the first three the second is left */
+	waiting_keep(&w, 1, 3);
+	EQ(w.count, 3);
+	EQ(w.at[0].time_ns, 2);
+	EQ(w.at[1].time_ns, 4);
+	EQ(w.at[2].time_ns, 5);
+	waiting_done(&w, NULL);
+}
+
+TEST(waiting_records_have_a_maximum_and_are_counted_past_it)
+{
+	struct waiting w = { 0 };
+	u32 count = 0;
+
+	while (!w.full && count++ < 1000000)
+		add(&w, count, SLICE_BYTES_MAX);
+	OK(w.bytes <= PENDING_BYTES_MAX);
+	OK(w.count > PENDING_BYTES_MAX / SLICE_BYTES_MAX / 2);	/* the last ones without their slices */
+	EQ(w.full, 1);
+	while (w.count) {
+		waiting_release(&w, NULL, &w.at[w.count - 1]);
+		waiting_keep(&w, w.count - 1, w.count);
+	}
+	EQ(w.bytes, 0);
+	waiting_done(&w, NULL);
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program of which it is known when it ran and what it waited for, sent as CPU time, wall time and waits.
+//
+//	shop 5151	runs for 1 s, waits for a lock for 2 s, wants a CPU for half a second, runs for half a second, waits for a lock until 4.8 s
+//	worker 5152	sleeps; that is told of at 4.5 s, when it wakes
+const MS = 1000000n;
+
+export function send(url, host, second) {
+  const names = [""], number = text => names.includes(text) ? names.indexOf(text) : names.push(text) - 1, at = ms => String(BigInt(second) * 1000n * MS + BigInt(ms) * MS);
+  const attributes = [{}], attribute = (key, value) => attributes.push({ keyStrindex: number(key), value }) - 1, text = stringValue => ({ stringValue });
+  const main = [attribute("thread.id", { intValue: "5151" }), attribute("thread.name", text("shop"))], worker = [attribute("thread.id", { intValue: "5152" }), attribute("thread.name", text("worker"))];
+  const reason = Object.fromEntries(["futex", "run_queue", "sleep"].map(name => [name, attribute("wait.reason", text(name))]));
+  const ticks = [...Array(100).keys()].map(i => 10 * (i + 1)).concat([...Array(50).keys()].map(i => 3510 + 10 * i));
+  const wait = (whose, why, end, ms, stackIndex) => ({ stackIndex, attributeIndices: [...whose, reason[why]], timestampsUnixNano: [at(end)], values: [String(BigInt(ms) * MS)] });
+  const waits = [wait(main, "futex", 3000, 2000, 2), wait(main, "run_queue", 3500, 500, 2), wait(main, "futex", 4800, 800, 2), wait(worker, "sleep", 4500, 4500, 3)];
+  const ran = values => ({ stackIndex: 1, attributeIndices: main, timestampsUnixNano: ticks.map(at), ...values });
+  const set = (type, unit, samples, more = {}) => ({ sampleType: { typeStrindex: number(type), unitStrindex: number(unit) }, timeUnixNano: at(0), samples, ...more });
+  const resource = { attributes: [["host.name", text(host)], ["process.executable.name", text("shop")], ["process.pid", { intValue: "5151" }]].map(([key, value]) => ({ key, value })) };
+  const profiles = [set("samples", "count", [ran({})], { periodType: { typeStrindex: number("cpu"), unitStrindex: number("nanoseconds") }, period: String(10n * MS) }),
+                    set("off_cpu", "nanoseconds", waits), set("wall", "nanoseconds", [ran({ values: ticks.map(() => String(10n * MS)) }), ...waits])];
+  const functions = ["main", "work", "lock", "rest"].map(number);
+  const dictionary = { stringTable: names, mappingTable: [{}], linkTable: [{}], attributeTable: attributes, functionTable: [{}, ...functions.map(nameStrindex => ({ nameStrindex }))],
+                       locationTable: [{}, ...functions.map((_, i) => ({ lines: [{ functionIndex: i + 1 }] }))], stackTable: [{}, ...[2, 3, 4].map(leaf => ({ locationIndices: [leaf, 1] }))] };
+  return fetch(url + "/v1development/profiles", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ resourceProfiles: [{ resource, scopeProfiles: [{ profiles }] }], dictionary }) });
+}
