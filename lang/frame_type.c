@@ -9,8 +9,6 @@ static const struct frame_type others[] = {
 	{ "", "Other", 0xcdb79e, "grey" },
 	{ "native", "Native", 0xf2b84b, "yellow" },
 	{ "kernel", "Kernel", 0xe8590c, "orange" },
-	{ "beam", "Erlang", 0xd591b7, "magenta" },
-	{ "luajit", "Lua", 0x8fb2d9, "blue" },
 	{ "process", "Process", 0xc6a5e0, "grey" },
 	{ "label", "Group", 0xc7ade0, "grey" },
 };

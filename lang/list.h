@@ -16,7 +16,10 @@
 	X(6, RUBY, ruby)        \
 	X(7, PERL, perl)        \
 	X(8, PHP, php)          \
-	X(9, DOTNET, dotnet)
+	X(9, DOTNET, dotnet)    \
+	X(10, BEAM, beam)       \
+	X(11, LUA, lua)         \
+	X(12, LUAJIT, luajit)
 
 enum lang {
 	LANG_NONE,

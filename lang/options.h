@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/types.h"
+#include "lang/beam/options.h"
 #include "lang/hotspot/options.h"
 #include "lang/python/options.h"
 #include "lang/v8/options.h"
@@ -17,7 +18,8 @@
 #define LANG_OPTIONS(X)    \
 	HOTSPOT_OPTIONS(X) \
 	V8_OPTIONS(X)      \
-	PYTHON_OPTIONS(X)
+	PYTHON_OPTIONS(X)  \
+	BEAM_OPTIONS(X)
 
 enum lang_option {
 #define X(name, flag, standard, help) LANG_OPTION_##name,

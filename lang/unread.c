@@ -8,8 +8,6 @@
 /* Files that begin with that, and then neither go on with a letter nor, after a digit, with another. */
 static const struct { const char *begins, *title; } known[] = {
 	{ "mono", "Mono" }, { "mono-sgen", "Mono" }, { "libmonosgen", "Mono" },
-	{ "beam.smp", "Erlang" },
-	{ "luajit", "LuaJIT" }, { "libluajit", "LuaJIT" }, { "lua", "Lua" }, { "liblua", "Lua" },
 	{ "pypy", "PyPy" }, { "libpypy", "PyPy" },
 	{ "python2", "Python 2" }, { "libpython2", "Python 2" },
 	{ "python3.5", "Python 3.5" }, { "libpython3.5", "Python 3.5" }, { "libpython3.5m", "Python 3.5" },

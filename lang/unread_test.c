@@ -8,9 +8,8 @@
 TEST(runtimes_that_are_not_read_are_known_by_their_files)
 {
 	static const struct { const char *path, *title; } cases[] = {
-		{ "/usr/bin/lua5.4", "Lua" }, { "/usr/lib/x86_64-linux-gnu/liblua5.4.so.0", "Lua" },
-		{ "/usr/bin/mono-sgen", "Mono" }, { "/usr/lib/x86_64-linux-gnu/libluajit-5.1.so.2", "LuaJIT" },
-		{ "/usr/lib/erlang/erts-13.1.5/bin/beam.smp", "Erlang" }, { "/usr/bin/python2.7", "Python 2" },
+		{ "/usr/bin/julia", "Julia" }, { "/usr/bin/mono-sgen", "Mono" },
+		{ "/usr/lib/x86_64-linux-gnu/libjulia.so.1.5", "Julia" }, { "/usr/bin/python2.7", "Python 2" },
 		{ "/usr/bin/python3.7", "Python 3.7" }, { "bun", "Bun" }, { "/usr/lib/R/lib/libR.so", "R" },
 	};
 
@@ -25,7 +24,10 @@ TEST(runtimes_that_are_not_read_are_known_by_their_files)
 TEST(files_that_only_sound_like_a_runtime_are_none)
 {
 	static const char *const paths[] = {
-		"/usr/bin/python3.11", "/usr/bin/ruby3.1", "/opt/rubymine/bin/fsnotifier", "/usr/bin/bundle", "",
+		"/usr/bin/lua5.4", "/usr/lib/x86_64-linux-gnu/liblua5.4.so.0", "/usr/bin/luajit",
+		"/usr/lib/x86_64-linux-gnu/libluajit-5.1.so.2",
+		"/usr/bin/python3.11", "/usr/bin/ruby3.1", "/usr/lib/erlang/erts-13.1.5/bin/beam.smp",
+		"/opt/rubymine/bin/fsnotifier", "/usr/bin/bundle", "",
 		"/", "/usr/lib/libReadline.so", "/usr/bin/perlin", "/usr/bin/luakit", "/ruby/bin/true",
 	};
 
