@@ -485,6 +485,8 @@ TEST(ingest_puts_a_slice_that_waited_to_the_program_that_it_was_taken_of)
 	machine_done(&m);
 }
 
+#define MANY 400	/* slices, more than may wait of one process, fewer than of all */
+
 TEST(ingest_lets_only_so_much_wait)
 {
 	u64 cut, sent = 0;
@@ -495,7 +497,7 @@ TEST(ingest_lets_only_so_much_wait)
 	tell_exec(&m, PID, T0 + 5, "slow");
 	tell_mmap(&m, PID, T0 + 6);
 	/* First for files: of one process, not all that may. */
-	for (; sent < 256; sent++)
+	for (; sent < MANY; sent++)
 		slice(&m, PID, T0 + 10 + sent, 1, SLICE_BYTES_MAX);
 	settle(&m, T0 + SECOND);
 	cut = counter(&m, TRACER_STACKS_EARLY);
@@ -503,7 +505,7 @@ TEST(ingest_lets_only_so_much_wait)
 	EQ(ingest_sample_count(m.ingest), cut);
 	EQ(counter(&m, TRACER_PENDING_FULL), 0);
 	/* Then for their time: what does not fit is counted. */
-	for (; sent < 256 + 100000; sent++)
+	for (; sent < MANY + 100000; sent++)
 		slice(&m, PID, T0 + 2 * SECOND, 1, SLICE_BYTES_MAX);
 	OK(counter(&m, TRACER_PENDING_FULL) > 0);
 	settle(&m, T0 + 10 * SECOND);
@@ -608,7 +610,7 @@ TEST(ingest_replaces_tables_that_were_made_without_files)
 	signal_readers(&m, SIGSTOP);
 	tell_exec(&m, PID, T0 + 5, "slow");
 	tell_mmap(&m, PID, T0 + 6);
-	for (u64 i = 0; i < 256; i++)
+	for (u64 i = 0; i < MANY; i++)
 		slice(&m, PID, T0 + 10 + i, 1, SLICE_BYTES_MAX);
 	settle(&m, T0 + SECOND);
 	OK(counter(&m, TRACER_STACKS_EARLY) > 0);

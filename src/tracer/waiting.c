@@ -9,7 +9,7 @@
 #include "tracer/record.h"
 
 #define FOR_FILES_BYTES_MAX (14u << 20)		/* of PENDING_BYTES_MAX */
-#define OF_PROCESS_BYTES_MAX (4u << 20)		/* ... of one process */
+#define OF_PROCESS_FREE 2			/* ... as many times what is free may be of one process */
 
 void waiting_done(struct waiting *w, struct processes *processes)
 {
@@ -55,11 +55,13 @@ void waiting_keep(struct waiting *w, u32 kept, u32 seen)
 	w->count -= seen - kept;
 }
 
+/* A process alone has two thirds of all, of many each has the same part, and there is always some left for the next. */
 bool waiting_has_room(const struct waiting *w, const struct process *p, const struct pending *pending)
 {
-	size_t bytes = pending->process ? 0 : record_bytes(pending->record);
+	size_t bytes = record_bytes(pending->record), after = w->for_files_bytes + bytes;
 
-	return p->waiting_bytes + bytes <= OF_PROCESS_BYTES_MAX && w->for_files_bytes + bytes <= FOR_FILES_BYTES_MAX;
+	return pending->process || (after <= FOR_FILES_BYTES_MAX &&
+				    p->waiting_bytes + bytes <= OF_PROCESS_FREE * (FOR_FILES_BYTES_MAX - after));
 }
 
 void waiting_hold(struct waiting *w, struct pending *pending, struct process *p)

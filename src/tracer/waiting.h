@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The records that wait (tracer/pending.h), in memory that has a maximum: all of them, those that wait for files, and
- * those of one process that do. Whoever goes through them takes them as they are, in `at`, and says which are left.
+ * those of one process that do, which is the less the more others wait. Whoever goes through them takes them as they
+ * are, in `at`, and says which are left.
  *
  * The tracer's thread.
  */
@@ -39,7 +40,7 @@ void waiting_sort(struct waiting *waiting);
 /* Of the first `seen` the first `kept` are left. */
 void waiting_keep(struct waiting *waiting, u32 kept, u32 seen);
 
-/* Is there room for one more that waits for files of a process? From waiting_hold() on it does. */
+/* Is there room for one more that waits for files of a process? From waiting_hold() on it does, and has it. */
 bool waiting_has_room(const struct waiting *waiting, const struct process *process, const struct pending *pending);
 void waiting_hold(struct waiting *waiting, struct pending *pending, struct process *process);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "proc/processes.h"
 #include "test.h"
 #include "tracer/record.h"
 
@@ -57,5 +58,32 @@ TEST(waiting_records_have_a_maximum_and_are_counted_past_it)
 		waiting_keep(&w, w.count - 1, w.count);
 	}
 	EQ(w.bytes, 0);
+	waiting_done(&w, NULL);
+}
+
+/* As many slices as a process gets to hold, in MiB. */
+static u32 fill(struct waiting *w, struct process *p)
+{
+	u32 before = p->waiting_bytes;
+
+	for (u32 i = 0; i < 1000; i++) {
+		add(w, i, SLICE_BYTES_MAX);
+		if (w->full || !waiting_has_room(w, p, &w->at[w->count - 1]))
+			break;
+		waiting_hold(w, &w->at[w->count - 1], p);
+	}
+	return (p->waiting_bytes - before) >> 20;
+}
+
+TEST(waiting_records_of_one_process_leave_room_for_those_of_others)
+{
+	struct process processes[3] = { 0 };
+	struct waiting w = { 0 };
+
+	OK(fill(&w, &processes[0]) >= 8);	/* two thirds of 14 */
+	OK(fill(&w, &processes[1]) >= 2);
+	OK(w.for_files_bytes < PENDING_BYTES_MAX);
+	OK(waiting_has_room(&w, &processes[0], &w.at[0]));
+	OK(waiting_has_room(&w, &processes[2], &w.at[w.count - 1]));
 	waiting_done(&w, NULL);
 }
