@@ -133,6 +133,9 @@ static int compare_samples(const void *a, const void *b)
 {
 	const struct built_row *x = a, *y = b;
 
+	/* OTLP's samples of one profile have times, all of them, or none. */
+	if (x->resource == y->resource && x->series == y->series && !x->time_ns != !y->time_ns)
+		return x->time_ns ? 1 : -1;
 	return BY(resource) BY(series) BY(node) BY(epoch) BY(owner) BY(address) BY(line) 0)))))));
 }
 
@@ -273,26 +276,40 @@ static u32 add_stack(struct builder *w, const struct built_row *row)
 
 /* ---- Samples ---------------------------------------------------------------------------------------- */
 
+/* Those without times are one value: nothing tells them apart. */
+static bool add_values(struct profile *p, struct profile_sample *sample, const struct built_row *rows, u32 count)
+{
+	u32 value_count = rows->time_ns ? count : 1;
+	s64 *values = profile_alloc(p, value_count * sizeof(*values));
+	u64 *times = rows->time_ns ? profile_alloc(p, count * sizeof(*times)) : NULL;
+
+	if (!values || (rows->time_ns && !times))
+		return false;
+	values[0] = 0;
+	for (u32 i = 0; i < count; i++) {
+		if (times) {
+			values[i] = rows[i].value;
+			times[i] = rows[i].time_ns;
+		} else {
+			values[0] += rows[i].value;
+		}
+	}
+	sample->values = values;
+	sample->times_unix_ns = times;
+	sample->value_count = value_count;
+	sample->time_count = times ? count : 0;
+	return true;
+}
+
 static void add_sample(struct builder *w, struct profile_set *set, const struct built_row *rows, u32 count)
 {
 	const struct built_owner *owner = (const struct built_owner *)w->b->owners.rows + rows->owner;
 	struct profile_sample *sample = profile_add_sample(w->p, set);
-	s64 *values = profile_alloc(w->p, count * sizeof(*values));
-	u64 *times = rows->time_ns ? profile_alloc(w->p, count * sizeof(*times)) : NULL;
 	u32 attributes[4], n = 0;
 
-	if (!sample || !values || (rows->time_ns && !times))
+	if (!sample || !add_values(w->p, sample, rows, count))
 		return;
-	for (u32 i = 0; i < count; i++) {
-		values[i] = rows[i].value;
-		if (times)
-			times[i] = rows[i].time_ns;
-	}
 	sample->stack = add_stack(w, rows);
-	sample->values = values;
-	sample->times_unix_ns = times;
-	sample->value_count = count;
-	sample->time_count = times ? count : 0;
 	if (w->b->is_summed)
 		return;
 	sample->link = owner->link;
@@ -365,12 +382,12 @@ static struct profile_set *add_set(struct builder *w, struct profile_scope *scop
 	return set;
 }
 
-/* Rows that are one sample: those without a time have nothing that tells how many they are. */
+/* Rows that are one sample. */
 static u32 same_sample(const struct built_row *rows, u32 count)
 {
 	u32 n = 1;
 
-	while (n < count && !compare_samples(rows, &rows[n]) && !rows[n].time_ns == !rows->time_ns)
+	while (n < count && !compare_samples(rows, &rows[n]))
 		n++;
 	return n;
 }
@@ -384,11 +401,11 @@ static int add_samples(struct builder *w)
 	for (u32 i = 0, n = 0; i < w->b->count && !profile_err(w->p); i += n) {
 		if (!i || rows[i].resource != rows[i - 1].resource)
 			scope = add_resource(w, rows[i].resource);
-		if (!i || rows[i].series != rows[i - 1].series)
+		if (!i || rows[i].series != rows[i - 1].series || !rows[i].time_ns != !rows[i - 1].time_ns)
 			set = add_set(w, scope, rows[i].series);
 		n = same_sample(&rows[i], w->b->count - i);
 		if (set)
-			add_sample(w, set, &rows[i], rows[i].time_ns ? n : (n = 1));
+			add_sample(w, set, &rows[i], n);
 		if (budget_check() < 0)
 			return -ECANCELED;
 	}

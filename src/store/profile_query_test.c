@@ -10,6 +10,7 @@
 #include "profile/any.h"
 #include "profile/profile.h"
 #include "store/scratch_test.h"
+#include "store/sqlite.h"
 #include "test.h"
 
 static const struct str names[] = { STR("main"), STR("work"), STR("spin") };
@@ -169,4 +170,65 @@ TEST(profile_of_a_selection_is_narrowed_like_its_flame_graph)
 	EQ(p->resources.count, 0);
 	profile_free(p);
 	buf_done(&why);
+}
+
+/* Half a minute before the end of ten minutes and half a minute after it, rolled up. */
+#define BORDER_NS (1800000600ull * SECOND_NS)
+
+static struct store *store_over_a_border(void)
+{
+	struct store *store = scratch_store();
+	struct profile *p = profile_new();
+
+	add_process(p, "shop", 12, BORDER_NS - 30 * SECOND_NS, 3);
+	add_process(p, "shop", 12, BORDER_NS - 90 * SECOND_NS, 1);
+	add_process(p, "shop", 12, BORDER_NS + 30 * SECOND_NS, 2);
+	EQ(profile_err(p), 0);
+	EQ(store_add(store, p, 0, BORDER_NS + 60 * SECOND_NS), 0);
+	profile_free(p);
+	while (store_maintain(store, BORDER_NS + 200 * SECOND_NS) > 0)
+		;
+	return store;
+}
+
+static struct profile *all_of(struct store *store)
+{
+	struct store_selection all = { .from_ns = 0, .to_ns = BORDER_NS + 600 * SECOND_NS };
+	struct profile *p = NULL;
+	struct buf why;
+
+	buf_init(&why, 512);
+	EQ(store_profile(store, &all, &(struct narrow){ 0 }, &p, &why), 0);
+	EQ(profile_check(p), 0);
+	buf_done(&why);
+	return p;
+}
+
+TEST(profile_of_a_young_store_has_all_times_though_it_is_rolled_up)
+{
+	_cleanup_(store_closep) struct store *store = store_over_a_border();
+	_cleanup_(profile_freep) struct profile *p = all_of(store);
+	const struct profile_resource *shop = resource_of(p, "shop");
+
+	EQ(shop->scopes[0].set_count, 1);
+	EQ(shop->scopes[0].sets[0].sample_count, 1);
+	EQ(shop->scopes[0].sets[0].samples[0].time_count, 6);
+}
+
+TEST(profile_has_what_only_roll_ups_have_left_apart_from_what_has_times)
+{
+	_cleanup_(store_closep) struct store *store = store_over_a_border();
+	_cleanup_(profile_freep) struct profile *p = NULL;
+	const struct profile_scope *scope;
+
+	EQ(db_drop_blocks(sqlite_store(store)->db, 0, BORDER_NS, 100), 2);
+	p = all_of(store);
+	scope = &resource_of(p, "shop")->scopes[0];
+	EQ(scope->set_count, 2);
+	EQ(scope->sets[0].sample_count, 1);
+	EQ(scope->sets[0].samples[0].time_count, 0);
+	EQ(scope->sets[0].samples[0].value_count, 1);
+	EQ(profile_sample_value(&scope->sets[0].samples[0]), 4);
+	EQ(scope->sets[1].sample_count, 1);
+	EQ(scope->sets[1].samples[0].time_count, 2);
 }

@@ -46,10 +46,22 @@ static u32 whole_period(const struct scan_reach *reach, u64 at_ns, u64 to_ns, u6
 	return 0;
 }
 
+/*
+ * Does a roll-up go further back than blocks do? One that begins in the period of the first block does not: that has
+ * gone nowhere, the store is as young. (Blocks of a period go before any roll-up within it does: store/maintain.c.)
+ */
+static bool are_blocks_gone(const struct scan_reach *reach)
+{
+	for (u32 level = 1; level < DB_LEVELS; level++)
+		if (reach->first_ns[level] < period_start(reach->first_ns[0], level))
+			return true;
+	return false;
+}
+
 /* Where blocks are gone: the finest level that still reaches there; 0 if none does. */
 static u32 coarse_period(const struct scan_reach *reach, u64 at_ns, u64 period_max_ns)
 {
-	if (at_ns >= period_start(reach->first_ns[0], 0) || !period_max_ns)
+	if (at_ns >= period_start(reach->first_ns[0], 0) || !period_max_ns || !are_blocks_gone(reach))
 		return 0;
 	for (u32 level = 1; level < DB_LEVELS; level++)
 		if (reach->first_ns[level] != UINT64_MAX && period_start(at_ns, level) >= reach->first_ns[level] &&
