@@ -203,7 +203,7 @@ def pipeline():
     page, sink = process.free_port(), Sink()
     with tempfile.TemporaryDirectory() as folder:
         with process.Wick(config(sink.server_port, page, folder), [page]) as wick:
-            TAP.check("ten windows are sent", process.wait_for(lambda: len(sink.received) >= 10, 60))
+            TAP.check("ten windows are sent", process.wait_for(lambda: len(sink.received) >= 10, 150))
             time.sleep(0.5)
             shown = [ask(page, "/api/v1/export?format=otlp")]
             TAP.check("wick ends well", wick.stop() == 0)

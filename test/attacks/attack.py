@@ -21,18 +21,22 @@ SECONDS = 20        # the ordinary timeout of a client
 STRANGER = 65534    # a user who is nobody's
 
 
-def post(port, body, headers=None, path=PATH, timeout=SECONDS, source=None):
-    """The status; 0: no answer."""
+def answer_of(port, body, headers=None, path=PATH, timeout=SECONDS, source=None):
+    """The status and the body of the answer; 0: no answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout, source_address=source)
     try:
         connection.request("POST", path, body, {**TYPE, **(headers or {})})
         answer = connection.getresponse()
-        answer.read()
-        return answer.status
-    except (OSError, http.client.HTTPException):
-        return 0
+        return answer.status, answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        return 0, str(error).encode()
     finally:
         connection.close()
+
+
+def post(*arguments, **named):
+    """The status; 0: no answer."""
+    return answer_of(*arguments, **named)[0]
 
 
 def get(port, path, headers=None, timeout=SECONDS):
@@ -79,7 +83,7 @@ class Healthy:
 
     def one(self):
         for attempt in range(self.tries):
-            status = post(self.port, self.body)
+            status, why = answer_of(self.port, self.body)
             if status == 200:
                 self.sent += 1
                 return
@@ -87,7 +91,7 @@ class Healthy:
                 break
             self.again += 1
             time.sleep(0.1 * (attempt + 1))
-        self.lost.append(status)
+        self.lost.append((status, why))
 
     def run(self):
         while not self.done.is_set():

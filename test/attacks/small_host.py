@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """wick with sampling, store and page in a memory cgroup of 64 MiB, and attacks of all kinds at once: bombs, ever new stacks, questions. Those
 of its processes that sample and serve are not killed for want of memory, and no local sample is lost. Who reads files offers itself
-to the kernel instead, and is started again. Prints TAP."""
+to the kernel instead, and is started again. Who sends that is another user, in a process of its own (small_host.py PORT SECONDS):
+a sender beside it is answered. Prints TAP."""
 import os
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-from attack import MIB, TAP, Healthy, Wick, free_port, get, packed, post
+from attack import MIB, TAP, Healthy, Wick, become_stranger, free_port, get, packed, post
 from forge import message
 
 LIMIT, SECONDS = 64 * MIB, 25
@@ -86,7 +88,16 @@ def new_stacks(number):
     return packed(message(1, message(2, message(2, b""))) + message(2, b"".join(message(n, b"") for n in range(1, 8)) + strings))
 
 
-def attack(port, page, ends):
+def at_once(*works):
+    threads = [threading.Thread(target=work, daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def send(port, ends):
+    """What the other user does. Tells how many requests that were."""
     bombs, counted = bomb(), [0]
 
     def throw():
@@ -98,18 +109,23 @@ def attack(port, page, ends):
         while time.monotonic() < ends:
             post(port, new_stacks(counted[0]), {"content-encoding": "gzip"}, timeout=5)
             counted[0] += 1
+    at_once(throw, throw, throw, throw, fill, fill)
+    print(counted[0])
+
+
+def attack(port, page, seconds):
+    """How many requests and questions there were."""
+    ends, counted = time.monotonic() + seconds, [0]
 
     def ask():
         while time.monotonic() < ends:
             get(page, "/api/v1/flame?from=now-36500d&nodes=16384", timeout=5)
             get(page, "/api/v1/export?format=html&from=now-36500d", timeout=5)
             counted[0] += 1
-    threads = [threading.Thread(target=work, daemon=True) for work in (throw, throw, throw, throw, fill, fill, ask, ask, ask, ask)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return counted[0]
+    with subprocess.Popen([sys.executable, os.path.abspath(__file__), str(port), str(seconds)], stdout=subprocess.PIPE, text=True) as other:
+        at_once(ask, ask, ask, ask)
+        requests = int(other.communicate()[0])
+    return requests, counted[0]
 
 
 def check(cgroup, wick, before, count):
@@ -117,7 +133,7 @@ def check(cgroup, wick, before, count):
     lost = {series: value for series, _, value in wick.metrics() if value and
             (series.startswith("wick_profiler_samples_lost") or series == "otelcol_exporter_enqueue_failed_profile_samples")}
     TAP.check(f"{name}: who samples, who serves and who watches over them run on", len(before) == 3 and
-              set(before) <= set(below(wick.process.pid)), f"{count} requests")
+              set(before) <= set(below(wick.process.pid)) and min(count) > 0, "{} requests, {} questions".format(*count))
     TAP.note(f"{cgroup.killed()} readers of files were killed")
     TAP.check(f"{name}: no local sample is lost", not lost and "nobody takes what is sampled" not in wick.said() and
               "was not taken" not in wick.said(), str(lost))
@@ -141,7 +157,7 @@ def main():
             before = [pid for pid in below(wick.process.pid) if "reader" not in open(f"/proc/{pid}/comm", encoding="ascii").read()]
             TAP.note(f"{cgroup.most() / MIB:.1f} MiB before")
             with Healthy(port) as healthy:
-                count = attack(port, page, time.monotonic() + SECONDS)
+                count = attack(port, page, SECONDS)
             healthy.check("in 64 MiB, attacked")
             check(cgroup, wick, before, count)
     finally:
@@ -149,4 +165,8 @@ def main():
     TAP.end()
 
 
-main()
+if len(sys.argv) == 3:
+    become_stranger()
+    send(int(sys.argv[1]), time.monotonic() + float(sys.argv[2]))
+else:
+    main()
