@@ -35,10 +35,12 @@ _Static_assert(sizeof(struct go_slot) <= SLOT_WORDS * sizeof(u64), "fits the slo
  *
  * Labels are never changed, only replaced; but once nobody refers to them their memory is used again, perhaps for
  * others at the same address, and the same labels are made anew for each request. So they are known by what they say:
- * the signature is of the texts. Where there are more pairs than are looked at, a text is longer, or the kernel cannot
- * read it (a page that the process has never touched), it is of their addresses, and bit 47 is clear.
+ * the signature is of the texts. Where there are more pairs than are looked at, or a text is longer, it is of what is
+ * looked at and of the addresses of all: of memory that was used again it must not be said that it is still the same.
+ * Where the kernel cannot read a text (a page that the process has never touched), it is of addresses alone.
  */
 #define GO_BY_TEXT (1ull << 47)
+#define GO_WITH_TEXT (1ull << 46)
 #define GO_SIGNED 8		/* pairs */
 #define GO_TEXT_BYTES 64
 

@@ -33,12 +33,12 @@ static struct lang_process self(void)
 	return (struct lang_process){ .pid = (u32)getpid() };
 }
 
-static u64 sign(u64 kind, u64 by_text)
+static u64 sign(u64 kind, u64 how)
 {
 	struct lang_process process = self();
 	struct go_room room;
 
-	return go_sign(&process, kind, (u64)image, by_text, &room);
+	return go_sign(&process, kind, (u64)image, how, &room);
 }
 
 /* Attaches to ourselves, as a program with that kind of labels, and asks for those that are signed so. */
@@ -71,7 +71,7 @@ TEST(go_names_labels)
 
 		named_init(&names);
 		forge_labels(image, (u64)image, kind, texts, 3);
-		frame = ask(&names, kind, sign(kind, GO_BY_TEXT));
+		frame = ask(&names, kind, sign(kind, GO_BY_TEXT | GO_WITH_TEXT));
 		EQ(frame->line_count, 0);
 		EQ(frame->label_count, 3);
 		for (u32 i = 0; i < 3; i++) {
@@ -98,9 +98,32 @@ TEST(go_names_many_labels)
 
 		named_init(&names);
 		forge_labels(image, (u64)image, kind, texts, 12);
-		frame = ask(&names, kind, sign(kind, GO_BY_TEXT));
+		frame = ask(&names, kind, sign(kind, GO_BY_TEXT | GO_WITH_TEXT));
 		EQ(frame->label_count, 12);
 		STREQ(frame->labels[11].value, "v11");
+		named_done(&names);
+	}
+}
+
+/* More than are signed by what they say: their memory was used again, at the same addresses. */
+TEST(go_names_none_of_many_labels_that_are_no_longer_what_they_were)
+{
+	const char *texts[24];
+
+	for (u64 kind = GO_MAP; kind <= GO_SLICE; kind++) {
+		struct named names;
+		u64 signature;
+
+		for (u32 i = 0; i < 24; i++)
+			texts[i] = "before";
+		named_init(&names);
+		forge_labels(image, (u64)image, kind, texts, 12);
+		signature = sign(kind, GO_BY_TEXT | GO_WITH_TEXT);
+		OK(signature & GO_WITH_TEXT && !(signature & GO_BY_TEXT));
+		texts[1] = "behind";
+		forge_labels(image, (u64)image, kind, texts, 12);
+		EQ(ask(&names, kind, signature)->label_count, 0);
+		EQ(names.unnamed, 1);
 		named_done(&names);
 	}
 }
@@ -115,7 +138,7 @@ TEST(go_names_no_labels_that_took_the_place_of_others)
 
 		named_init(&names);
 		forge_labels(image, (u64)image, kind, before, 1);
-		signature = sign(kind, GO_BY_TEXT);
+		signature = sign(kind, GO_BY_TEXT | GO_WITH_TEXT);
 		forge_labels(image, (u64)image, kind, after, 1);
 		EQ(ask(&names, kind, signature)->label_count, 0);
 		EQ(ask(&names, kind, signature)->line_count, 0);

@@ -92,6 +92,7 @@ static int add_map(const struct lang_process *process, const struct go_set *set,
 int go_labels_read(const struct lang_process *process, u64 kind, u64 labels_va, u64 signature,
 		   struct lang_names *names)
 {
+	u64 how = signature & (GO_BY_TEXT | GO_WITH_TEXT);
 	struct go_room room;
 	struct go_set set;
 	int r;
@@ -102,5 +103,5 @@ int go_labels_read(const struct lang_process *process, u64 kind, u64 labels_va, 
 	if (r < 0)
 		return r;
 	/* Now, not before: what was read is what was signed only if it still is. */
-	return go_sign(process, kind, labels_va, signature & GO_BY_TEXT, &room) == signature ? 0 : -ESTALE;
+	return go_sign(process, kind, labels_va, how, &room) == signature ? 0 : -ESTALE;
 }

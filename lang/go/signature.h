@@ -68,14 +68,15 @@ static inline int go_read_pair(go_reader from, u64 kind, u64 pairs_va, u64 numbe
 	       go_read(from, &room->value, sizeof(struct go_string), va + GO_BUCKET_VALUES);
 }
 
-/* Adds a text to a signature; less than 0 if it cannot be read as a whole. */
+/* Adds a text to a signature: 0; 1: only its beginning; less than 0: it cannot be read. */
 static inline int go_sign_text(go_reader from, const struct go_string *string, struct go_room *room, u64 *hash)
 {
 	u64 bytes = string->bytes;
+	int is_cut = bytes > GO_TEXT_BYTES;
 
 	*hash = go_mix(*hash, bytes);
-	if (bytes > GO_TEXT_BYTES)
-		return -1;
+	if (is_cut)
+		bytes = GO_TEXT_BYTES;
 	__builtin_memset(room->text, 0, sizeof(room->text));
 	/* Looked at where it is used: the verifier of v5.10 forgets what it knew of a number that was on the stack. */
 	room->bytes = bytes;
@@ -87,11 +88,11 @@ static inline int go_sign_text(go_reader from, const struct go_string *string, s
 	LOOP_NO_UNROLL
 	for (u64 i = 0; i < GO_TEXT_BYTES / 8; i++)
 		*hash = go_mix(*hash, room->text[i]);
-	return 0;
+	return is_cut;
 }
 
-/* The signature of labels; 0 if there are none that can be read. by_text: GO_BY_TEXT, or 0 for one by addresses. */
-static inline u64 go_sign(go_reader from, u64 kind, u64 labels_va, u64 by_text, struct go_room *room)
+/* The signature of labels; 0 if there are none that can be read. how: GO_BY_TEXT, GO_WITH_TEXT, as far as that goes. */
+static inline u64 go_sign(go_reader from, u64 kind, u64 labels_va, u64 how, struct go_room *room)
 {
 	u64 texts = 0, words;
 	struct go_set set;
@@ -100,7 +101,7 @@ static inline u64 go_sign(go_reader from, u64 kind, u64 labels_va, u64 by_text, 
 		return 0;
 	words = go_mix(go_mix(go_mix(set.seed, set.pairs_va), set.count), labels_va);
 	if (set.count > GO_SIGNED)
-		by_text = 0;
+		how &= GO_WITH_TEXT;
 	LOOP_NO_UNROLL
 	for (u64 i = 0; i < GO_SIGNED; i++) {
 		if (i >= set.count)
@@ -109,11 +110,15 @@ static inline u64 go_sign(go_reader from, u64 kind, u64 labels_va, u64 by_text, 
 			return 0;
 		words = go_mix(go_mix(words, room->key.va), room->key.bytes);
 		words = go_mix(go_mix(words, room->value.va), room->value.bytes);
-		if (by_text && (go_sign_text(from, &room->key, room, &texts) ||
-				go_sign_text(from, &room->value, room, &texts)))
-			by_text = 0;
+		if (how) {
+			int key = go_sign_text(from, &room->key, room, &texts);
+			int value = go_sign_text(from, &room->value, room, &texts);
+
+			how &= key < 0 || value < 0 ? 0 : key || value ? GO_WITH_TEXT : how;
+		}
 	}
-	return by_text | ((by_text ? texts : words) & (GO_BY_TEXT - 1));
+	words = how ? go_mix(words, texts) : words;
+	return how | ((how & GO_BY_TEXT ? texts : words) & (GO_WITH_TEXT - 1));
 }
 
 #endif

@@ -69,7 +69,7 @@ static inline void go_push_labels(struct unwind *u)
 	curg = go_current(u, slot);
 	if (!curg || go_word(u, curg + slot->labels, &labels) || !labels)
 		return;
-	signature = go_sign(u, slot->kind, labels, GO_BY_TEXT, (void *)u->state);
+	signature = go_sign(u, slot->kind, labels, GO_BY_TEXT | GO_WITH_TEXT, (void *)u->state);
 	if (signature)
 		(void)unwind_push_labels(u, LANG_GO, signature, labels);
 }
