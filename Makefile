@@ -20,7 +20,8 @@
 # make fuzz        every *_fuzz.c for SECONDS=10
 # make bench       print what we promise about speed and memory, and whether it holds (bench-collector: of the relay alone,
 #                  bench-fleet: of a gateway for 1,000 agents, bench-store: of the store, bench-formats: of readers and writers of files,
-#                  bench-languages: of a sample of each language, bench-waits: what waits cost the programs that wait,
+#                  bench-many: of a sample where many CPUs are busy, bench-languages: of a sample of each language,
+#                  bench-waits: what waits cost the programs that wait,
 #                  bench-start: of the one file's start and its memory, bench-peers: profilers and relays beside others in one
 #                  run, which writes docs/benchmarks.md)
 # make dist        build/dist/wick: one file that needs no library
@@ -249,6 +250,11 @@ bench: all micro bench-collector
 	$(Q)tools/deps.sh bench
 	$(Q)bench/bench.py
 
+# Many busy CPUs beside the OTel profiler.
+bench-many: all
+	$(Q)tools/deps.sh bench
+	$(Q)bench/many.py
+
 # Each language's victim beside the OTel profiler.
 bench-languages: all
 	$(Q)tools/deps.sh bench
@@ -381,7 +387,7 @@ clean:
 
 .PHONY: all soak test-build check check-ui link-layers mutants coverage analyse docs arm64 check-arm64 lint format fuzz fuzz-build fuzz-targets \
 	deps run \
-	test test-fresh test-all test-runtimes zoo test-kernels bench bench-languages bench-collector bench-fleet bench-peers bench-formats bench-ui bench-waits bench-store bench-start micro dist dist-arm64 tarball image image-arm64 docker-image agent deb rpm install clean test-deploy
+	test test-fresh test-all test-runtimes zoo test-kernels bench bench-many bench-languages bench-collector bench-fleet bench-peers bench-formats bench-ui bench-waits bench-store bench-start micro dist dist-arm64 tarball image image-arm64 docker-image agent deb rpm install clean test-deploy
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(wildcard $(patsubst %.c,$(O)/%.d,$(ALL) $(BPF) $(SIDE)))

@@ -81,6 +81,18 @@ def cpu_ns(pids):
     return sum(int((read(path) or "0").split()[0]) for pid in pids for path in glob.glob("/proc/%d/task/*/schedstat" % pid))
 
 
+class CpuMeter:
+    """What a family has used, those that have ended meanwhile included, up to when they were last looked at."""
+
+    def __init__(self):
+        self.seen = {}
+
+    def look(self, pids):
+        for pid in pids:
+            self.seen[pid] = max(self.seen.get(pid, 0), cpu_ns([pid]))
+        return sum(self.seen.values())
+
+
 def bpf_objects(pids):
     """({program id: (run_time_ns, run_cnt)}, {map id: bytes}), each counted once however many descriptors it has."""
     programs, maps = {}, {}
@@ -95,6 +107,8 @@ def bpf_objects(pids):
 
 
 def bpftool(*arguments):
+    if not BPFTOOL:
+        return {}
     shown = subprocess.run([BPFTOOL, *arguments, "-j"], capture_output=True, text=True)
     try:
         return json.loads(shown.stdout)
@@ -130,29 +144,30 @@ def rss_bytes(pids):
     return total
 
 
-def watch(process, seconds, run):
+def watch(process, seconds, run, meter):
     """Waits, and keeps the peaks, until the time is over or the process is."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and process.poll() is None:
         pids = family(process.pid)
         run.rss_bytes = max(run.rss_bytes, rss_bytes(pids))
+        meter.look(pids)
         time.sleep(max(0, min(POLL_SECONDS, end - time.monotonic())))
 
 
-def snapshot(process):
+def snapshot(process, meter):
     pids = family(process.pid)
     programs, _ = bpf_objects(pids)
-    return (cpu_ns(pids), sum(ns for ns, _ in programs.values()), max([0] + [count for _, count in programs.values()]),
+    return (meter.look(pids), sum(ns for ns, _ in programs.values()), max([0] + [count for _, count in programs.values()]),
             time.time_ns(), time.monotonic_ns())
 
 
 def over(process, warm_seconds, window_seconds):
     """What a running profiler costs in a window."""
-    result = Run()
-    watch(process, warm_seconds, result)
-    before = snapshot(process)
-    watch(process, window_seconds, result)
-    after = snapshot(process)
+    result, meter = Run(), CpuMeter()
+    watch(process, warm_seconds, result, meter)
+    before = snapshot(process, meter)
+    watch(process, window_seconds, result, meter)
+    after = snapshot(process, meter)
     result.map_bytes = map_bytes(family(process.pid))
     result.cpu_ns, result.bpf_ns, result.window_entries = (b - a for a, b in zip(before[:3], after[:3]))
     result.start_unix_ns, result.start_mono_ns = before[3:]
@@ -167,7 +182,7 @@ def run(command, warm_seconds, window_seconds, stop=False):
     if stop:
         process.send_signal(signal.SIGINT)
     else:
-        watch(process, window_seconds, result)
+        watch(process, window_seconds, result, CpuMeter())
     result.stderr = process.communicate(timeout=300)[1]
     result.status = process.returncode
     return result
