@@ -10,8 +10,8 @@
 
 #define TRIM_BYTES ((u64)16 << 20)
 #define SENDERS 256
-#define SMALL_PERCENT 90		/* up to which a sender may take who has little */
-#define SMALL_PART 16			/* that is, less than such a part of the limit */
+#define SMALL_PERCENT 100		/* up to which a sender may take who has little */
+#define SMALL_PART 8			/* that is, less than such a part of the limit */
 
 static const struct { const char *name; u32 percent; } accounts[BUDGET_ACCOUNT_COUNT] = {
 #define X(id, name, percent) { name, percent },
@@ -216,9 +216,12 @@ void budget_scratch_back(size_t bytes)
 		(void)budget_charge_to(&scope_now->scratch, scope_now->scratch.bytes - bytes);
 }
 
+/* What was freed stays in the heaps of threads until then: on a small host that must not be twice the budget. */
 void budget_settle(void)
 {
-	if (atomic_load_explicit(&ledger.given_back, memory_order_relaxed) < TRIM_BYTES)
+	u64 kept = budget_limit() / 4;
+
+	if (atomic_load_explicit(&ledger.given_back, memory_order_relaxed) < (kept < TRIM_BYTES ? kept : TRIM_BYTES))
 		return;
 	atomic_store(&ledger.given_back, 0);
 	(void)malloc_trim(0);

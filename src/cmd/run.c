@@ -41,6 +41,7 @@
 #include "pipeline/memory_budget.h"
 #include "pipeline/service.h"
 #include "pipeline/taps.h"
+#include "proc/memory.h"
 
 #define WHY_MAX 4096
 #define FILES_NS (60 * SECOND_NS)	/* how often it is looked whether files were replaced */
@@ -538,6 +539,7 @@ static int run(const void *values, int count, char **operands)
 	sigset_t set;
 	int status = 1;
 
+	memory_fit_heap();
 	buf_init(&why, WHY_MAX);
 	config_errors_init(&errors);
 	control_init(&r.control, supervisor_claim());

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,4 +101,15 @@ int memory_allowed(const char *root, u64 *ret_bytes)
 	*ret_bytes = kib * 1024;
 	lower_by_groups(root, ret_bytes);
 	return 0;
+}
+
+void memory_fit_heap(void)
+{
+	u64 allowed;
+
+	if (memory_allowed("", &allowed) < 0 || allowed >= MEMORY_SMALL_BYTES)
+		return;
+	(void)mallopt(M_ARENA_MAX, 1);
+	(void)mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	(void)mallopt(M_TRIM_THRESHOLD, 256 << 10);
 }

@@ -14,4 +14,13 @@ int memory_taken(const char *root, u64 *ret_bytes);
 /* What the machine has, or less if a control group allows less (both versions). -errno. */
 int memory_allowed(const char *root, u64 *ret_bytes);
 
+/* Where that is less, wick does with less. */
+#define MEMORY_SMALL_BYTES (256ull << 20)
+
+/*
+ * On such a host: all threads have one heap, and what is large goes back to the system at once, however often it is
+ * taken. Else what was freed by one thread is kept for it, many times what is used. Before there are threads.
+ */
+void memory_fit_heap(void);
+
 #endif

@@ -16,7 +16,6 @@
 #include "tracer/sampler.h"
 
 #define ROWS_BYTES (16u << 20)
-#define SMALL_BYTES (256ull << 20)
 #define SCALE_MAX 6
 #define FIRST_WINDOW_MS 300	/* who starts wick waits for the page */
 
@@ -281,10 +280,11 @@ static void fit_memory(struct agent_options *to)
 {
 	u64 allowed;
 
-	if (memory_allowed("", &allowed) < 0 || allowed >= SMALL_BYTES)
+	if (memory_allowed("", &allowed) < 0 || allowed >= MEMORY_SMALL_BYTES)
 		return;
 	if (to->tracer.rows_max_bytes > allowed / 16)
 		to->tracer.rows_max_bytes = (size_t)(allowed / 16);
+	to->tracer.waiting_max_bytes = (size_t)(allowed / 32);
 	to->symbolizer.memory_max_bytes = (size_t)(allowed / 32);
 }
 

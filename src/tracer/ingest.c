@@ -120,6 +120,7 @@ int ingest_new(const struct ingest_options *options, u64 now_ns, struct ingest *
 	in->now_ns = now_ns;
 	in->every = 1;
 	totals_init(&in->totals);
+	waiting_init(&in->waiting, options->waiting_max_bytes);
 	in->window = window_new(now_ns);
 	if (!in->window)
 		return -ENOMEM;

@@ -51,6 +51,7 @@ struct ingest_options {
 	u64 process_age_min_ns;		/* samples of younger processes are left out */
 	u32 kinds;			/* bit n: samples of kind n are wanted; others are parts of some */
 	u64 period_ns;			/* of the clock */
+	size_t waiting_max_bytes;	/* of stacks that wait for something; 0: WAITING_BYTES_MAX (tracer/waiting.h) */
 	u64 lanes_max;			/* parts of lanes that are kept, of all windows together */
 };
 

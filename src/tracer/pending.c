@@ -9,13 +9,13 @@
 
 #define BEHIND_MAX 256u		/* records of other CPUs that may come between a slice and more of it */
 
-u32 pending_slice_bytes(const struct trace_record *record, size_t pending_bytes)
+u32 pending_slice_bytes(const struct trace_record *record, size_t pending_bytes, size_t max_bytes)
 {
 	u32 max = record->slice_bytes;
 
-	if (pending_bytes > PENDING_BYTES_MAX / 4 * 3 && max > SLICE_STEP_BYTES)
+	if (pending_bytes > max_bytes / 4 * 3 && max > SLICE_STEP_BYTES)
 		max = SLICE_STEP_BYTES;
-	return pending_bytes > PENDING_BYTES_MAX / 8 * 7 ? 0 : max;
+	return pending_bytes > max_bytes / 8 * 7 ? 0 : max;
 }
 
 int pending_init(struct pending *pending, const struct trace_record *record, u32 slice_bytes)

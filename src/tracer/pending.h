@@ -17,10 +17,8 @@ struct pending {
 	u32 page;			/* ... for the rows of this one of the tables' pages; 0: for more */
 };
 
-#define PENDING_BYTES_MAX (16u << 20)	/* all of them */
-
-/* How much of a slice is kept beside so many bytes of others: when many wait, rather short ones than none. */
-u32 pending_slice_bytes(const struct trace_record *record, size_t pending_bytes);
+/* How much of a slice is kept beside so many bytes of others, of so many: if many wait, rather short ones than none. */
+u32 pending_slice_bytes(const struct trace_record *record, size_t pending_bytes, size_t max_bytes);
 
 /* A copy, with so much of its slice. */
 int pending_init(struct pending *pending, const struct trace_record *record, u32 slice_bytes);

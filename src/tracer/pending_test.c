@@ -28,6 +28,8 @@ static struct trace_record *make_rest(u32 bytes, u64 holes, u8 fill)
 	return r;
 }
 
+#define MAX ((size_t)16 << 20)
+
 TEST(pending_slices_grow_with_their_holes)
 {
 	_cleanup_(freep) struct trace_record *slice = make_slice(SLICE_BYTES_MAX - 100, 1 << 13, 'a');
@@ -54,9 +56,9 @@ TEST(pending_slices_that_were_cut_do_not_grow)
 	_cleanup_(freep) struct trace_record *rest = make_rest(SLICE_STEP_BYTES, 0, 'b');
 	struct pending list[1];
 
-	EQ(pending_slice_bytes(slice, PENDING_BYTES_MAX / 2), SLICE_BYTES_MAX);
-	EQ(pending_slice_bytes(slice, PENDING_BYTES_MAX / 16 * 13), SLICE_STEP_BYTES);
-	EQ(pending_slice_bytes(slice, PENDING_BYTES_MAX), 0);
+	EQ(pending_slice_bytes(slice, MAX / 2, MAX), SLICE_BYTES_MAX);
+	EQ(pending_slice_bytes(slice, MAX / 16 * 13, MAX), SLICE_STEP_BYTES);
+	EQ(pending_slice_bytes(slice, MAX, MAX), 0);
 	EQ(pending_init(&list[0], slice, SLICE_STEP_BYTES), 0);
 	EQ(pending_add_rest(list, 1, rest), 0);
 	free(list[0].record);

@@ -198,6 +198,7 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 		.process_age_min_ns = options->process_age_min_ns,
 		.langs = ~options->langs_off,
 		.lang_wishes = options->lang_wishes,
+		.waiting_max_bytes = options->waiting_max_bytes,
 		.lanes_max = options->lanes_max ? options->lanes_max : UINT64_MAX,
 	};
 	struct sampler_options sampler = { .frequency_hz = options->frequency_hz, .cpus = options->cpus };

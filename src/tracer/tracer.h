@@ -52,6 +52,7 @@ struct tracer_options {
 	const char *cgroup_path;	/* only this cgroup and those below it; NULL: all */
 	const char *cache_path;		/* for unwind rows; NULL: no cache */
 	size_t rows_max_bytes;		/* in BPF memory; 0: the default */
+	size_t waiting_max_bytes;	/* of stacks that wait for files; 0: the default */
 	bool no_kernel_version_check;
 	bool without_requests;		/* that threads work for: nobody is asked which */
 	bool command_lines;		/* of processes go into profiles: they may hold secrets */

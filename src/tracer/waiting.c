@@ -8,8 +8,18 @@
 #include "proc/processes.h"
 #include "tracer/record.h"
 
-#define FOR_FILES_BYTES_MAX (14u << 20)		/* of PENDING_BYTES_MAX */
-#define OF_PROCESS_FREE 2			/* ... as many times what is free may be of one process */
+#define OF_PROCESS_FREE 2	/* of what may wait for files, as many times what is free may be of one process */
+
+void waiting_init(struct waiting *w, size_t max_bytes)
+{
+	*w = (struct waiting){ .max_bytes = max_bytes ? max_bytes : WAITING_BYTES_MAX };
+}
+
+/* The rest is for those that wait for their time alone. */
+static size_t for_files_max(const struct waiting *w)
+{
+	return w->max_bytes / 8 * 7;
+}
 
 void waiting_done(struct waiting *w, struct processes *processes)
 {
@@ -23,10 +33,10 @@ void waiting_done(struct waiting *w, struct processes *processes)
 
 void waiting_add(struct waiting *w, const struct trace_record *record, size_t bytes)
 {
-	u32 slice_bytes = pending_slice_bytes(record, w->bytes);
+	u32 slice_bytes = pending_slice_bytes(record, w->bytes, w->max_bytes);
 
 	bytes -= record->slice_bytes - slice_bytes;
-	if (w->bytes + bytes > PENDING_BYTES_MAX ||
+	if (w->bytes + bytes > w->max_bytes ||
 	    array_reserve(&w->at, &w->cap, w->count + 1, sizeof(*w->at)) < 0 ||
 	    pending_init(&w->at[w->count], record, slice_bytes) < 0) {
 		w->full++;
@@ -38,7 +48,7 @@ void waiting_add(struct waiting *w, const struct trace_record *record, size_t by
 
 void waiting_add_rest(struct waiting *w, const struct trace_record *rest)
 {
-	if (w->bytes + rest->slice_bytes <= PENDING_BYTES_MAX / 2)
+	if (w->bytes + rest->slice_bytes <= w->max_bytes / 2)
 		w->bytes += pending_add_rest(w->at, w->count, rest);
 }
 
@@ -60,8 +70,8 @@ bool waiting_has_room(const struct waiting *w, const struct process *p, const st
 {
 	size_t bytes = record_bytes(pending->record), after = w->for_files_bytes + bytes;
 
-	return pending->process || (after <= FOR_FILES_BYTES_MAX &&
-				    p->waiting_bytes + bytes <= OF_PROCESS_FREE * (FOR_FILES_BYTES_MAX - after));
+	return pending->process || (after <= for_files_max(w) &&
+				    p->waiting_bytes + bytes <= OF_PROCESS_FREE * (for_files_max(w) - after));
 }
 
 void waiting_hold(struct waiting *w, struct pending *pending, struct process *p)

@@ -20,12 +20,16 @@ struct processes;
 struct waiting {
 	struct pending *at;
 	u32 count, cap;
-	size_t bytes;
+	size_t bytes, max_bytes;
 	u32 for_files;			/* of them, for files of their process, which they hold */
 	size_t for_files_bytes;
 	u64 full;			/* records that found no room */
 };
 
+#define WAITING_BYTES_MAX ((size_t)16 << 20)	/* unless told */
+
+/* max_bytes: of all of them; 0: WAITING_BYTES_MAX. */
+void waiting_init(struct waiting *waiting, size_t max_bytes);
 void waiting_done(struct waiting *waiting, struct processes *processes);
 
 /* A record of so many bytes, with as much of its slice as there is room for. */

@@ -25,8 +25,9 @@ static void add(struct waiting *w, u64 time_ns, u32 bytes)
 
 TEST(waiting_records_come_in_order_of_time_and_go_as_told)
 {
-	struct waiting w = { 0 };
+	struct waiting w;
 
+	waiting_init(&w, 0);
 	for (u64 time_ns = 5; time_ns > 0; time_ns--)
 		add(&w, time_ns, 0);
 	waiting_sort(&w);
@@ -45,13 +46,14 @@ TEST(waiting_records_come_in_order_of_time_and_go_as_told)
 
 TEST(waiting_records_have_a_maximum_and_are_counted_past_it)
 {
-	struct waiting w = { 0 };
+	struct waiting w;
 	u32 count = 0;
 
+	waiting_init(&w, 0);
 	while (!w.full && count++ < 1000000)
 		add(&w, count, SLICE_BYTES_MAX);
-	OK(w.bytes <= PENDING_BYTES_MAX);
-	OK(w.count > PENDING_BYTES_MAX / SLICE_BYTES_MAX / 2);	/* the last ones without their slices */
+	OK(w.bytes <= WAITING_BYTES_MAX);
+	OK(w.count > WAITING_BYTES_MAX / SLICE_BYTES_MAX / 2);	/* the last ones without their slices */
 	EQ(w.full, 1);
 	while (w.count) {
 		waiting_release(&w, NULL, &w.at[w.count - 1]);
@@ -78,12 +80,25 @@ static u32 fill(struct waiting *w, struct process *p)
 TEST(waiting_records_of_one_process_leave_room_for_those_of_others)
 {
 	struct process processes[3] = { 0 };
-	struct waiting w = { 0 };
+	struct waiting w;
 
+	waiting_init(&w, 0);
 	OK(fill(&w, &processes[0]) >= 8);	/* two thirds of 14 */
 	OK(fill(&w, &processes[1]) >= 2);
-	OK(w.for_files_bytes < PENDING_BYTES_MAX);
+	OK(w.for_files_bytes < WAITING_BYTES_MAX);
 	OK(waiting_has_room(&w, &processes[0], &w.at[0]));
 	OK(waiting_has_room(&w, &processes[2], &w.at[w.count - 1]));
+	waiting_done(&w, NULL);
+}
+
+TEST(waiting_records_take_as_much_as_they_are_given)
+{
+	struct process process = { 0 };
+	struct waiting w;
+
+	waiting_init(&w, (size_t)3 << 20);
+	(void)fill(&w, &process);
+	OK(w.bytes <= (size_t)3 << 20);
+	OK(process.waiting_bytes > 1 << 20);
 	waiting_done(&w, NULL);
 }

@@ -77,7 +77,7 @@ class Healthy:
     def __init__(self, port, pause=0.2, tries=10):
         self.port, self.pause, self.tries = port, pause, tries
         self.sent, self.lost, self.again, self.longest = 0, [], 0, 0.0
-        self.body = PAYLOAD
+        self.body, self.reasons = PAYLOAD, set()
         self.done = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
 
@@ -90,6 +90,7 @@ class Healthy:
             if status not in (429, 502, 503, 504):
                 break
             self.again += 1
+            self.reasons.add((status, why[:200]))
             time.sleep(0.1 * (attempt + 1))
         self.lost.append((status, why))
 
@@ -111,6 +112,8 @@ class Healthy:
     def check(self, name):
         TAP.check(f"{name}: a healthy sender beside it is answered", self.sent > 0 and not self.lost,
                   f"{self.sent} taken, {self.again} tried again, lost {self.lost[:5]}")
+        if self.reasons:
+            TAP.note(f"told to try again: {sorted(self.reasons)[:3]}")
 
 
 def at_once(count, work):

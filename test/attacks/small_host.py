@@ -138,6 +138,8 @@ def check(cgroup, wick, before, count):
     TAP.check(f"{name}: no local sample is lost", not lost and "nobody takes what is sampled" not in wick.said() and
               "was not taken" not in wick.said(), str(lost))
     TAP.check(f"{name}: samples were taken", wick.metric("wick_profiler_samples_sent") > 0)
+    TAP.note("memory of the budget: " + ", ".join(f"{dict(labels).get('account', name)} {value / MIB:.2f} MiB" for name, labels, value in
+                                                  wick.metrics() if name in ("wick_memory_budget_bytes", "wick_memory_used_bytes")))
     TAP.note(f"at most {cgroup.most() / MIB:.1f} MiB in the cgroup, with BPF maps and the page cache")
 
 
