@@ -5,19 +5,10 @@
 
 #include "base/buf.h"
 #include "base/metrics.h"
+#include "wire/otlp/metrics_schema.h"
 #include "wire/pb.h"
 
 #define LABEL_BYTES_MAX 1024	/* no more are made by base/metrics.c */
-#define CUMULATIVE 2
-
-/* Numbers of fields, of opentelemetry/proto/metrics/v1/metrics.proto and what it imports. */
-enum { REQUEST_RESOURCE_METRICS = 1 };
-enum { RESOURCE_METRICS_RESOURCE = 1, RESOURCE_METRICS_SCOPE_METRICS = 2 };
-enum { RESOURCE_ATTRIBUTES = 1, SCOPE_METRICS_SCOPE = 1, SCOPE_METRICS_METRICS = 2, SCOPE_NAME = 1, SCOPE_VERSION = 2 };
-enum { METRIC_NAME = 1, METRIC_DESCRIPTION = 2, METRIC_UNIT = 3, METRIC_GAUGE_DATA = 5, METRIC_SUM_DATA = 7 };
-enum { DATA_POINTS = 1, SUM_TEMPORALITY = 2, SUM_IS_MONOTONIC = 3 };
-enum { POINT_START = 2, POINT_TIME = 3, POINT_DOUBLE = 4, POINT_ATTRIBUTES = 7 };
-enum { PAIR_KEY = 1, PAIR_VALUE = 2, VALUE_STRING = 1 };
 
 /* What OpenTelemetry calls the machine's metrics, and their labels. */
 static const struct convention {
@@ -66,7 +57,7 @@ static void put_pair(struct buf *out, u32 number, const char *key, const char *v
 
 	put_text(out, PAIR_KEY, key);
 	any = pb_begin(out, PAIR_VALUE);
-	pb_put_string(out, VALUE_STRING, value, strlen(value));
+	pb_put_string(out, ANY_VALUE_STRING, value, strlen(value));
 	pb_end(out, any);
 	pb_end(out, pair);
 }
