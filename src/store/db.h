@@ -102,6 +102,8 @@ int db_shrink(struct db *db, u32 pages);
 
 /* ---- Series ---------------------------------------------------------------------- */
 
+#define DB_HOST_BYTES 256
+
 struct db_series {
 	const char *host;
 	u32 level;
@@ -120,6 +122,10 @@ int db_each_series(struct db *db, const char *host, u32 level, u64 from_ns, u64 
 /* When the last, or the first, one starts: 0 if there is none. The next from a time on: UINT64_MAX if there is none. */
 int db_series_end(struct db *db, const char *host, u32 level, bool last, u64 *ret_ns);
 int db_series_next(struct db *db, const char *host, u32 level, u64 from_ns, u64 *ret_ns);
+
+/* The host that comes next by its name, all after ""; 1: there is one. What is too long for ret_host is no host. */
+int db_next_series_host(struct db *db, const char *after, char ret_host[DB_HOST_BYTES]);
+int db_drop_series_host(struct db *db, const char *host);
 
 /* Removes those that start before or after these times, and all but the newest `keep`; how many. */
 int db_drop_series(struct db *db, const char *host, u32 level, u64 before_ns, u64 after_ns, u32 keep);

@@ -2,6 +2,7 @@
 /* Rows about machines in the store's file. */
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "store/db_sql.h"
 
@@ -91,4 +92,33 @@ int db_drop_series(struct db *db, const char *host, u32 level, u64 before_ns, u6
 	sqlite3_bind_int64(s, 5, keep);
 	r = db_finish(s);
 	return r < 0 ? r : sqlite3_changes(db->handle);
+}
+
+int db_next_series_host(struct db *db, const char *after, char ret_host[DB_HOST_BYTES])
+{
+	int r, code;
+	sqlite3_stmt *s = db_statement(db, SQL_SERIES_HOST, &r);
+	const char *host;
+
+	if (!s)
+		return r;
+	sqlite3_bind_text(s, 1, after, -1, SQLITE_TRANSIENT);
+	code = sqlite3_step(s);
+	host = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+	r = host && strlen(host) < DB_HOST_BYTES;
+	if (r)
+		memcpy(ret_host, host, strlen(host) + 1);
+	sqlite3_reset(s);
+	return code == SQLITE_ROW ? r : db_errno(code);
+}
+
+int db_drop_series_host(struct db *db, const char *host)
+{
+	int r;
+	sqlite3_stmt *s = db_statement(db, SQL_DROP_SERIES_HOST, &r);
+
+	if (!s)
+		return r;
+	sqlite3_bind_text(s, 1, host, -1, SQLITE_STATIC);
+	return db_finish(s);
 }

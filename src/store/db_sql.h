@@ -39,6 +39,8 @@
 	X(DROP_SERIES, "DELETE FROM series WHERE host = ?1 AND level = ?2 AND (start_ns < ?3 OR start_ns > ?4 OR "     \
 		       "start_ns <= (SELECT start_ns FROM series WHERE host = ?1 AND level = ?2 "                      \
 		       "ORDER BY start_ns DESC LIMIT 1 OFFSET ?5))")                                                   \
+	X(SERIES_HOST, "SELECT min(host) FROM series WHERE host > ?")                                                  \
+	X(DROP_SERIES_HOST, "DELETE FROM series WHERE host = ?")                                                       \
 	X(ADD_NOTE, "INSERT INTO note(time_ns, end_ns, kind, title, text, host, service) VALUES(?, ?, ?, ?, ?, ?, ?)") \
 	X(NOTES, "SELECT id, time_ns, end_ns, kind, title, text, host, service FROM note "                             \
 		 "WHERE time_ns < ?2 AND max(time_ns, end_ns) >= ?1 ORDER BY time_ns DESC, id DESC")                   \

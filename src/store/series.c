@@ -17,6 +17,11 @@
 #define FUTURE_NS (3600 * SECOND_NS)	/* rows beyond are of a clock that was wrong, and would stand in the way */
 #define BUSY_MS 1000			/* longer, and windows would be dropped for a row */
 #define WINDOW_NS SECOND_NS		/* about how long a window is */
+#define ROW_NS_MAX (60 * SECOND_NS)	/* no row of the finest level is longer */
+#define OTHERS_SHARE 8			/* all rows of other hosts take at most this part of the store's size */
+#define OTHERS_MAX 1024			/* hosts */
+#define OTHERS_SWEEP 1024		/* rows, after which all hosts are looked through for what is too old */
+#define OTHERS_SILENT_NS (3600 * SECOND_NS)	/* a host that has to make room was not heard of for so long */
 
 static u64 period_of(u32 level)
 {
@@ -49,11 +54,18 @@ static int take_row(void *arg, const struct db_series *stored)
 
 /* ---- Writing --------------------------------------------------------------------------- */
 
-static int put_row(struct sqlite_store *store, u32 level, u64 start_ns, const struct series_row *row)
+/* A host whose rows are written, how many of each level stay, and what the time is here. */
+struct kept {
+	struct sqlite_store *store;
+	const char *host;
+	u32 keep;
+	u64 now_ns;
+};
+
+static int put_row(const struct kept *kept, u32 level, u64 start_ns, const struct series_row *row)
 {
 	_cleanup_(buf_done) struct buf packed;
-	struct db_series stored = { .host = store->base.host, .level = level, .start_ns = start_ns,
-				    .end_ns = row->end_ns };
+	struct db_series stored = { .host = kept->host, .level = level, .start_ns = start_ns, .end_ns = row->end_ns };
 
 	buf_init(&packed, SERIES_ROW_BYTES);
 	series_row_pack(row, &packed);
@@ -61,28 +73,29 @@ static int put_row(struct sqlite_store *store, u32 level, u64 start_ns, const st
 		return buf_err(&packed);
 	stored.data = packed.data;
 	stored.bytes = packed.len;
-	return db_add_series(store->series_db, &stored);
+	return db_add_series(kept->store->series_db, &stored);
 }
 
 /* Rows come in the order of time: a period is complete when one behind it is there. 1: it was rolled up. */
-static int roll_up(struct sqlite_store *store, u32 level, u64 now_ns)
+static int roll_up(const struct kept *kept, u32 level, u64 now_ns)
 {
+	struct db *db = kept->store->series_db;
 	_cleanup_(series_rows_done) struct series_rows rows = { 0 };
 	u64 from_ns, start_ns, end_ns;
 	struct series_row joined;
-	int r = db_series_end(store->series_db, store->base.host, level, true, &from_ns);
+	int r = db_series_end(db, kept->host, level, true, &from_ns);
 
 	if (r == 0 && from_ns)
 		from_ns += store_period_ns[level];
 	if (r == 0)
-		r = db_series_next(store->series_db, store->base.host, level - 1, from_ns, &start_ns);
+		r = db_series_next(db, kept->host, level - 1, from_ns, &start_ns);
 	if (r < 0 || start_ns == UINT64_MAX)
 		return r;
 	start_ns = period_start(start_ns, level);
 	end_ns = start_ns + store_period_ns[level];
 	if (end_ns > now_ns)
 		return 0;
-	r = db_each_series(store->series_db, store->base.host, level - 1, start_ns, end_ns, take_row, &rows);
+	r = db_each_series(db, kept->host, level - 1, start_ns, end_ns, take_row, &rows);
 	if (r == 0 && rows.count)
 		r = series_row_join(rows.at, rows.count, &joined);
 	else if (r == 0)
@@ -91,47 +104,56 @@ static int roll_up(struct sqlite_store *store, u32 level, u64 now_ns)
 	if (r == 0 && joined.end_ns > end_ns)
 		joined.end_ns = end_ns;
 	if (r == 0)
-		r = put_row(store, level, start_ns, &joined);
+		r = put_row(kept, level, start_ns, &joined);
 	return r < 0 ? r : 1;
 }
 
-static int trim(struct sqlite_store *store, u64 now_ns)
+static u64 rows_in(const struct sqlite_store *store, u64 share)
 {
-	u64 fits = store->bytes_max / LEVEL_SHARE / SERIES_ROW_BYTES;
-	u64 before_ns = now_ns > store->age_max_ns ? now_ns - store->age_max_ns : 0;
-	u32 keep = fits < LEVEL_ROWS_MIN ? LEVEL_ROWS_MIN : fits > ROWS_MAX ? ROWS_MAX : (u32)fits;
+	return store->bytes_max / share / SERIES_ROW_BYTES;
+}
+
+static u32 rows_kept(u64 fits)
+{
+	return fits < LEVEL_ROWS_MIN ? LEVEL_ROWS_MIN : fits > ROWS_MAX ? ROWS_MAX : (u32)fits;
+}
+
+static int trim(const struct kept *kept)
+{
+	u64 now_ns = kept->now_ns;
+	u64 before_ns = now_ns > kept->store->age_max_ns ? now_ns - kept->store->age_max_ns : 0;
 	int r = 0;
 
 	for (u32 level = 0; level < DB_LEVELS && r >= 0; level++)
-		r = db_drop_series(store->series_db, store->base.host, level, before_ns, now_ns + FUTURE_NS, keep);
+		r = db_drop_series(kept->store->series_db, kept->host, level, before_ns, now_ns + FUTURE_NS,
+				   kept->keep);
 	return r < 0 ? r : 0;
 }
 
 /* As long as they are there nothing is rolled up. */
-static bool has_future(struct sqlite_store *store, u64 now_ns)
+static bool has_future(const struct kept *kept)
 {
 	u64 last_ns;
 
 	for (u32 level = 0; level < DB_LEVELS; level++)
-		if (db_series_end(store->series_db, store->base.host, level, true, &last_ns) == 0 &&
-		    last_ns > now_ns + FUTURE_NS)
+		if (db_series_end(kept->store->series_db, kept->host, level, true, &last_ns) == 0 &&
+		    last_ns > kept->now_ns + FUTURE_NS)
 			return true;
 	return false;
 }
 
-static int write_row(struct sqlite_store *store, const struct series_row *row)
+static int write_row(const struct kept *kept, const struct series_row *row, bool is_time_to_trim)
 {
-	int r = put_row(store, 0, row->start_ns, row);
-	bool is_time_to_trim = false;
+	int r = put_row(kept, 0, row->start_ns, row);
 
-	if (r == 0 && has_future(store, row->end_ns))
-		r = trim(store, row->end_ns);
+	if (r == 0 && has_future(kept))
+		r = trim(kept);
 	for (u32 level = 1; level < DB_LEVELS && r == 0; level++) {
 		/* Counting rows takes longer than adding one: once in ten minutes is enough. */
-		while ((r = roll_up(store, level, row->start_ns)) > 0)
+		while ((r = roll_up(kept, level, row->start_ns)) > 0)
 			is_time_to_trim |= level > 1;
 	}
-	return r == 0 && is_time_to_trim ? trim(store, row->end_ns) : r;
+	return r == 0 && is_time_to_trim ? trim(kept) : r;
 }
 
 static int open_connection(struct sqlite_store *store)
@@ -148,15 +170,92 @@ static int open_connection(struct sqlite_store *store)
 	return r;
 }
 
-static int add_locked(struct sqlite_store *store, const struct series_row *row)
+/* ---- Other hosts ------------------------------------------------------------------------- */
+
+/* How many there are, and the one whose last row is the oldest. */
+struct others {
+	u32 count;
+	char stalest[SERIES_HOST_BYTES];
+	u64 stalest_ns;
+};
+
+static int look_at_others(struct sqlite_store *store, struct others *others)
 {
+	char host[SERIES_HOST_BYTES] = "";
+	u64 last_ns;
+	int r;
+
+	*others = (struct others){ .stalest_ns = UINT64_MAX };
+	while ((r = db_next_series_host(store->series_db, host, host)) > 0) {
+		if (!strcmp(host, store->base.host))
+			continue;
+		r = db_series_end(store->series_db, host, 0, true, &last_ns);
+		if (r < 0)
+			break;
+		others->count++;
+		if (last_ns < others->stalest_ns) {
+			others->stalest_ns = last_ns;
+			memcpy(others->stalest, host, sizeof(host));
+		}
+	}
+	return r;
+}
+
+/* A new one: if there are as many as there may be, that goes which was not heard of for longest. */
+static int make_room(struct sqlite_store *store, u64 now_ns)
+{
+	u64 most = rows_in(store, OTHERS_SHARE) / DB_LEVELS / LEVEL_ROWS_MIN;
+	struct others others;
+	int r = look_at_others(store, &others);
+
+	most = most < 1 ? 1 : most > OTHERS_MAX ? OTHERS_MAX : most;
+	if (r < 0 || others.count < most)
+		return r;
+	if (others.stalest_ns + OTHERS_SILENT_NS > now_ns)
+		return -EDQUOT;
+	return db_drop_series_host(store->series_db, others.stalest);
+}
+
+/* What nobody writes to any more is trimmed by nobody else. */
+static int sweep(struct sqlite_store *store, u64 now_ns)
+{
+	char host[SERIES_HOST_BYTES] = "";
+	int r;
+
+	while ((r = db_next_series_host(store->series_db, host, host)) > 0) {
+		r = trim(&(struct kept){ store, host, ROWS_MAX, now_ns });
+		if (r < 0)
+			break;
+	}
+	return r;
+}
+
+static int prepare_other(const struct kept *kept)
+{
+	struct sqlite_store *store = kept->store;
+	u64 last_ns;
+	int r = db_series_end(store->series_db, kept->host, 0, true, &last_ns);
+
+	if (r == 0 && ++store->others_rows % OTHERS_SWEEP == 0)
+		r = sweep(store, kept->now_ns);
+	return r == 0 && !last_ns ? make_room(store, kept->now_ns) : r;
+}
+
+/* ---- Adding ------------------------------------------------------------------------------- */
+
+static int add_locked(const struct kept *kept, const struct series_row *row, bool is_other, bool is_time_to_trim)
+{
+	struct sqlite_store *store = kept->store;
 	int r = open_connection(store);
 
 	if (r == 0)
 		r = db_begin(store->series_db);
 	if (r < 0)
 		return r;
-	r = write_row(store, row);
+	if (is_other)
+		r = prepare_other(kept);
+	if (r == 0)
+		r = write_row(kept, row, is_time_to_trim);
 	if (r == 0)
 		return db_commit(store->series_db);
 	db_rollback(store->series_db);
@@ -167,11 +266,12 @@ static int add_locked(struct sqlite_store *store, const struct series_row *row)
 int series_add(struct store *base, const struct series_row *row)
 {
 	struct sqlite_store *store = sqlite_store(base);
+	const struct kept kept = { store, base->host, rows_kept(rows_in(store, LEVEL_SHARE)), row->end_ns };
 
 	if (row->end_ns <= row->start_ns)
 		return -EINVAL;
 	LOCKED(&store->series_lock);
-	return add_locked(store, row);
+	return add_locked(&kept, row, false, false);
 }
 
 static int add_to(void *arg, struct store *store)
@@ -184,6 +284,39 @@ int series_add_all(const struct series_row *row)
 	struct series_row copy = *row;
 
 	return store_each(add_to, &copy);
+}
+
+int series_add_other(struct store *base, const struct series_other *other, const struct series_row *row)
+{
+	struct sqlite_store *store = sqlite_store(base);
+	u64 all = rows_in(store, OTHERS_SHARE) / DB_LEVELS, own = rows_in(store, LEVEL_SHARE);
+	u64 fits = all / (other->parts ? other->parts : 1);
+	const struct kept kept = { store, other->host, rows_kept(fits < own ? fits : own), other->now_ns };
+
+	if (row->end_ns <= row->start_ns || row->end_ns - row->start_ns > ROW_NS_MAX || !*other->host ||
+	    strlen(other->host) >= SERIES_HOST_BYTES)
+		return -EINVAL;
+	LOCKED(&store->series_lock);
+	return add_locked(&kept, row, strcmp(other->host, base->host) != 0, other->is_time_to_trim);
+}
+
+struct other_row {
+	const struct series_other *other;
+	const struct series_row *row;
+};
+
+static int add_other_to(void *arg, struct store *store)
+{
+	const struct other_row *added = arg;
+
+	return series_add_other(store, added->other, added->row);
+}
+
+int series_add_other_all(const struct series_other *other, const struct series_row *row)
+{
+	struct other_row added = { other, row };
+
+	return store_each(add_other_to, &added);
 }
 
 /* ---- Reading ------------------------------------------------------------------------------ */
@@ -211,7 +344,8 @@ static int read_rows(struct db *db, const char *host, u64 from_ns, u64 to_ns, u3
 		level++;
 	for (level++; level-- > 0 && r == 0;) {
 		/* One that began before may reach into the range. */
-		u64 early_ns = at_ns == from_ns && at_ns > period_of(level) ? at_ns - period_of(level) : at_ns;
+		u64 back_ns = level ? period_of(level) : ROW_NS_MAX;
+		u64 early_ns = at_ns == from_ns && at_ns > back_ns ? at_ns - back_ns : at_ns;
 
 		r = db_each_series(db, host, level, early_ns, to_ns, take_row, rows);
 		if (rows->count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The series of a store: a row for each window of this machine, and roll-ups of
- * 1 m, 10 m and 1 h. Each level keeps its newest rows, as many as fit in a small
+ * The series of a store: a row for each window of this machine, and for what other hosts tell of themselves, and
+ * roll-ups of 1 m, 10 m and 1 h. Each level keeps its newest rows, as many as fit in a small
  * part of the store's size: old ranges get coarser before they go.
  *
  * A connection of its own, locked here: any thread may add or read. What was added is there
@@ -18,6 +18,22 @@ int series_add(struct store *store, const struct series_row *row);
 
 /* The same for every store that this process has open; the first error. */
 int series_add_all(const struct series_row *row);
+
+/* One of the hosts that tell of themselves. */
+#define SERIES_HOST_BYTES DB_HOST_BYTES
+struct series_other {
+	const char *host;
+	u32 parts;			/* it gets one of so many of the part of the store that others have together */
+	u64 now_ns;			/* CLOCK_REALTIME here: rows that are far behind or ahead of it go */
+	bool is_time_to_trim;		/* its rows are cut to that now; else each ten minutes that its rows tell of */
+};
+
+/*
+ * A row of at most a minute. The caller sees to who may write of whom, and how often. -EDQUOT: there are too many
+ * hosts, and all of them were heard of lately.
+ */
+int series_add_other(struct store *store, const struct series_other *other, const struct series_row *row);
+int series_add_other_all(const struct series_other *other, const struct series_row *row);
 
 struct series_rows {
 	struct series_row *at;		/* in the order of time */

@@ -280,6 +280,124 @@ TEST(series_rows_without_memory)
 	EQ(r, 0);
 }
 
+/* ---- Other hosts -------------------------------------------------------------------------- */
+
+static int add_other(struct store *store, const char *host, u64 start_ns, u64 now_ns)
+{
+	struct series_row row = row_at(start_ns);
+
+	return series_add_other(store, &(struct series_other){ .host = host, .parts = 1, .now_ns = now_ns }, &row);
+}
+
+static u32 count_of(struct store *store, const char *host)
+{
+	struct series_rows rows;
+	u32 count;
+
+	EQ(series_read(store, host, 0, START_NS + 9000 * HOUR_NS, UINT32_MAX, &rows), 0);
+	count = rows.count;
+	series_rows_done(&rows);
+	return count;
+}
+
+TEST(series_of_other_hosts_have_rows_of_their_own)
+{
+	_cleanup_(store_closep) struct store *store = open_store(0);
+	u32 count;
+
+	for (u64 t = START_NS; t < START_NS + 700 * SECOND_NS; t += WINDOW) {
+		EQ(add_other(store, "there", t, t), 0);
+		EQ(add_other(store, "beyond", t + WINDOW / 2, t), 0);
+	}
+	EQ(count_of(store, ""), 0);
+	EQ(count_of(store, "there"), 140);
+	add_rows(store, START_NS, START_NS + 60 * SECOND_NS);
+	EQ(sum_of(store, START_NS, START_NS + HOUR_NS, 1000, &count), 60 * SECOND_NS);
+	EQ(count_of(store, "beyond"), 140);
+}
+
+TEST(series_of_another_host_do_not_touch_those_of_the_first)
+{
+	_cleanup_(store_closep) struct store *store = open_store(0);
+
+	/* Not even by rows of long ago, or so many that all hosts are looked through. */
+	for (u64 t = START_NS; t < START_NS + 600 * SECOND_NS; t += WINDOW)
+		EQ(add_other(store, "there", t, t), 0);
+	for (u32 i = 0; i < 1100; i++)
+		EQ(add_other(store, "old", START_NS - 24 * HOUR_NS + i * WINDOW, START_NS + 600 * SECOND_NS), 0);
+	EQ(count_of(store, "there"), 120);
+}
+
+TEST(series_of_other_hosts_keep_their_part)
+{
+	_cleanup_(store_closep) struct store *store = open_store(64 << 20);
+	struct series_other other = { .host = "there", .parts = 20 };
+
+	/* 64 MiB / 8 / 1280 / 4 levels / 20 are 81 rows; and those of the ten minutes that are not over. */
+	for (u64 t = START_NS; t < START_NS + 2 * HOUR_NS; t += WINDOW) {
+		struct series_row row = row_at(t);
+
+		other.now_ns = t;
+		EQ(series_add_other(store, &other, &row), 0);
+	}
+	OK(count_of(store, "there") < 81 + 121 + 120);
+	/* Rows whose time stands still are trimmed when the caller says so. */
+	for (u32 i = 0; i < 1000; i++) {
+		struct series_row row = row_at(START_NS + 2 * HOUR_NS);
+
+		row.start_ns -= i + 1;
+		other.is_time_to_trim = i % 100 == 0;
+		EQ(series_add_other(store, &other, &row), 0);
+	}
+	OK(count_of(store, "there") < 81 + 100 + 240);
+}
+
+TEST(series_of_too_many_hosts_are_refused_until_one_was_silent)
+{
+	_cleanup_(store_closep) struct store *store = open_store(4 << 20);
+	char name[32];
+
+	/* 4 MiB / 8 / 1280 / 4 / 64 rows: one host. */
+	EQ(add_other(store, "a", START_NS, START_NS), 0);
+	EQ(add_other(store, "b", START_NS, START_NS), -EDQUOT);
+	EQ(add_other(store, "a", START_NS + WINDOW, START_NS + WINDOW), 0);
+	EQ(add_other(store, "here", START_NS, START_NS), 0);
+	EQ(add_other(store, "b", START_NS + 2 * HOUR_NS, START_NS + 2 * HOUR_NS), 0);
+	EQ(count_of(store, "a"), 0);
+	EQ(count_of(store, "b"), 1);
+	EQ(count_of(store, "here"), 1);
+	for (u32 i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "flood%u", i);
+		EQ(add_other(store, name, START_NS + 2 * HOUR_NS, START_NS + 2 * HOUR_NS), -EDQUOT);
+	}
+	EQ(count_of(store, "b"), 1);
+}
+
+TEST(series_of_hosts_that_are_gone_go_in_time)
+{
+	_cleanup_(store_closep) struct store *store = open_store(0);
+	u64 later_ns = START_NS + 1001 * HOUR_NS;
+
+	EQ(add_other(store, "gone", START_NS, START_NS), 0);
+	for (u32 i = 0; i < 1100; i++)
+		EQ(add_other(store, "there", later_ns + i * WINDOW, later_ns + i * WINDOW), 0);
+	EQ(count_of(store, "gone"), 0);
+}
+
+TEST(series_refuse_hosts_without_a_name_and_rows_that_are_too_long)
+{
+	_cleanup_(store_closep) struct store *store = open_store(0);
+	struct series_row row = row_at(START_NS);
+	char name[400];
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	EQ(add_other(store, "", START_NS, START_NS), -EINVAL);
+	EQ(add_other(store, name, START_NS, START_NS), -EINVAL);
+	row.end_ns = row.start_ns + 61 * SECOND_NS;
+	EQ(series_add_other(store, &(struct series_other){ .host = "a", .parts = 1 }, &row), -EINVAL);
+}
+
 /* ---- Layouts ----------------------------------------------------------------------------- */
 
 /* What a wick of the first layout left behind. */

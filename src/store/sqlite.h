@@ -41,6 +41,7 @@ struct sqlite_store {
 
 	pthread_mutex_t series_lock;
 	struct db *series_db;		/* of series.c; NULL until a row comes */
+	u64 others_rows;		/* of other hosts, that were written */
 
 	_Atomic u64 uploads;		/* how many files with symbols came */
 	_Atomic u64 generation, blocks_broken, times_wrong;
