@@ -214,7 +214,7 @@ export class Metrics {
     this.about.textContent = nothing ? "Nothing is known of this machine in this range. Choose a longer one, or start wick with the receiver " +
       "profiling: it notes CPU, memory and load with each window." :
       proc ? `What ${series.host} did. Click a spike, or drag over it, to see its flame graph; in the charts of processes, that of the process.` :
-      `${series.host || "These hosts"} sent profiles only: the CPU here is that of the samples. Memory and load are not sent. ` +
+      `${series.host || "These hosts"} sent profiles only: the CPU here is that of the samples. Memory and load are not sent; wick -collection-agent sends them, too. ` +
       "Click a spike, or drag over it, to see its flame graph.";
   }
 

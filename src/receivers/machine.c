@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receivers/machine.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,6 +16,8 @@ struct machine {
 	struct host_sample before;	/* monotonic_ns 0: none yet */
 };
 
+static _Atomic u32 machines;
+
 struct machine *machine_new(const char *proc)
 {
 	_cleanup_(machine_freep) struct machine *machine = calloc(1, sizeof(*machine));
@@ -22,15 +25,25 @@ struct machine *machine_new(const char *proc)
 	if (!machine)
 		return NULL;
 	machine->host = host_new(proc);
-	return machine->host ? TAKE(machine) : NULL;
+	if (!machine->host)
+		return NULL;
+	atomic_fetch_add(&machines, 1);
+	return TAKE(machine);
 }
 
 void machine_free(struct machine *machine)
 {
 	if (!machine)
 		return;
+	if (machine->host)
+		atomic_fetch_sub(&machines, 1);
 	host_free(machine->host);
 	free(machine);
+}
+
+bool machine_is_sampled(void)
+{
+	return atomic_load(&machines);
 }
 
 /* Which processes they were the kernel's log says, which is not for everybody. */

@@ -8,6 +8,8 @@
 #ifndef RECEIVERS_MACHINE_H
 #define RECEIVERS_MACHINE_H
 
+#include <stdbool.h>
+
 #include "base/cleanup.h"
 
 struct machine;
@@ -16,6 +18,9 @@ struct machine;
 struct machine *machine_new(const char *proc);
 void machine_free(struct machine *machine);
 DEFINE_CLEANUP(struct machine *, machine_free)
+
+/* Does this process have one? Then nobody else tells of this machine. Any thread. */
+bool machine_is_sampled(void);
 
 /* 1: a row was kept; 0: there is no store, or nothing to compare with yet; -errno. */
 int machine_note(struct machine *machine);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The receiver `otlp`: profiles by OTLP/gRPC and OTLP/HTTP. */
+/* The receiver `otlp`: profiles by OTLP/gRPC and OTLP/HTTP, and metrics for what hosts tell of themselves. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +14,26 @@
 
 #define GRPC_PATH "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
 #define GRPC_PATH_OLD "/opentelemetry.proto.collector.profiles.v1experimental.ProfilesService/Export"
+#define GRPC_PATH_METRICS "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
 #define HTTP_PATH "/v1development/profiles"
+#define HTTP_PATH_METRICS "/v1/metrics"
 
 struct otlp {
 	const struct component_setup *setup;
 	const struct otlp_options *options;
 	struct otlp_endpoint grpc, http;
+	struct host_series *series;
 };
 
 static void otlp_free(void *self)
 {
-	free(self);
+	struct otlp *o = self;
+
+	if (o)
+		host_series_release(o->series);
+	free(o);
 }
+DEFINE_CLEANUP(struct otlp *, otlp_free)
 
 static int find_authenticator(const struct otlp *o, const char *id, struct otlp_endpoint *endpoint, struct buf *why)
 {
@@ -45,7 +53,7 @@ static int find_authenticator(const struct otlp *o, const char *id, struct otlp_
 
 static int otlp_create(const struct component_setup *setup, const void *options, void **ret_self, struct buf *why)
 {
-	_cleanup_(freep) struct otlp *o = calloc(1, sizeof(*o));
+	_cleanup_(otlp_freep) struct otlp *o = calloc(1, sizeof(*o));
 	struct metrics *metrics = service_metrics(setup->service);
 	int r = 0;
 
@@ -53,16 +61,21 @@ static int otlp_create(const struct component_setup *setup, const void *options,
 		return -ENOMEM;
 	o->setup = setup;
 	o->options = options;
+	o->series = host_series_share();
+	if (!o->series)
+		return -ENOMEM;
 	o->grpc.arrivals = o->http.arrivals = service_arrivals(setup->service);
 	o->grpc.id = o->http.id = setup->id;
 	if (o->options->protocols.has_grpc) {
 		otlp_intake_init(&o->grpc.intake, metrics, setup, "grpc");
+		machine_intake_init(&o->grpc.machines, o->series, metrics, setup->id, "grpc");
 		o->grpc.message_max = otlp_grpc_message_max(&o->options->protocols.grpc);
 		if (o->options->protocols.grpc.has_auth)
 			r = find_authenticator(o, o->options->protocols.grpc.auth.authenticator, &o->grpc, why);
 	}
 	if (r == 0 && o->options->protocols.has_http) {
 		otlp_intake_init(&o->http.intake, metrics, setup, "http");
+		machine_intake_init(&o->http.machines, o->series, metrics, setup->id, "http");
 		o->http.http = &o->options->protocols.http;
 		o->http.message_max = otlp_http_body_max(&o->options->protocols.http);
 		if (o->options->protocols.http.has_auth)
@@ -84,14 +97,15 @@ static int otlp_listen(struct otlp *o, struct otlp_endpoint *endpoint, const str
 	return r;
 }
 
-static int add_route(struct otlp_endpoint *endpoint, const char *path, bool grpc, struct buf *why)
+static int add_route(struct otlp_endpoint *endpoint, const char *path, void (*handle)(void *, struct exchange *),
+		     struct buf *why)
 {
 	int r = listener_route(endpoint->listener, &(struct route){
 		.path = path,
-		.grpc = grpc,
+		.grpc = !endpoint->http,
 		.yields = true,
 		.body_max = endpoint->message_max,
-		.handle = grpc ? otlp_grpc_handle : otlp_http_handle,
+		.handle = handle,
 		.arg = endpoint,
 	});
 
@@ -122,9 +136,11 @@ static int start_grpc(struct otlp *o, struct buf *why)
 	int r = otlp_listen(o, &o->grpc, &listen, "gRPC", why);
 
 	if (r == 0)
-		r = add_route(&o->grpc, GRPC_PATH, true, why);
+		r = add_route(&o->grpc, GRPC_PATH, otlp_grpc_handle, why);
 	if (r == 0)
-		r = add_route(&o->grpc, GRPC_PATH_OLD, true, why);
+		r = add_route(&o->grpc, GRPC_PATH_OLD, otlp_grpc_handle, why);
+	if (r == 0)
+		r = add_route(&o->grpc, GRPC_PATH_METRICS, otlp_grpc_handle_metrics, why);
 	return r;
 }
 
@@ -144,7 +160,11 @@ static int start_http(struct otlp *o, struct buf *why)
 	};
 	int r = otlp_listen(o, &o->http, &listen, "HTTP", why);
 
-	return r < 0 ? r : add_route(&o->http, HTTP_PATH, false, why);
+	if (r == 0)
+		r = add_route(&o->http, HTTP_PATH, otlp_http_handle, why);
+	if (r == 0)
+		r = add_route(&o->http, HTTP_PATH_METRICS, otlp_http_handle_metrics, why);
+	return r;
 }
 
 static void leave(struct otlp_endpoint *endpoint, u64 deadline_ns)
@@ -181,7 +201,7 @@ static int otlp_start(void *self, struct buf *why)
 
 const struct component_ops receiver_otlp = {
 	.type = "otlp",
-	.help = "profiles by OTLP/gRPC and OTLP/HTTP",
+	.help = "profiles by OTLP/gRPC and OTLP/HTTP, and metrics of hosts for the charts of the page",
 	.fields = otlp_fields,
 	.options_bytes = sizeof(struct otlp_options),
 	.defaults = &otlp_defaults,

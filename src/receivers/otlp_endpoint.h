@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/types.h"
+#include "receivers/machine_intake.h"
 #include "receivers/otlp_intake.h"
 #include "receivers/otlp_options.h"
 
@@ -23,8 +24,12 @@ struct listener;
 #define OTLP_WHY_MAX 1024
 #define OTLP_LATER_SECONDS 30		/* when a sender may come again who has brought too much that is new */
 
+/* What is sent; each has paths of its own. */
+enum otlp_signal { OTLP_PROFILES, OTLP_METRICS };
+
 struct otlp_endpoint {
 	struct otlp_intake intake;
+	struct machine_intake machines;		/* of metrics */
 	const struct otlp_http_options *http;	/* NULL: gRPC */
 	const struct authenticator_ops *authenticator;	/* NULL: anybody may */
 	void *authenticator_self;
@@ -36,18 +41,21 @@ struct otlp_endpoint {
 
 /* Who sends what, before it is read; and what became of it. */
 void otlp_endpoint_note(const struct otlp_endpoint *endpoint, struct exchange *exchange, struct arrival *ret_arrival);
-void otlp_endpoint_tell(const struct otlp_endpoint *endpoint, struct arrival *arrival, enum rpc_code code,
-			const char *why);
+void otlp_endpoint_tell(const struct otlp_endpoint *endpoint, enum otlp_signal signal, struct arrival *arrival,
+			enum rpc_code code, const char *why);
 
 /* RPC_OK, or why the request is not even read; RPC_RESOURCE_EXHAUSTED: it may come again after OTLP_LATER_SECONDS. */
-enum rpc_code otlp_endpoint_admit(struct otlp_endpoint *endpoint, const struct exchange *exchange, struct buf *why);
+enum rpc_code otlp_endpoint_admit(struct otlp_endpoint *endpoint, enum otlp_signal signal,
+				  const struct exchange *exchange, struct buf *why);
 
 /* Reads the message and takes it in; the arrival gets how much there was. */
-enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, struct exchange *exchange, bool json,
-				 struct arrival *arrival, struct buf *why);
+enum rpc_code otlp_endpoint_take(struct otlp_endpoint *endpoint, enum otlp_signal signal, struct exchange *exchange,
+				 bool json, struct arrival *arrival, struct buf *why);
 
 /* Handlers: arg is the endpoint. */
 void otlp_http_handle(void *arg, struct exchange *exchange);
 void otlp_grpc_handle(void *arg, struct exchange *exchange);
+void otlp_http_handle_metrics(void *arg, struct exchange *exchange);
+void otlp_grpc_handle_metrics(void *arg, struct exchange *exchange);
 
 #endif

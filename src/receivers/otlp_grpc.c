@@ -23,9 +23,8 @@ static void answer(struct exchange *exchange, enum rpc_code code, const char *wh
 	exchange_reply_grpc(exchange, code, why, &trailer, later, code == RPC_OK ? &message : NULL);
 }
 
-void otlp_grpc_handle(void *arg, struct exchange *exchange)
+static void handle(struct otlp_endpoint *endpoint, enum otlp_signal signal, struct exchange *exchange)
 {
-	struct otlp_endpoint *endpoint = arg;
 	_cleanup_(buf_done) struct buf why;
 	struct arrival arrival;
 	enum rpc_code code;
@@ -33,10 +32,20 @@ void otlp_grpc_handle(void *arg, struct exchange *exchange)
 
 	buf_init(&why, OTLP_WHY_MAX);
 	otlp_endpoint_note(endpoint, exchange, &arrival);
-	code = otlp_endpoint_admit(endpoint, exchange, &why);
+	code = otlp_endpoint_admit(endpoint, signal, exchange, &why);
 	later = code == RPC_RESOURCE_EXHAUSTED;
 	if (code == RPC_OK)
-		code = otlp_endpoint_take(endpoint, exchange, false, &arrival, &why);
-	otlp_endpoint_tell(endpoint, &arrival, code, why.len ? why.data : "");
+		code = otlp_endpoint_take(endpoint, signal, exchange, false, &arrival, &why);
+	otlp_endpoint_tell(endpoint, signal, &arrival, code, why.len ? why.data : "");
 	answer(exchange, code, why.len ? why.data : "", later);
+}
+
+void otlp_grpc_handle(void *arg, struct exchange *exchange)
+{
+	handle(arg, OTLP_PROFILES, exchange);
+}
+
+void otlp_grpc_handle_metrics(void *arg, struct exchange *exchange)
+{
+	handle(arg, OTLP_METRICS, exchange);
 }

@@ -34,6 +34,7 @@ static enum body body_of(const char *content_type)
 
 struct answer {
 	struct exchange *exchange;
+	enum otlp_signal signal;
 	struct cors_answer cors;
 	struct http_header headers[HEADERS_MAX];
 	u32 count;
@@ -87,8 +88,8 @@ static void answer_status(struct answer *a, enum rpc_code code, const char *text
 		answer_add(a, "www-authenticate", "Bearer, Basic");
 	if (*a->later)
 		answer_add(a, "retry-after", a->later);
-	exchange_reply(a->exchange, *a->later ? 429 : rpc_status_http(code), body_types[as], a->headers, a->count,
-		       &body);
+	exchange_reply(a->exchange, *a->later ? 429 : code == RPC_UNIMPLEMENTED ? 404 : rpc_status_http(code),
+		       body_types[as], a->headers, a->count, &body);
 	buf_done(&body);
 }
 
@@ -110,7 +111,7 @@ static bool encoding_allowed(const struct otlp_http_options *options, const stru
 static void refuse(struct otlp_endpoint *endpoint, struct arrival *arrival, struct answer *a, int status,
 		   const char *text)
 {
-	otlp_endpoint_tell(endpoint, arrival, RPC_INVALID_ARGUMENT, text);
+	otlp_endpoint_tell(endpoint, a->signal, arrival, RPC_INVALID_ARGUMENT, text);
 	answer_text(a, status, text);
 }
 
@@ -118,7 +119,7 @@ static enum rpc_code take(struct otlp_endpoint *endpoint, struct answer *a, bool
 			  struct buf *why)
 {
 	struct exchange *exchange = a->exchange;
-	enum rpc_code code = otlp_endpoint_admit(endpoint, exchange, why);
+	enum rpc_code code = otlp_endpoint_admit(endpoint, a->signal, exchange, why);
 
 	if (code == RPC_RESOURCE_EXHAUSTED)
 		snprintf(a->later, sizeof(a->later), "%d", OTLP_LATER_SECONDS);
@@ -127,14 +128,13 @@ static enum rpc_code take(struct otlp_endpoint *endpoint, struct answer *a, bool
 		code = RPC_INVALID_ARGUMENT;
 	}
 	if (code == RPC_OK)
-		code = otlp_endpoint_take(endpoint, exchange, json, arrival, why);
-	otlp_endpoint_tell(endpoint, arrival, code, why->len ? why->data : "");
+		code = otlp_endpoint_take(endpoint, a->signal, exchange, json, arrival, why);
+	otlp_endpoint_tell(endpoint, a->signal, arrival, code, why->len ? why->data : "");
 	return code;
 }
 
-void otlp_http_handle(void *arg, struct exchange *exchange)
+static void handle(struct otlp_endpoint *endpoint, enum otlp_signal signal, struct exchange *exchange)
 {
-	struct otlp_endpoint *endpoint = arg;
 	enum body body = body_of(exchange_header(exchange, "content-type"));
 	struct arrival arrival;
 	struct answer a;
@@ -142,6 +142,7 @@ void otlp_http_handle(void *arg, struct exchange *exchange)
 	enum rpc_code code;
 
 	answer_init(&a, endpoint->http, exchange);
+	a.signal = signal;
 	if (!strcmp(exchange_method(exchange), "OPTIONS") && exchange_header(exchange, "origin"))
 		return exchange_reply(exchange, 204, NULL, a.headers, a.count, NULL);
 	otlp_endpoint_note(endpoint, exchange, &arrival);
@@ -158,4 +159,14 @@ void otlp_http_handle(void *arg, struct exchange *exchange)
 	code = take(endpoint, &a, body == BODY_JSON, &arrival, &why);
 	answer_status(&a, code, why.len ? why.data : "", body);
 	buf_done(&why);
+}
+
+void otlp_http_handle(void *arg, struct exchange *exchange)
+{
+	handle(arg, OTLP_PROFILES, exchange);
+}
+
+void otlp_http_handle_metrics(void *arg, struct exchange *exchange)
+{
+	handle(arg, OTLP_METRICS, exchange);
 }

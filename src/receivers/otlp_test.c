@@ -16,6 +16,8 @@
 #include "profile/dump_test.h"
 #include "profile/profile.h"
 #include "receivers/otlp_options.h"
+#include "store/scratch_test.h"
+#include "store/shared.h"
 #include "test.h"
 #include "wire/otlp/otlp.h"
 
@@ -122,6 +124,7 @@ static void expect(const struct fixture *f, const char *method, const char *path
 #define PROTOBUF "content-type: application/x-protobuf\r\n"
 #define JSON "content-type: application/json\r\n"
 #define PROFILES "/v1development/profiles"
+#define METRICS "/v1/metrics"
 
 TEST(otlp_receiver_answers_each_request_with_the_right_status)
 {
@@ -139,6 +142,31 @@ TEST(otlp_receiver_answers_each_request_with_the_right_status)
 	expect(&f, "POST", "/v1/traces", PROTOBUF, NULL, 0, 404, "");
 	expect(&f, "POST", PROFILES, PROTOBUF "content-encoding: br\r\n", "x", 1, 400, "encoding");
 	expect(&f, "POST", PROFILES, PROTOBUF "content-encoding: gzip\r\n", "x", 1, 400, "unpacked");
+	teardown(&f);
+}
+
+TEST(otlp_receiver_takes_metrics_if_there_is_a_store)
+{
+	_cleanup_(store_releasep) struct store *store = NULL;
+	struct buf why, notice;
+	struct fixture f;
+
+	setup(&f);
+	expect(&f, "POST", METRICS, PROTOBUF, NULL, 0, 404, "not taken here");
+	buf_init(&why, 512);
+	buf_init(&notice, 512);
+	EQ(store_acquire(&(struct store_options){ scratch_directory(), .host = "here" }, &store, &why, &notice), 0);
+	expect(&f, "POST", METRICS, PROTOBUF, NULL, 0, 200, "application/x-protobuf");
+	expect(&f, "POST", METRICS, JSON, "{\"resourceMetrics\":[]}", 22, 200, "\r\n\r\n{}");
+	expect(&f, "POST", METRICS, JSON, "{", 1, 400, "not OTLP metrics");
+	expect(&f, "POST", METRICS, PROTOBUF, "\x0a\xff", 2, 400, "not OTLP metrics");
+	expect(&f, "POST", METRICS, "content-type: text/plain\r\n", "x", 1, 415, "unsupported media type");
+	expect(&f, "GET", METRICS, "", NULL, 0, 405, "allow: POST");
+	expect(&f, "POST", METRICS, PROTOBUF "content-encoding: gzip\r\n", "x", 1, 400, "unpacked");
+	buf_add(&f.request, "x", 1);
+	expect(&f, "POST", METRICS, PROTOBUF, f.request.data, f.request.len, 413, "");
+	buf_done(&why);
+	buf_done(&notice);
 	teardown(&f);
 }
 

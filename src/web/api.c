@@ -391,18 +391,37 @@ static int answer_chart_as_series(struct api_call *c, const char *host, u32 rows
 	return r;
 }
 
+/* Where nobody was named and this machine tells nothing: the one that sent something, if it is only one. */
+static int read_only_host(struct api_call *c, u32 max, char ret_host[SERIES_HOST_BYTES], struct series_rows *rows)
+{
+	const struct store_selection *selection = &c->question->selection;
+	struct store_values hosts;
+	int r = store_directory(c->store) ? store_values(c->store, selection, STORE_HOST, 2, &hosts) : -ENOENT;
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	(void)snprintf(ret_host, SERIES_HOST_BYTES, "%s", hosts.count == 1 ? hosts.at[0].text : "");
+	store_values_done(&hosts);
+	return *ret_host ? series_read(c->store, ret_host, selection->from_ns, selection->to_ns, max, rows) : 0;
+}
+
 static int answer_series(struct api_call *c)
 {
 	const struct store_selection *selection = &c->question->selection;
 	const char *host = host_of(c->question);
 	struct series_rows rows = { 0 };
+	char only[SERIES_HOST_BYTES] = "";
 	u32 max = 300;
 	int r = question_number(c->question, "rows", 1, 10000, &max, c->why);
 
 	if (r == 0)
 		r = series_read(c->store, host, selection->from_ns, selection->to_ns, max, &rows);
+	if (r == 0 && !rows.count && !*host)
+		r = read_only_host(c, max, only, &rows);
 	if (r < 0)
 		return r;
+	if (rows.count && !*host)
+		host = *only ? only : host;
 	r = rows.count ? series_json(*host ? host : store_host(c->store), &rows, c->answer->body) :
 			 answer_chart_as_series(c, host, max);
 	series_rows_done(&rows);
