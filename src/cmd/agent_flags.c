@@ -12,6 +12,7 @@
 #include "config/scalar.h"
 
 #define PREFIX "OTEL_PROFILING_AGENT_"
+#define METRICS_INTERVAL_MS 10000
 
 #define TEXT(name, letter, member, argument, help) \
 	{ name, letter, OPTION_TEXT, offsetof(struct agent_flags, member), argument, NULL, 0, 0, NULL, help }
@@ -45,6 +46,7 @@ const struct option_entry agent_flag_entries[] = {
 	SWITCH("enable-profiling-perfdata", 0, perfdata, "write perf.data files"),
 	TEXT("profiling-perfdata-path", 0, perfdata_path, "PATH", "... into this folder"),
 	TEXT("profiling-interval", 0, interval, "TIME", "time between reports; a number is seconds"),
+	SWITCH("no-machine-metrics", 0, no_machine_metrics, "send profiles alone, no CPU, memory and load"),
 };
 
 _Static_assert(sizeof(agent_flag_entries) / sizeof(agent_flag_entries[0]) == AGENT_FLAGS_COUNT, "count of flags");
@@ -176,6 +178,11 @@ static void put_otlp(struct buf *yaml, const char *id, const char *endpoint, boo
 		buf_addf(yaml, "    tls:\n      insecure: true\n");
 }
 
+static const char *otlp_endpoint(const struct agent_flags *flags)
+{
+	return flags->otlp_endpoint ? flags->otlp_endpoint : "localhost:4317";
+}
+
 /* Where the Agent is, DD_AGENT_HOST and its like tell the exporter. */
 static void put_datadog(struct buf *yaml, const struct agent_flags *flags)
 {
@@ -191,8 +198,7 @@ static void put_exporters(struct buf *yaml, const struct agent_flags *flags)
 	if (flags->collection_agent)
 		put_otlp(yaml, "otlp_grpc/collection_agent", flags->collection_agent, flags->disable_tls);
 	if (flags->otlp)
-		put_otlp(yaml, "otlp_grpc", flags->otlp_endpoint ? flags->otlp_endpoint : "localhost:4317",
-			 flags->otlp_insecure);
+		put_otlp(yaml, "otlp_grpc", otlp_endpoint(flags), flags->otlp_insecure);
 	if (flags->datadog)
 		put_datadog(yaml, flags);
 	if (flags->perfdata) {
@@ -229,15 +235,51 @@ static void put_pipeline(struct buf *yaml, const struct agent_flags *flags, bool
 		buf_addf(yaml, "        - perfdata\n");
 }
 
-static void put_service(struct buf *yaml, const struct agent_flags *flags, bool is_beside_page)
+/* Beside the page its own store has them. */
+static bool sends_metrics(const struct agent_flags *flags, enum agent_flags_beside beside)
 {
+	return beside == AGENT_FLAGS_ALONE && !flags->no_machine_metrics && (flags->collection_agent || flags->otlp);
+}
+
+/* For the charts of another wick's page. */
+static void put_reader(struct buf *yaml, const char *endpoint, bool insecure)
+{
+	buf_addf(yaml, "        - periodic:\n            interval: %d\n            about: machine\n"
+		       "            if_taken: true\n            exporter:\n              otlp:\n"
+		       "                protocol: grpc\n                compression: gzip\n", METRICS_INTERVAL_MS);
+	put(yaml, 16, "endpoint", endpoint);
+	put_switch(yaml, 16, "insecure", insecure);
+}
+
+/* A list replaces the one that is there if nothing is said: that one is written out, too. */
+static void put_telemetry(struct buf *yaml, const struct agent_flags *flags, enum agent_flags_beside beside)
+{
+	bool sends = sends_metrics(flags, beside);
+
+	if (flags->verbose || sends)
+		buf_addf(yaml, "  telemetry:\n");
+	if (flags->verbose)
+		buf_addf(yaml, "    logs:\n      level: debug\n");
+	if (!sends)
+		return;
+	buf_addf(yaml, "    metrics:\n      readers:\n        - pull:\n            exporter:\n"
+		       "              prometheus:\n                host: localhost\n                port: 8888\n");
+	if (flags->collection_agent)
+		put_reader(yaml, flags->collection_agent, flags->disable_tls);
+	if (flags->otlp)
+		put_reader(yaml, otlp_endpoint(flags), flags->otlp_insecure);
+}
+
+static void put_service(struct buf *yaml, const struct agent_flags *flags, enum agent_flags_beside beside)
+{
+	bool is_beside_page = beside == AGENT_FLAGS_BESIDE_PAGE;
+
 	if (!flags->pprof && !flags->verbose && !agent_flags_send(flags))
 		return;
 	buf_addf(yaml, "service:\n");
 	if (flags->pprof)
 		buf_addf(yaml, "  extensions: [%spprof]\n", is_beside_page ? "page, " : "");
-	if (flags->verbose)
-		buf_addf(yaml, "  telemetry:\n    logs:\n      level: debug\n");
+	put_telemetry(yaml, flags, beside);
 	if (agent_flags_send(flags))
 		put_pipeline(yaml, flags, is_beside_page);
 }
@@ -253,9 +295,11 @@ static void put_receiver_beside(struct buf *yaml, const struct agent_flags *flag
 		yaml->len = before;
 }
 
-int agent_flags_write(const struct agent_flags *flags, bool is_beside_page, struct buf *yaml,
+int agent_flags_write(const struct agent_flags *flags, enum agent_flags_beside beside, struct buf *yaml,
 		      char error[OPTIONS_ERROR_MAX])
 {
+	bool is_beside_page = beside == AGENT_FLAGS_BESIDE_PAGE;
+
 	if (!is_beside_page && !agent_flags_send(flags)) {
 		snprintf(error, OPTIONS_ERROR_MAX,
 			 "nowhere to send profiles to: give --collection-agent=HOST:PORT or --enable-profiling-otlp");
@@ -271,6 +315,6 @@ int agent_flags_write(const struct agent_flags *flags, bool is_beside_page, stru
 		buf_addf(yaml, "extensions:\n  pprof:\n");
 		put(yaml, 4, "endpoint", flags->pprof);
 	}
-	put_service(yaml, flags, is_beside_page);
+	put_service(yaml, flags, beside);
 	return buf_err(yaml);
 }

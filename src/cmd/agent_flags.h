@@ -22,7 +22,7 @@ struct agent_flags {
 		*probabilistic_threshold, *bpf_log_level, *pprof;
 	bool disable_tls, send_error_frames, no_kernel_version_check, verbose;
 
-	bool datadog, otlp, otlp_insecure, perfdata;
+	bool datadog, otlp, otlp_insecure, perfdata, no_machine_metrics;
 	const char *datadog_service, *datadog_env, *otlp_endpoint, *perfdata_path, *interval;
 };
 
@@ -31,15 +31,18 @@ extern const struct option_entry agent_flag_entries[];
 #define AGENT_FLAGS_GROUP(type, member)								\
 	{ "Flags of older agents; print-config shows what they mean:", agent_flag_entries,	\
 	  AGENT_FLAGS_COUNT, offsetof(type, member) }
-#define AGENT_FLAGS_COUNT 26
+#define AGENT_FLAGS_COUNT 27
 
 /* Fills in what is not given from OTEL_PROFILING_AGENT_*. Values are borrowed from the environment. */
 void agent_flags_read_environment(struct agent_flags *flags);
 
 bool agent_flags_given(const struct agent_flags *flags);
 
+/* What else there is: nothing, what is built in, or files, whose lists flags must not replace. */
+enum agent_flags_beside { AGENT_FLAGS_ALONE, AGENT_FLAGS_BESIDE_PAGE, AGENT_FLAGS_BESIDE_FILES };
+
 /* As YAML. -EINVAL with a sentence in error; -ENOMEM. */
-int agent_flags_write(const struct agent_flags *flags, bool is_beside_page, struct buf *yaml,
+int agent_flags_write(const struct agent_flags *flags, enum agent_flags_beside beside, struct buf *yaml,
 		      char error[OPTIONS_ERROR_MAX]);
 
 /* Does it say where profiles are to be sent? */

@@ -44,7 +44,7 @@ static void writes(const char *const *words, const char *want)
 	parse(&v, words);
 	buf_init(&yaml, 1 << 16);
 	OK(agent_flags_given(&v.agent));
-	EQ(agent_flags_write(&v.agent, false, &yaml, error), 0);
+	EQ(agent_flags_write(&v.agent, AGENT_FLAGS_ALONE, &yaml, error), 0);
 	STREQ(yaml.data, want);
 	buf_done(&yaml);
 }
@@ -66,6 +66,13 @@ TEST(agent_flags_have_one_dash_or_two)
 	STREQ(v.agent.tracers, "perl");
 	EQ(v.agent.verbose, true);
 }
+
+/* Where Prometheus finds metrics if nothing is said, and what the charts of another wick's page want. */
+#define PULL "        - pull:\n            exporter:\n              prometheus:\n" \
+	     "                host: localhost\n                port: 8888\n"
+#define PUSH "        - periodic:\n            interval: 10000\n            about: machine\n" \
+	     "            if_taken: true\n            exporter:\n              otlp:\n" \
+	     "                protocol: grpc\n                compression: gzip\n"
 
 TEST(agent_flags_become_configuration)
 {
@@ -91,6 +98,11 @@ TEST(agent_flags_become_configuration)
 	       "  telemetry:\n"
 	       "    logs:\n"
 	       "      level: debug\n"
+	       "    metrics:\n"
+	       "      readers:\n"
+	       PULL PUSH
+	       "                endpoint: \"h:1\"\n"
+	       "                insecure: true\n"
 	       "  pipelines:\n"
 	       "    profiles:\n"
 	       "      receivers: [profiling]\n"
@@ -123,6 +135,11 @@ TEST(agent_flags_write_several_outputs)
 	       "    path: \"/var/p\"\n"
 	       "    interval: 60s\n"
 	       "service:\n"
+	       "  telemetry:\n"
+	       "    metrics:\n"
+	       "      readers:\n"
+	       PULL PUSH
+	       "                endpoint: \"localhost:4317\"\n"
 	       "  pipelines:\n"
 	       "    profiles:\n"
 	       "      receivers: [profiling]\n"
@@ -131,6 +148,23 @@ TEST(agent_flags_write_several_outputs)
 	       "        - otlp_grpc\n"
 	       "        - datadog\n"
 	       "        - perfdata\n");
+}
+
+TEST(agent_flags_send_profiles_alone_if_told_so)
+{
+	unsetenv("NODE_NAME");
+	writes((const char *[]){ "-collection-agent=h:1", "--no-machine-metrics", NULL },
+	       "receivers:\n"
+	       "  profiling:\n"
+	       "exporters:\n"
+	       "  otlp_grpc/collection_agent:\n"
+	       "    endpoint: \"h:1\"\n"
+	       "service:\n"
+	       "  pipelines:\n"
+	       "    profiles:\n"
+	       "      receivers: [profiling]\n"
+	       "      exporters:\n"
+	       "        - otlp_grpc/collection_agent\n");
 }
 
 TEST(agent_flags_come_from_the_environment)
@@ -155,7 +189,7 @@ TEST(agent_flags_need_somewhere_to_send_to)
 	struct buf yaml;
 
 	buf_init(&yaml, 4096);
-	EQ(agent_flags_write(&(struct agent_flags){ .verbose = true }, false, &yaml, error), -EINVAL);
+	EQ(agent_flags_write(&(struct agent_flags){ .verbose = true }, AGENT_FLAGS_ALONE, &yaml, error), -EINVAL);
 	STREQ(error, "nowhere to send profiles to: give --collection-agent=HOST:PORT or --enable-profiling-otlp");
 	buf_done(&yaml);
 }
@@ -166,14 +200,28 @@ TEST(agent_flags_stand_beside_the_page)
 	struct buf yaml;
 
 	buf_init(&yaml, 4096);
-	EQ(agent_flags_write(&(struct agent_flags){ .samples_per_second = "97" }, true, &yaml, error), 0);
+	EQ(agent_flags_write(&(struct agent_flags){ .samples_per_second = "97" }, AGENT_FLAGS_BESIDE_PAGE,
+			     &yaml, error), 0);
 	STREQ(yaml.data, "receivers:\n  profiling:\n    samples_per_second: 97\n");
 	yaml.len = 0;
-	EQ(agent_flags_write(&(struct agent_flags){ .collection_agent = "h:1", .disable_tls = true }, true, &yaml,
-			     error), 0);
+	EQ(agent_flags_write(&(struct agent_flags){ .collection_agent = "h:1", .disable_tls = true },
+			     AGENT_FLAGS_BESIDE_PAGE, &yaml, error), 0);
 	STREQ(yaml.data, "exporters:\n  otlp_grpc/collection_agent:\n    endpoint: \"h:1\"\n"
 			 "    tls:\n      insecure: true\n"
 			 "service:\n  pipelines:\n    profiles/sent:\n      receivers: [profiling]\n      exporters:\n"
 			 "        - otlp_grpc/collection_agent\n");
+	buf_done(&yaml);
+}
+
+TEST(agent_flags_leave_readers_to_files)
+{
+	char error[OPTIONS_ERROR_MAX];
+	struct buf yaml;
+
+	buf_init(&yaml, 4096);
+	EQ(agent_flags_write(&(struct agent_flags){ .collection_agent = "h:1" }, AGENT_FLAGS_BESIDE_FILES, &yaml,
+			     error), 0);
+	OK(strstr(yaml.data, "endpoint: \"h:1\""));
+	OK(!strstr(yaml.data, "readers"));
 	buf_done(&yaml);
 }

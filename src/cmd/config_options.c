@@ -49,7 +49,9 @@ static int write_plan(const struct config_options *options, const struct plan *p
 	if (plan->is_builtin)
 		r = builtin_write(&options->builtin, builtin, error);
 	if (r == 0 && plan->has_flags)
-		r = agent_flags_write(&plan->flags, plan->is_builtin, flags, error);
+		r = agent_flags_write(&plan->flags, plan->is_builtin ? AGENT_FLAGS_BESIDE_PAGE :
+				      options->configs.count ? AGENT_FLAGS_BESIDE_FILES : AGENT_FLAGS_ALONE, flags,
+				      error);
 	if (r == -EINVAL)
 		config_error(errors, nowhere, "", "%s", error);
 	return r;

@@ -116,6 +116,8 @@ static void put_cpus(const struct host_sample *s, struct metrics_out *out)
 static void put_memory(const struct host_sample *s, struct metrics_out *out)
 {
 	put(out, METRIC_GAUGE, "system_memory_limit", "Bytes of memory there are", (double)s->memory_total_bytes);
+	put(out, METRIC_GAUGE, "system_linux_memory_available", "Bytes of memory that programs could still get",
+	    (double)s->memory_available_bytes);
 	for (int i = 0; i < HOST_MEMORY_STATE_COUNT; i++)
 		put_labelled(out, METRIC_GAUGE, "system_memory_usage", "Bytes of memory by state", "state",
 			     host_memory_state_names[i], (double)s->memory_bytes[i]);

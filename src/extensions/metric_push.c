@@ -21,6 +21,8 @@
 #define BODY_MAX (16u << 20)
 #define URL_MAX 2048
 #define HEADERS_MAX 32
+#define AGAIN_NS (3600ll * 1000 * NS_PER_MS)	/* before who takes no metrics is asked again */
+#define GRPC_UNIMPLEMENTED "12"
 #define WAIT_MS 100		/* how soon it is seen that it is to stop */
 #define LAST_TIMEOUT_NS (2ll * 1000 * NS_PER_MS)	/* nobody waits longer for the end of wick */
 #define HTTP_PATH "/v1/metrics"
@@ -42,11 +44,13 @@ struct metric_push {
 	u32 header_count;
 	_Atomic bool is_stopping;
 	bool has_failed;		/* and that was said */
+	u64 rests_until_ns;		/* CLOCK_MONOTONIC; 0: metrics are taken, as far as is known */
 };
 
 /* One request, and what came of it. */
 struct attempt {
 	bool is_done;
+	bool is_unknown;		/* metrics are not taken there */
 	char problem[400];		/* "": it was taken */
 };
 
@@ -64,6 +68,9 @@ static void take_answer(void *arg, const struct client_answer *answer)
 	const char *message = client_answer_header(answer, "grpc-message");
 
 	attempt->is_done = true;
+	attempt->is_unknown = !answer->error &&
+			      (answer->status == 404 || answer->status == 405 || answer->status == 501 ||
+			       (status && !strcmp(status, GRPC_UNIMPLEMENTED)));
 	if (answer->error)
 		snprintf(attempt->problem, sizeof(attempt->problem), "%s", answer->error_text);
 	else if (answer->status / 100 != 2)
@@ -81,7 +88,8 @@ static int make_body(struct metric_push *p, struct buf *body)
 	buf_init(&plain, BODY_MAX);
 	p->times.now_ns = clock_ns(CLOCK_REALTIME);
 	p->times.booted_ns = p->times.now_ns - clock_ns(CLOCK_BOOTTIME);
-	otlp_metrics_encode(p->metrics, p->resource, &p->times, &plain);
+	otlp_metrics_encode(p->metrics, &(struct otlp_metrics_options){ p->resource,
+			    p->options->about == TELEMETRY_ABOUT_MACHINE }, &p->times, &plain);
 	r = buf_err(&plain);
 	if (r < 0)
 		return r;
@@ -115,6 +123,15 @@ static void tell(struct metric_push *p, const char *problem)
 	p->has_failed = *problem;
 }
 
+/* Nothing is wrong with a Collector that has no pipeline for them. */
+static void rest(struct metric_push *p)
+{
+	if (!p->rests_until_ns)
+		log_info(self, "%s takes no metrics: it gets none of this machine, and is asked again in an hour",
+			 p->url);
+	p->rests_until_ns = monotonic_ns() + AGAIN_NS;
+}
+
 /* until_ns: given up then, and as soon as it is to stop if that is 0. */
 static void send_once(struct metric_push *p, u64 until_ns)
 {
@@ -139,12 +156,20 @@ static void send_once(struct metric_push *p, u64 until_ns)
 		client_cancel(p->client, request);
 		snprintf(attempt.problem, sizeof(attempt.problem), "there was no answer before the end");
 	}
-	tell(p, attempt.problem);
+	if (attempt.is_unknown && p->options->if_taken)
+		rest(p);
+	else
+		tell(p, attempt.problem);
+	if (!*attempt.problem)
+		p->rests_until_ns = 0;
 }
 
 static void tick(void *arg)
 {
-	send_once(arg, 0);
+	struct metric_push *p = arg;
+
+	if (monotonic_ns() >= p->rests_until_ns)
+		send_once(p, 0);
 }
 
 /* ---- Life ---------------------------------------------------------------------------- */
@@ -228,7 +253,7 @@ void metric_push_stop(struct metric_push *push)
 		return;
 	atomic_store(&push->is_stopping, true);
 	ticker_stop(push->ticker);
-	if (!push->has_failed)
+	if (!push->has_failed && !push->rests_until_ns)
 		send_once(push, monotonic_ns() + LAST_TIMEOUT_NS);
 	push_free(push);
 }

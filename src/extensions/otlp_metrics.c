@@ -24,6 +24,7 @@ static const struct convention {
 	{ "system_cpu_load_average_5m", "system.cpu.load_average.5m", "{thread}" },
 	{ "system_cpu_logical_count", "system.cpu.logical.count", "{cpu}" },
 	{ "system_cpu_time", "system.cpu.time", "s" },
+	{ "system_linux_memory_available", "system.linux.memory.available", "By" },
 	{ "system_memory_limit", "system.memory.limit", "By" },
 	{ "system_memory_usage", "system.memory.usage", "By" },
 	{ "system_processes_count", "system.processes.count", "{process}" },
@@ -99,6 +100,7 @@ static void put_labels(struct buf *out, const char *labels)
 struct request {
 	struct buf *out;
 	const struct otlp_metrics_times *times;
+	bool machine_only;
 	const char *name;	/* of the metric that is open; "": none is */
 	enum metric_kind kind;
 	size_t metric, data;	/* marks of what is open */
@@ -138,6 +140,8 @@ static void put_number(void *arg, enum metric_kind kind, const char *name, const
 	size_t point;
 	u64 bits;
 
+	if (q->machine_only && !find_convention(name))
+		return;
 	if (strcmp(name, q->name))
 		begin_metric(q, kind, name, help);
 	memcpy(&bits, &value, sizeof(bits));
@@ -151,10 +155,11 @@ static void put_number(void *arg, enum metric_kind kind, const char *name, const
 	pb_end(q->out, point);
 }
 
-void otlp_metrics_encode(struct metrics *metrics, const struct config_pairs *resource,
+void otlp_metrics_encode(struct metrics *metrics, const struct otlp_metrics_options *options,
 			 const struct otlp_metrics_times *times, struct buf *out)
 {
-	struct request q = { .out = out, .times = times, .name = "" };
+	struct request q = { .out = out, .times = times, .machine_only = options->machine_only, .name = "" };
+	const struct config_pairs *resource = options->resource;
 	size_t of_resource = pb_begin(out, REQUEST_RESOURCE_METRICS), part = pb_begin(out, RESOURCE_METRICS_RESOURCE);
 	size_t of_scope;
 

@@ -13,12 +13,17 @@
 struct buf;
 struct metrics;
 
+struct otlp_metrics_options {
+	const struct config_pairs *resource;
+	bool machine_only;		/* only what is about the machine */
+};
+
 struct otlp_metrics_times {
 	u64 now_ns, started_ns, booted_ns;	/* of the epoch; counters of the machine count from its boot on */
 };
 
 /* Appends it; out keeps its error. */
-void otlp_metrics_encode(struct metrics *metrics, const struct config_pairs *resource,
+void otlp_metrics_encode(struct metrics *metrics, const struct otlp_metrics_options *options,
 			 const struct otlp_metrics_times *times, struct buf *out);
 
 #endif

@@ -34,13 +34,14 @@ static void describe(struct pb message, struct buf *out, u32 depth)
 	EQ(message.err, 0);
 }
 
-static void check_encoded(struct metrics *metrics, const struct config_pairs *resource, const char *expected)
+static void check_encoded(struct metrics *metrics, const struct config_pairs *resource, bool machine_only,
+			  const char *expected)
 {
 	struct buf out, text;
 
 	buf_init(&out, 65536);
 	buf_init(&text, 65536);
-	otlp_metrics_encode(metrics, resource, &times, &out);
+	otlp_metrics_encode(metrics, &(struct otlp_metrics_options){ resource, machine_only }, &times, &out);
 	EQ(buf_err(&out), 0);
 	describe(pb_from(out.data, out.len), &text, 8);
 	buf_addf(&text, "%s", "");
@@ -57,13 +58,17 @@ TEST(metrics_are_sums_and_gauges_of_otlp)
 
 	metric_add(metrics_get(metrics, METRIC_COUNTER, "system_cpu_time", "help", labels, 2), 1);
 	metric_set(metrics_get(metrics, METRIC_GAUGE, "wick_x", "other", NULL, 0), 2);
-	check_encoded(metrics, &(struct config_pairs){ 1, &attribute },
+	check_encoded(metrics, &(struct config_pairs){ 1, &attribute }, false,
 		      "1:{1:{1:{1:host.name 2:{1:h}}} 2:{1:{1:wick 2:" WICK_VERSION "} "
 		      "2:{1:system.cpu.time 2:help 3:s 7:{1:{2:1000 3:3000 4:4607182418800017408 "
 		      "7:{1:state 2:{1:idle}} 7:{1:process.pid 2:{1:7}}} 2:2 3:1}} "
 		      "2:{1:wick_metrics_dropped 2:Times a number about wick itself had no room and is shown nowhere "
 		      "7:{1:{2:2000 3:3000 4:0} 2:2 3:1}} "
 		      "2:{1:wick_x 2:other 5:{1:{3:3000 4:4611686018427387904}}}}}");
+	check_encoded(metrics, &(struct config_pairs){ 1, &attribute }, true,
+		      "1:{1:{1:{1:host.name 2:{1:h}}} 2:{1:{1:wick 2:" WICK_VERSION "} "
+		      "2:{1:system.cpu.time 2:help 3:s 7:{1:{2:1000 3:3000 4:4607182418800017408 "
+		      "7:{1:state 2:{1:idle}} 7:{1:process.pid 2:{1:7}}} 2:2 3:1}}}}");
 	metrics_free(metrics);
 }
 
@@ -77,7 +82,7 @@ TEST(metrics_have_labels_without_escapes)
 
 	buf_init(&out, 65536);
 	metric_add(metrics_get(metrics, METRIC_COUNTER, "x", "help", &label, 1), 1);
-	otlp_metrics_encode(metrics, &nothing, &times, &out);
+	otlp_metrics_encode(metrics, &(struct otlp_metrics_options){ .resource = &nothing }, &times, &out);
 	OK(memmem(out.data, out.len, plain, sizeof(plain) - 1));
 	buf_done(&out);
 	metrics_free(metrics);

@@ -99,6 +99,7 @@ static const struct config_field pull_fields[] = {
 static const char *const protocols[] = { "http/protobuf", "grpc", "grpc/protobuf", NULL };
 static const char *const compressions[] = { "none", "gzip", NULL };
 static const char *const temporalities[] = { "cumulative", NULL };
+static const char *const abouts[] = { "all", "machine", NULL };
 
 static const struct config_field otlp_fields[] = {
 	{ "protocol", CONFIG_CHOICE, PERIODIC(protocol), .choices = protocols, .help = "how it is spoken" },
@@ -131,6 +132,10 @@ static const struct config_field periodic_fields[] = {
 	{ "timeout", CONFIG_INTEGER, PERIODIC(timeout_ms), .min = 1, .max = 1e9,
 	  .help = "milliseconds after which a request is given up" },
 	{ "exporter", CONFIG_SECTION, 0, .fields = push_exporter_fields, .required = true, .help = "otlp" },
+	{ "about", CONFIG_CHOICE, PERIODIC(about), .choices = abouts,
+	  .help = "all, or machine: only what is about the machine and its processes, for another wick's page" },
+	{ "if_taken", CONFIG_BOOL, PERIODIC(if_taken),
+	  .help = "where metrics are not taken (404, UNIMPLEMENTED), that is no failure, and asked again in an hour" },
 	{ 0 },
 };
 

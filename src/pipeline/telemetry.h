@@ -17,6 +17,7 @@
 struct buf;
 
 enum telemetry_protocol { TELEMETRY_HTTP, TELEMETRY_GRPC, TELEMETRY_GRPC_PROTOBUF };
+enum telemetry_about { TELEMETRY_ABOUT_ALL, TELEMETRY_ABOUT_MACHINE };
 enum telemetry_compression { TELEMETRY_PLAIN, TELEMETRY_GZIP };
 
 /* Where metrics are sent by OTLP. */
@@ -24,6 +25,8 @@ struct telemetry_periodic {
 	bool has_otlp;
 	s64 interval_ms, timeout_ms;
 	int protocol, compression, temporality;
+	int about;			/* enum telemetry_about */
+	bool if_taken;			/* whom it is sent to need not take metrics */
 	const char *endpoint;
 	bool insecure;			/* gRPC without a scheme: no TLS */
 	const char *certificate, *client_certificate, *client_key;	/* files; "": none */
