@@ -90,6 +90,23 @@ check("shows the flame graph of a span", query().getAll("where").join() === `tra
 await page.goto(url + "/?view=heat&host=away&from=now-5m&live=");
 await page.waitForFunction(() => /not sent/.test(document.getElementById("metrics")?.textContent));
 check("says which host sends no memory", await charts.nth(1).isHidden());
+// Then it tells of itself: two looks, ten seconds apart, one of its two CPUs busy.
+function machine(at, seconds) {
+  const text = (key, value) => ({ key, value: { stringValue: value } }), timeUnixNano = String(BigInt(at) * 1000000n);
+  const time = (state, asDouble) => ({ timeUnixNano, asDouble, attributes: [text("state", state)] });
+  const gauge = (name, asInt) => ({ name, gauge: { dataPoints: [{ timeUnixNano, asInt }] } });
+  return { resourceMetrics: [{ resource: { attributes: [text("host.name", "away")] }, scopeMetrics: [{ metrics: [
+    { name: "system.cpu.time", sum: { isMonotonic: true, aggregationTemporality: 2, dataPoints: [time("user", seconds), time("idle", seconds)] } },
+    gauge("system.cpu.logical.count", "2"), gauge("system.memory.limit", String(8 * 2 ** 30)), gauge("system.linux.memory.available", String(6 * 2 ** 30))] }] }] };
+}
+for (const [at, seconds] of [[now - 10000, 100], [now, 110]])
+  check("takes what a host tells of itself", (await fetch(url + "/v1/metrics", { method: "POST", body: JSON.stringify(machine(at, seconds)),
+    headers: { "content-type": "application/json" } })).status === 200);
+await page.reload();
+await page.waitForFunction(() => document.querySelectorAll("#metrics figure")[1]?.hidden === false);
+check("shows memory of another host", (await text("#metrics")).includes("What away did") && (await page.locator("#metrics select").inputValue()) === "away",
+      await text("#metrics"));
+await page.screenshot({ path: screenshots + "/away.png" });
 await page.selectOption("#metrics select", (await page.locator("#metrics option").allTextContents()).find(host => host !== "away"));
 await page.waitForFunction(() => !document.querySelectorAll("#metrics figure")[1].hidden);
 check("shows another host", !query().getAll("where").includes("host=away"), page.url());
