@@ -68,6 +68,16 @@ static inline u32 lua_constant(const struct forge_lua *l, u32 number)
 	return l->layout->codes.marks_constants ? number | 1u << (l->layout->codes.c.bits - 1) : number;
 }
 
+/* The instruction that loads the global "print" into a register. */
+static inline u32 lua_global(const struct forge_lua *l, u32 reg)
+{
+	const struct lua_codes *codes = &l->layout->codes;
+
+	if (codes->get_global != 0xff)
+		return (u32)codes->get_global << codes->op.first | reg << codes->a.first | 0u << codes->bx.first;
+	return lua_code(l, codes->get_in_upvalue, reg, 0, lua_constant(l, 0));
+}
+
 /* Lines: each instruction is on the next one; those of 5.4 are steps, and each 128th is among the far ones. */
 static inline void lua_lines(struct forge_lua *l, u64 proto, u32 first_line, u32 count)
 {
@@ -108,22 +118,24 @@ static inline u64 lua_proto(struct forge_lua *l, const char *source, u32 first_l
 static inline void lua_values(struct forge_lua *l, u64 proto)
 {
 	const struct lua_layout *layout = l->layout;
-	u64 constants = lua_take(l, 32), upvalues = lua_take(l, 32), locals = lua_take(l, 16);
+	u64 constants = lua_take(l, 32), upvalues = lua_take(l, 32), locals = lua_take(l, 32);
 
 	lua_put(constants, lua_string(l, "print"), 8);
 	lua_put(constants + 8, 0x44, 1);
 	lua_put(constants + 16, lua_string(l, "close"), 8);
 	lua_put(constants + 24, 0x44, 1);
 	lua_put(upvalues, lua_string(l, "_ENV"), 8);
-	lua_put(upvalues + 16, lua_string(l, "captured"), 8);
+	lua_put(upvalues + layout->upvalue_bytes, lua_string(l, "captured"), 8);
 	lua_put(locals, lua_string(l, "visit"), 8);
 	lua_put(locals + 8, 1000ull << 32, 8);
+	lua_put(locals + 16, lua_string(l, "(for generator)"), 8);
+	lua_put(locals + 24, LUA_AT_ITERATOR | 1000ull << 32, 8);
 	lua_put(proto + layout->constants, constants, 8);
 	lua_put(proto + layout->constant_count, 2, 4);
 	lua_put(proto + layout->upvalues, upvalues, 8);
 	lua_put(proto + layout->upvalue_count, 2, 4);
 	lua_put(proto + layout->locals, locals, 8);
-	lua_put(proto + layout->local_count, 1, 4);
+	lua_put(proto + layout->local_count, 2, 4);
 }
 
 static inline struct forge_lua forge_lua(u32 release)
@@ -141,12 +153,12 @@ static inline struct forge_lua forge_lua(u32 release)
 	lua_values(&l, l.caller);
 	memcpy(&code, (void *)(uintptr_t)(l.caller + l.layout->code), sizeof(code));
 	const u32 codes_at[] = {
-		lua_code(&l, codes->get_in_upvalue, 3, 0, lua_constant(&l, 0)), lua_code(&l, codes->call, 3, 1, 1),
+		lua_global(&l, 3), lua_code(&l, codes->call, 3, 1, 1),
 		lua_code(&l, codes->self, 3, 0, lua_constant(&l, 1)), lua_code(&l, codes->call, 3, 1, 1),
 		lua_code(&l, codes->move, 3, 0, 0), lua_code(&l, codes->call, 3, 1, 1),
 		lua_code(&l, codes->get_upvalue, 3, 1, 0), lua_code(&l, codes->call, 3, 1, 1),
 		lua_code(&l, codes->call, 2, 1, 2), lua_code(&l, codes->call, 3, 1, 1),
-		lua_code(&l, codes->for_call, 4, 0, 1), lua_code(&l, codes->get_in_upvalue, 3, 0, lua_constant(&l, 0)),
+		lua_code(&l, codes->for_call, 1, 0, 1), lua_global(&l, 3),
 	};
 	memcpy((void *)(uintptr_t)code, codes_at, sizeof(codes_at));
 	return l;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lua 5.3 and 5.4, of its own interpreter, wherever it is linked into. */
+/* Lua 5.1 to 5.4, of its own interpreter, wherever it is linked into. */
 #include "lang/lua/lua.h"
 
 #include <errno.h>
@@ -38,7 +38,9 @@ static int attach(const struct lang_process *process, const struct lang_file *fi
 	words = (struct lua_slot){
 		.status_shift = layout->status % 8 * 8, .depth = layout->depth, .call_pc = layout->call_pc / 8,
 		.call_status = layout->call_status / 8, .call_status_shift = layout->call_status % 8 * 8,
-		.fresh = layout->fresh, .tail = layout->tail, .code = layout->code,
+		.fresh = layout->fresh, .tail = layout->tail, .call_function = layout->call_function / 8,
+		.call_base = layout->call_base / 8, .loop_call = layout->fresh ? 0 : layout->codes.call,
+		.is_array = layout->is_array, .closure_proto = layout->closure_proto, .code = layout->code,
 		.code_count = layout->code_count, .keeps_pc = layout->keeps_pc,
 	};
 	lua = calloc(1, sizeof(*lua));

@@ -10,14 +10,23 @@
 
 #include "base/types.h"
 
-/* struct lua_State (lstate.h), the same from 5.3 on; all are words but the type. */
+/* struct lua_State (lstate.h), the same from 5.2 on; all are words but the type. */
 #define LUA_STATE_TYPE 8	/* a byte */
 #define LUA_STATE_CALL 32	/* what runs, or has resumed another */
 #define LUA_STATE_READ 40	/* bytes, as far as they are looked at */
 #define LUA_TYPE_THREAD 8
 
-/* struct CallInfo: words */
-#define LUA_CALL_FUNCTION 0	/* where on the stack of Lua the function is */
+/* That of 5.1 (lstate.h of 5.1.5), whose calls are an array */
+#define LUA_51_STATE_CALL 40
+#define LUA_51_STATE_PC 48	/* the next instruction of that call; of others it is in the call */
+#define LUA_51_STATE_LAST 72	/* the array: the last that it has room for, ... */
+#define LUA_51_STATE_FIRST 80	/* ... the first, ... */
+#define LUA_51_STATE_SIZE 88	/* ... and, in the upper half of a word, for how many */
+#define LUA_51_STATE_READ 96
+#define LUA_51_STATE_JUMP 168	/* where on the C stack errors are caught */
+#define LUA_51_CALL_BYTES 40
+
+/* struct CallInfo: words; the links are there from 5.2 on */
 #define LUA_CALL_PREVIOUS 2
 #define LUA_CALL_NEXT 3
 #define LUA_CALL_WORDS 9
@@ -29,7 +38,13 @@
 #define LUA_TAG_CLOSURE 0x46	/* a function written in Lua ... */
 #define LUA_TAG_C_CLOSURE 0x66	/* ... in C, with values of its own */
 #define LUA_TAG_C_FUNCTION 0x16	/* ... without */
-#define LUA_CLOSURE_PROTO 24
+#define LUA_51_TAG 6		/* any function */
+#define LUA_51_CLOSURE_TYPE 8	/* a word: its lowest byte is that tag, ... */
+#define LUA_51_CLOSURE_IS_C 16	/* ... a byte from this bit on says in what it is written */
+
+/* An instruction of 5.1 and 5.2: its number, and the first of the registers that it works on */
+#define LUA_CODE_MASK 63
+#define LUA_CODE_A(code) ((code) >> 6 & 0xff)
 
 #define LUA_SEEN 4		/* powers of two */
 #define LUA_STATES 4
@@ -38,9 +53,14 @@ struct lua_slot {
 	u64 status_shift;	/* in the word of a state that has the type: a byte, 0 if it runs */
 	u64 depth;		/* ... 16 bits: how many calls of C code it is in, and those that have resumed it */
 	u64 call_pc;		/* in a call, a word: the next instruction */
-	u64 call_status;	/* ... another, of which 16 bits count ... */
+	u64 call_status;	/* ... another, of which 32 bits count ... */
 	u64 call_status_shift;	/* ... from this one on */
 	u64 fresh, tail;	/* bits of that: the outermost of a run; what has called it is gone */
+	u64 call_function;	/* in a call, words: where on the stack of Lua its function is ... */
+	u64 call_base;		/* ... and its registers */
+	u64 loop_call;		/* the number of the instruction by which the loop calls; 0: `fresh` tells its calls */
+	u64 is_array;		/* calls are: 5.1 */
+	u64 closure_proto;	/* in a closure: its function */
 	u64 code, code_count;	/* in a function: its instructions */
 	u64 keeps_pc;		/* the loop has the next instruction in a register, and stores it only now and then */
 	/* Left zero, the kernel half's own. Functions of this walk: while it goes on they stay what they are. */

@@ -2,7 +2,7 @@
 /*
  * A file holds Lua if it exports lua_newstate() and lua_ident, which has the version as a text, whatever it is called:
  * lua itself, liblua, an embedder. LuaJIT has no lua_ident. luaV_execute(), the loop, is exported by none: it is by far
- * the largest function that lua_callk() leads to.
+ * the largest function that lua_callk(), lua_call() in 5.1, leads to.
  */
 #include "lang/lua/lua_file.h"
 
@@ -17,15 +17,16 @@
 #define IDENT_BYTES 64		/* that the version is in */
 #define REACHED_MAX 48		/* functions that are looked at: the loop is among the first ten */
 #define LOOKS_MAX 256		/* calls that are followed: each is looked for among all functions of the file */
-#define LOOP_BYTES_MIN 4096	/* 9 KB in 5.3, 15 KB in 5.4 */
+#define LOOP_BYTES_MIN 4096	/* 6 KB in 5.1 and 5.2, 9 KB in 5.3, 15 KB in 5.4 */
 #define FUNCTION_BYTES_MAX 8192	/* of those that lead to it */
 
-enum { NEW_STATE, IDENT, CALL, LOOP, WANTED_COUNT };
+enum { NEW_STATE, IDENT, CALL, OLD_CALL, LOOP, WANTED_COUNT };
 
 static const char *const wanted_names[WANTED_COUNT] = {
 	[NEW_STATE] = "lua_newstate",
 	[IDENT] = "lua_ident",
 	[CALL] = "lua_callk",
+	[OLD_CALL] = "lua_call",
 	[LOOP] = "luaV_execute",	/* by the symbol table of one that has it */
 };
 
@@ -46,7 +47,7 @@ static u64 find_release(const struct exe *exe, u64 ident_ea)
 	return LUA_RELEASE(minor, at[1] == '.' && at[2] >= '0' && at[2] <= '9' ? (u32)(at[2] - '0') : 0);
 }
 
-/* Functions that lua_callk() leads to, those that it calls itself first. */
+/* Functions that a call leads to, those that it calls itself first. */
 struct reach {
 	u32 count, looks;
 	struct loop_function at[REACHED_MAX];
@@ -82,14 +83,15 @@ static void add_calls(const struct exe *exe, const struct loop_function *functio
 
 static bool find_loop(const struct exe *exe, const struct symtab_wanted *wanted, struct loop_function *ret_loop)
 {
+	const struct symtab_wanted *call = &wanted[wanted[CALL].found ? CALL : OLD_CALL];
 	struct reach reach = { 0 };
 	u64 most = LOOP_BYTES_MIN - 1;
 
 	if (wanted[LOOP].found && loop_function_at(exe, wanted[LOOP].ea, ret_loop))
 		return true;
-	if (exe->machine != EM_X86_64 || !wanted[CALL].found)
+	if (exe->machine != EM_X86_64 || !call->found)
 		return false;
-	add_function(exe, wanted[CALL].ea, &reach);
+	add_function(exe, call->ea, &reach);
 	for (u32 i = 0; i < reach.count; i++) {
 		u64 bytes = reach.at[i].end_ea - reach.at[i].start_ea;
 

@@ -47,6 +47,11 @@ static const struct sym symbols[] = {
 	{ "lua_ident", DATA, 0x81, STT_OBJECT, STB_GLOBAL },
 	{ "lua_callk", CALL, 0x80, STT_FUNC, STB_GLOBAL },
 };
+static const struct sym symbols_51[] = {
+	{ "lua_newstate", NEW_STATE, 0x40, STT_FUNC, STB_GLOBAL },
+	{ "lua_ident", DATA, 0x81, STT_OBJECT, STB_GLOBAL },
+	{ "lua_call", CALL, 0x80, STT_FUNC, STB_GLOBAL },
+};
 static const struct sym loop_symbol = { "luaV_execute", LOOP, LOOP_BYTES, STT_FUNC, STB_LOCAL };
 
 static void add_fdes(struct forge *f)
@@ -63,8 +68,8 @@ static void add_fdes(struct forge *f)
 	forge_section(f, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x8000, c.b.data, c.b.len);
 }
 
-static int recognise(u16 machine, u32 symbol_count, bool has_symbol, const char *ident, struct lang_file *ret_file,
-		     struct lua_facts *ret_facts)
+static int recognise_by(const struct sym *exported, u16 machine, u32 symbol_count, bool has_symbol, const char *ident,
+			struct lang_file *ret_file, struct lua_facts *ret_facts)
 {
 	_cleanup_(forge_done) struct forge f;
 	_cleanup_(exe_freep) struct exe *exe = NULL;
@@ -76,7 +81,7 @@ static int recognise(u16 machine, u32 symbol_count, bool has_symbol, const char 
 	forge_section(&f, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, code, sizeof(code));
 	forge_section(&f, ".rodata", SHT_PROGBITS, SHF_ALLOC, DATA, data, sizeof(data));
 	add_fdes(&f);
-	forge_symbols(&f, ".dynsym", SHT_DYNSYM, symbols, symbol_count);
+	forge_symbols(&f, ".dynsym", SHT_DYNSYM, exported, symbol_count);
 	if (has_symbol)
 		forge_symbols(&f, ".symtab", SHT_SYMTAB, &loop_symbol, 1);
 	forge_finish(&f);
@@ -87,18 +92,31 @@ static int recognise(u16 machine, u32 symbol_count, bool has_symbol, const char 
 	return r;
 }
 
+static int recognise(u16 machine, u32 symbol_count, bool has_symbol, const char *ident, struct lang_file *ret_file,
+		     struct lua_facts *ret_facts)
+{
+	return recognise_by(symbols, machine, symbol_count, has_symbol, ident, ret_file, ret_facts);
+}
+
 TEST(lua_file_finds_the_loop_of_a_stripped_program)
 {
+	static const struct { const char *ident; u32 release; const struct sym *exported; } cases[] = {
+		{ "$LuaVersion: Lua 5.4.4  Copyright", LUA_RELEASE(4, 4), symbols },
+		{ "$LuaVersion: Lua 5.2.4  Copyright", LUA_RELEASE(2, 4), symbols },
+		{ "$Lua: Lua 5.1.5 Copyright (C) 1994-2012 Lua.org", LUA_RELEASE(1, 5), symbols_51 },
+	};
 	struct lang_file file;
 	struct lua_facts facts;
 
 	put_code();
-	EQ(recognise(EM_X86_64, 3, false, "$LuaVersion: Lua 5.4.4  Copyright", &file, &facts), 0);
-	EQ(facts.release, LUA_RELEASE(4, 4));
-	EQ(facts.has_loop, 1);
-	EQ(file.mark_count, 1);
-	EQ(file.marks[0].start_ea, LOOP);
-	EQ(file.marks[0].end_ea, LOOP + LOOP_BYTES);
+	for (u32 i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		EQ(recognise_by(cases[i].exported, EM_X86_64, 3, false, cases[i].ident, &file, &facts), 0);
+		EQ(facts.release, cases[i].release);
+		EQ(facts.has_loop, 1);
+		EQ(file.mark_count, 1);
+		EQ(file.marks[0].start_ea, LOOP);
+		EQ(file.marks[0].end_ea, LOOP + LOOP_BYTES);
+	}
 }
 
 TEST(lua_file_takes_the_symbol_where_there_is_one)
@@ -116,7 +134,8 @@ TEST(lua_file_takes_the_symbol_where_there_is_one)
 TEST(lua_file_marks_nothing_in_what_it_does_not_know)
 {
 	static const struct { const char *ident; u32 release; } cases[] = {
-		{ "$Lua: Lua 5.1.5 Copyright", LUA_RELEASE(1, 5) }, { "$LuaVersion: Lua 5.4.0", LUA_RELEASE(4, 0) },
+		{ "$Lua: Lua 5.1 Copyright", LUA_RELEASE(1, 0) }, { "$LuaVersion: Lua 5.2.0", LUA_RELEASE(2, 0) },
+		{ "$LuaVersion: Lua 5.4.0", LUA_RELEASE(4, 0) }, { "$Lua: Lua 5.0.3", LUA_RELEASE(0, 3) },
 		{ "$LuaVersion: Lua 5.5", LUA_RELEASE(5, 0) }, { "$LuaVersion: Lua 6.0.1", 0 }, { "", 0 },
 	};
 	struct lang_file file;

@@ -15,7 +15,7 @@ extern const struct lang_ops lua_ops;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const u32 releases[] = { LUA_RELEASE(3, 6), LUA_RELEASE(4, 4) };
+	static const u32 releases[] = { LUA_RELEASE(1, 5), LUA_RELEASE(2, 4), LUA_RELEASE(3, 6), LUA_RELEASE(4, 4) };
 	struct lang_process process = { .pid = (u32)getpid() };
 	struct lang_place place = { .path = "" };
 	static struct lang_file file;
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	facts.release = releases[data[0] % 2];
+	facts.release = releases[data[0] % 4];
 	l = forge_lua((u32)facts.release);
 	memcpy(file.facts, &facts, sizeof(facts));
 	if (lua_ops.attach(&process, &file, &place, &slot, &state) < 0)

@@ -6,14 +6,13 @@
 
 #include "lang/memory.h"
 
-/* struct TString: type, text; the same in 5.3 and 5.4 */
+/* struct TString: type, text; the same in 5.1 to 5.4 */
 #define OBJECT_TYPE 8
 #define STRING_TEXT 24
 #define TYPE_STRING 4
 #define TYPE_MASK 15
 #define VALUE_BYTES 16
 #define VALUE_TAG 8
-#define UPVALUE_BYTES 16	/* struct Upvaldesc: its name is first */
 #define LOCAL_BYTES 16		/* struct LocVar: name, u32 from, u32 to */
 #define FAR_BYTES 8		/* struct AbsLineInfo: u32 instruction, u32 line */
 #define FAR_MARK (-128)		/* the line of an instruction is among the far ones */
@@ -22,6 +21,7 @@
 #define LOCALS_MAX 1024
 #define BEFORE_MAX 512		/* instructions before a call that are looked through */
 #define MOVES_MAX 4
+#define CAPTURED_MAX 60		/* variables that a closure of 5.1 captures */
 
 static u32 field(u32 instruction, struct lua_field f)
 {
@@ -83,7 +83,7 @@ static bool sets_register(const struct lua_codes *codes, u32 instruction, u32 re
 	u32 op = field(instruction, codes->op), a = field(instruction, codes->a);
 
 	if (op == codes->load_nil)
-		return a <= reg && reg <= a + field(instruction, codes->b);
+		return a <= reg && reg <= field(instruction, codes->b) + (codes->nil_is_up_to_b ? 0 : a);
 	if (op == codes->call || op == codes->tail_call || op == codes->var_arg)
 		return a <= reg;
 	if (op == codes->for_call)
@@ -91,11 +91,28 @@ static bool sets_register(const struct lua_codes *codes, u32 instruction, u32 re
 	return a == reg && codes->sets[op >> 6 & 1] >> (op & 63) & 1;
 }
 
+/* Is an instruction that seems to set register 0 one of those that say what a closure captures, right behind it? */
+static bool is_captured(const struct lua_layout *l, struct memory *m, u64 proto, u32 pc)
+{
+	const struct lua_codes *codes = &l->codes;
+
+	for (u32 i = 0; i <= pc && i <= CAPTURED_MAX && codes->closure != 0xff && !memory_err(m); i++) {
+		u32 instruction = instruction_at(l, m, proto, pc - i), op = field(instruction, codes->op);
+
+		if (op == codes->closure)
+			return i > 0;
+		if ((op != codes->move && op != codes->get_upvalue) || field(instruction, codes->a))
+			return false;
+	}
+	return false;
+}
+
 /* The last instruction before one that sets a register; less than 0 if there is none near. */
 static int find_setter(const struct lua_layout *l, struct memory *m, u64 proto, u32 pc, u32 reg)
 {
 	for (u32 i = 1; i <= pc && i <= BEFORE_MAX && !memory_err(m); i++)
-		if (sets_register(&l->codes, instruction_at(l, m, proto, pc - i), reg))
+		if (sets_register(&l->codes, instruction_at(l, m, proto, pc - i), reg) &&
+		    (reg || !is_captured(l, m, proto, pc - i)))
 			return (int)(pc - i);
 	return -1;
 }
@@ -115,9 +132,10 @@ static void read_field(const struct lua_layout *l, struct memory *m, u64 proto, 
 static void read_upvalue(const struct lua_layout *l, struct memory *m, u64 proto, u32 index,
 			 char ret_name[LUA_NAME_MAX])
 {
+	u64 va = memory_u64(m, proto + l->upvalues) + (u64)l->upvalue_bytes * index;
+
 	if (index < count_of(m, proto + l->upvalue_count))
-		read_string(m, memory_u64(m, memory_u64(m, proto + l->upvalues) + (u64)UPVALUE_BYTES * index), ret_name,
-			    LUA_NAME_MAX);
+		read_string(m, memory_u64(m, va), ret_name, LUA_NAME_MAX);
 }
 
 /* What is in a register before an instruction. */
@@ -140,6 +158,8 @@ static void name_register(const struct lua_layout *l, struct memory *m, u64 prot
 		if (op == codes->get_in_upvalue || op == codes->get_in_table || op == codes->get_field ||
 		    op == codes->self)
 			read_field(l, m, proto, instruction, ret_name);
+		else if (op == codes->get_global)
+			read_constant(l, m, proto, field(instruction, codes->bx), ret_name);
 		else if (op == codes->get_upvalue)
 			read_upvalue(l, m, proto, field(instruction, codes->b), ret_name);
 		if (op != codes->move)
@@ -157,9 +177,10 @@ void lua_names_called(const struct lua_layout *l, struct memory *m, u64 proto, u
 		return;
 	instruction = instruction_at(l, m, proto, pc);
 	op = field(instruction, l->codes.op);
-	if (op == l->codes.call || op == l->codes.tail_call)
+	if (op == l->codes.call || op == l->codes.tail_call ||
+	    (op == l->codes.for_call && l->codes.names_locals_only))
 		name_register(l, m, proto, pc, field(instruction, l->codes.a), ret_name);
-	else
+	else if (!l->codes.names_locals_only)
 		(void)snprintf(ret_name, LUA_NAME_MAX, "%s", op == l->codes.for_call ? "for iterator" : "metamethod");
 }
 

@@ -5,14 +5,20 @@
  *
  * luaV_execute() runs functions that call each other; where C code lies between
  * two of them there is another run of it. The outermost call of each run is
- * flagged. Functions written in C have calls, too, which stand before those of
- * who has called them: their native code is shown inside of them.
+ * flagged. In 5.1 and 5.2 none is, or too late: there a run goes on to whoever
+ * is at an instruction that calls, and has the function in the register that
+ * this instruction calls; others (operators, iterators, what collects garbage,
+ * hooks, handlers of errors) begin another, with the function elsewhere.
+ * Functions written in C have calls, too, which stand before those of who has
+ * called them: their native code is shown inside of them.
  *
  * Nothing but code on the stack knows which state (thread of Lua, coroutine) a
  * run is of. Whoever calls luaV_execute() goes on with the state afterwards, so
  * that it has it in a register, which luaV_execute() saves: it is looked for
  * among the words of that frame. There may be those of older frames, too: of
- * several states that run, the one that was resumed last is in most calls.
+ * several states that run, the one that was resumed last is in most calls. In
+ * 5.1 each counts its own, but catches errors: the last one in the frame that
+ * is nearest.
  */
 #ifndef LANG_LUA_STEP_H
 #define LANG_LUA_STEP_H
@@ -28,21 +34,25 @@
 /* Registers that functions keep: rbx, rbp, r12 to r15; x19 to x28. */
 #define LUA_KEPT_FIRST (REG_RA == 30 ? 16 : 0)
 #define LUA_KEPT_MASK (REG_RA == 30 ? 0x1ff8u : 0xf048u)
+#define LUA_ANY_MASK (REG_RA == 30 ? 0x1fffu : 0xff7fu)
 
 /* A call of a function, as it was read. */
 struct lua_call {
 	u64 va, previous;
 	u64 proto;		/* 0: it is written in C */
-	u64 pc;			/* of its instruction, the number */
-	u64 status;
+	u64 function;		/* where on the stack of Lua it is ... */
+	u64 callee;		/* ... and what it calls, where slot->loop_call tells; 0: nothing */
+	u32 pc;			/* of its instruction, the number */
+	u32 status;
 };
 
 /* struct unwind's state[] */
 struct lua_walk {
-	u64 is_inside;		/* `call` is one of this run */
-	u64 looked;		/* calls so far */
+	u32 is_inside;		/* `call` is one of this run */
+	u32 looked;		/* calls so far */
 	u64 state;		/* whose run it is; its place in slot->states: */
 	u64 index;
+	u64 first;		/* of its calls, where they are an array */
 	struct lua_call call, before;
 };
 _Static_assert(sizeof(struct lua_walk) <= STATE_WORDS * sizeof(u64), "fits the state");
@@ -66,16 +76,43 @@ static inline u64 lua_frame_end(struct unwind *u, const struct unwind_rule *rule
 	return u->regs.reg[REG_FP] + (s64)rule->cfa_off;
 }
 
-/* How many calls of C code a state is in, plus one; 0 if the word is no state that runs. */
+/* Is what was read a state that neither waits nor has failed? */
+static inline int lua_is_ready(const struct lua_slot *slot)
+{
+	u64 word = slot->room[LUA_STATE_TYPE / 8];
+
+	return (word & 0xff) == LUA_TYPE_THREAD && !(word >> (slot->status_shift & 63) & 0xff);
+}
+
+/* As lua_depth(), of a state of 5.1. */
+static inline u64 lua_51_depth(struct unwind *u, struct lua_slot *slot, u64 va)
+{
+	u64 call, first, room, jump = 0;
+
+	if (read_user(u, slot->room, LUA_51_STATE_READ, va) || !lua_is_ready(slot))
+		return 0;
+	call = slot->room[LUA_51_STATE_CALL / 8];
+	first = slot->room[LUA_51_STATE_FIRST / 8];
+	room = slot->room[LUA_51_STATE_SIZE / 8] >> 32;
+	if (first & 7 || call <= first || call > slot->room[LUA_51_STATE_LAST / 8] ||
+	    (call - first) % LUA_51_CALL_BYTES ||
+	    slot->room[LUA_51_STATE_LAST / 8] - first != (room - 1) * LUA_51_CALL_BYTES ||
+	    read_user(u, &jump, sizeof(jump), va + LUA_51_STATE_JUMP))
+		return 0;
+	return -jump | 1;	/* the first state may catch nothing */
+}
+
+/* How many calls of C code a state is in, or what has the same order, plus one; 0 if the word is no state that runs. */
 static inline u64 lua_depth(struct unwind *u, struct lua_slot *slot, u64 va, u64 sp)
 {
 	u64 call, previous = 0;
 	u16 depth = 0;
 
-	if (va & 7 || va < 4096 || va >> 47 || va - sp < LUA_NEAR ||
-	    read_user(u, slot->room, LUA_STATE_READ, va) ||
-	    (slot->room[LUA_STATE_TYPE / 8] & 0xff) != LUA_TYPE_THREAD ||
-	    slot->room[LUA_STATE_TYPE / 8] >> (slot->status_shift & 63) & 0xff)
+	if (va & 7 || va < 4096 || va >> 47 || va - sp < LUA_NEAR)
+		return 0;
+	if (slot->is_array)
+		return lua_51_depth(u, slot, va);
+	if (read_user(u, slot->room, LUA_STATE_READ, va) || !lua_is_ready(slot))
 		return 0;
 	call = slot->room[LUA_STATE_CALL / 8];
 	/* The first call of a state is of no function: one that has no other does not run. */
@@ -107,14 +144,19 @@ static inline u64 lua_find_state(struct unwind *u, struct lua_slot *slot, u64 en
 	return found;
 }
 
-/* The function of a closure, and its instructions: 0, or less. What recurses is read once. */
+/* The function of a closure, and its instructions: 0, 1 if it is in C, or less. What recurses is read once. */
 static inline int lua_function(struct unwind *u, struct lua_slot *slot, u64 closure, u64 *ret_index)
 {
-	u64 at = (closure >> 4 ^ closure >> 7) & (LUA_SEEN - 1), proto = 0, code = 0;
+	u64 at = (closure >> 4 ^ closure >> 7) & (LUA_SEEN - 1), type = 0, proto = 0, code = 0;
 	u32 count = 0;
 
 	if (slot->seen[at].closure != closure) {
-		if (read_user(u, &proto, sizeof(proto), closure + LUA_CLOSURE_PROTO) ||
+		if (slot->is_array && (read_user(u, &type, sizeof(type), closure + LUA_51_CLOSURE_TYPE) ||
+				       (type & 0xff) != LUA_51_TAG))
+			return -1;
+		if (type >> LUA_51_CLOSURE_IS_C & 0xff)
+			return 1;
+		if (read_user(u, &proto, sizeof(proto), closure + slot->closure_proto) ||
 		    read_user(u, &code, sizeof(code), proto + slot->code) ||
 		    read_user(u, &count, sizeof(count), proto + slot->code_count))
 			return -1;
@@ -127,48 +169,86 @@ static inline int lua_function(struct unwind *u, struct lua_slot *slot, u64 clos
 	return 0;
 }
 
-/* The next instruction, by what the loop has in a register: one that is no address of the code has none. */
-static inline u64 lua_register(struct unwind *u, u64 code, u64 bytes, u64 pc)
+/*
+ * The next instruction, by what the loop has in a register: one that is no address of the code has none. That of 5.1
+ * may have the current one in a register that it keeps, and the next one in another.
+ */
+static inline u64 lua_register(struct unwind *u, const struct lua_slot *slot, u64 code, u64 bytes, u64 pc)
 {
+	u64 mask = slot->is_array ? LUA_ANY_MASK : LUA_KEPT_MASK, found = 0;
+
 	LOOP_NO_UNROLL
 	for (u64 i = 0; i < 16; i++) {
 		u64 word = u->regs.reg[LUA_KEPT_FIRST + i];
 
-		if (LUA_KEPT_MASK >> i & 1 && !(word & 3) && word - code - 4 < bytes)
-			return word;
+		if (mask >> i & 1 && !(word & 3) && word - code - 4 < bytes && word > found)
+			found = word;
 	}
-	return pc;
+	return found ? found : pc;
+}
+
+/* Where the next instruction of the innermost call is, if the call itself does not know. */
+static inline u64 lua_latest(struct unwind *u, const struct lua_slot *slot, u64 index, u64 state, u64 pc)
+{
+	u64 code = slot->seen[index].code, bytes = slot->seen[index].bytes, word = 0;
+
+	if (slot->is_array && !read_user(u, &word, sizeof(word), state + LUA_51_STATE_PC) && word - code <= bytes)
+		pc = word;
+	return slot->keeps_pc && u->is_leaf ? lua_register(u, slot, code, bytes, pc) : pc;
+}
+
+/* Where the function is that the instruction before pc_va calls, by the registers there are; 0 if it calls none. */
+static inline u64 lua_callee(struct unwind *u, const struct lua_slot *slot, u64 pc_va, u64 base)
+{
+	u32 code = 0;
+
+	/* The next number is that of a call in the last place. */
+	if (!slot->loop_call || read_user(u, &code, sizeof(code), pc_va - sizeof(code)) ||
+	    (code & LUA_CODE_MASK) - slot->loop_call > 1)
+		return 0;
+	return base + 8 * LUA_VALUE_WORDS * (u64)LUA_CODE_A(code);
 }
 
 /* Reads a call: 0, or less if it is none. */
 static inline int lua_read_call(struct unwind *u, struct lua_slot *slot, u64 va, u64 is_innermost,
 				struct lua_call *ret_call)
 {
-	u64 value[LUA_VALUE_WORDS], pc, index = 0, tag;
+	const struct lua_walk *w = (const void *)u->state;
+	u64 value[LUA_VALUE_WORDS], pc, base, index = 0, tag;
+	int kind;
 
-	if (va & 7 || read_user(u, slot->room, LUA_CALL_WORDS * 8, va) ||
-	    read_user(u, value, sizeof(value), slot->room[LUA_CALL_FUNCTION]))
+	if (va & 7 || read_user(u, slot->room, slot->is_array ? LUA_51_CALL_BYTES : LUA_CALL_WORDS * 8, va))
+		return -1;
+	ret_call->function = slot->room[slot->call_function & (LUA_ROOM_WORDS - 1)];
+	if (read_user(u, value, sizeof(value), ret_call->function))
 		return -1;
 	pc = slot->room[slot->call_pc & (LUA_ROOM_WORDS - 1)];
+	base = slot->room[slot->call_base & (LUA_ROOM_WORDS - 1)];
 	tag = value[1] & LUA_TAG_MASK;
 	ret_call->va = va;
-	ret_call->previous = slot->room[LUA_CALL_PREVIOUS];
-	ret_call->status = slot->room[slot->call_status & (LUA_ROOM_WORDS - 1)] >> (slot->call_status_shift & 63) &
-			   0xffff;
+	ret_call->previous = !slot->is_array ? slot->room[LUA_CALL_PREVIOUS] :
+			     va > w->first ? va - LUA_51_CALL_BYTES : 0;
+	ret_call->status = (u32)(slot->room[slot->call_status & (LUA_ROOM_WORDS - 1)] >>
+				 (slot->call_status_shift & 63));
 	ret_call->proto = 0;
+	ret_call->callee = 0;
 	ret_call->pc = LUA_PC_NONE;
 	/* The first call of a state is of no function. */
 	if (tag == LUA_TAG_C_FUNCTION || tag == LUA_TAG_C_CLOSURE || !ret_call->previous)
 		return 0;
-	if (tag != LUA_TAG_CLOSURE || lua_function(u, slot, value[0], &index))
+	if (tag != (slot->is_array ? LUA_51_TAG : LUA_TAG_CLOSURE))
 		return -1;
+	kind = lua_function(u, slot, value[0], &index);
+	if (kind)
+		return kind < 0 ? -1 : 0;
 	index &= LUA_SEEN - 1;
-	if (is_innermost && slot->keeps_pc && u->is_leaf)
-		pc = lua_register(u, slot->seen[index].code, slot->seen[index].bytes, pc);
+	if (is_innermost)
+		pc = lua_latest(u, slot, index, w->state, pc);
 	ret_call->proto = slot->seen[index].proto;
+	ret_call->callee = is_innermost ? 0 : lua_callee(u, slot, pc, base);
 	pc -= slot->seen[index].code;
 	if (pc <= slot->seen[index].bytes)
-		ret_call->pc = pc ? pc / 4 - 1 : 0;
+		ret_call->pc = pc ? (u32)(pc / 4 - 1) : 0;
 	return 0;
 }
 
@@ -182,11 +262,21 @@ static inline u64 lua_state_index(struct lua_slot *slot, u64 state)
 	return LUA_STATES - 1;
 }
 
+/* The call before one that may be no call yet: 0, or less. */
+static inline int lua_previous(struct unwind *u, const struct lua_slot *slot, const struct lua_walk *w, u64 call,
+			       u64 *ret_previous)
+{
+	if (!slot->is_array)
+		return read_user(u, ret_previous, sizeof(*ret_previous), call + 8 * LUA_CALL_PREVIOUS);
+	*ret_previous = call - LUA_51_CALL_BYTES;
+	return call > w->first ? 0 : -1;
+}
+
 /* Begins a run: STEP_AGAIN if there are calls for it. */
 static inline int lua_begin(struct unwind *u, struct lua_slot *slot, struct lua_walk *w,
 			    const struct unwind_rule *rule)
 {
-	u64 end_va = lua_frame_end(u, rule), call = 0, is_innermost = 0;
+	u64 end_va = lua_frame_end(u, rule), call = 0, is_innermost = 0, previous = 0;
 
 	w->state = end_va ? lua_find_state(u, slot, end_va) : 0;
 	if (!w->state)
@@ -196,15 +286,16 @@ static inline int lua_begin(struct unwind *u, struct lua_slot *slot, struct lua_
 		call = slot->states[w->index].call;
 	} else {
 		is_innermost = 1;
-		if (read_user(u, &call, sizeof(call), w->state + LUA_STATE_CALL))
+		if (read_user(u, &call, sizeof(call),
+			      w->state + (slot->is_array ? LUA_51_STATE_CALL : LUA_STATE_CALL)))
 			return STEP_NATIVE;
 	}
-	if (!call)
+	if (!call || (slot->is_array && read_user(u, &w->first, sizeof(w->first), w->state + LUA_51_STATE_FIRST)))
 		return STEP_NATIVE;
 	/* A call that is being made may be of no function yet. */
 	if (lua_read_call(u, slot, call, is_innermost, &w->call) &&
-	    (!is_innermost || read_user(u, &call, sizeof(call), call + 8 * LUA_CALL_PREVIOUS) ||
-	     lua_read_call(u, slot, call, 0, &w->call)))
+	    (!is_innermost || lua_previous(u, slot, w, call, &previous) ||
+	     lua_read_call(u, slot, previous, 0, &w->call)))
 		return lua_broken(u);
 	/* The loop itself runs no function in C: its last call has ended. */
 	if (is_innermost && u->is_leaf && !w->call.proto)
@@ -224,8 +315,11 @@ static inline int lua_leave(struct lua_slot *slot, struct lua_walk *w, u64 next)
 /* Pushes a call: 0, or less if there is no room. One of a function in C shows if the call says what it is called. */
 static inline int lua_push(struct unwind *u, const struct lua_slot *slot, const struct lua_walk *w)
 {
-	u64 caller = w->call.status & slot->tail || w->before.proto & 15 ? 0 : w->before.proto, places;
+	u64 caller = w->before.proto & 15 ? 0 : w->before.proto, places;
 
+	/* Calls of functions in C may have what was there before them. */
+	if (w->call.proto && w->call.status & slot->tail)
+		caller = 0;
 	if (!w->call.proto && !caller)
 		return 0;
 	places = lua_places(w->call.pc, w->before.pc);
@@ -243,7 +337,8 @@ static inline int lua_frame(struct unwind *u, struct lua_slot *slot, struct lua_
 		return lua_broken(u);
 	if (lua_push(u, slot, w))
 		return STEP_END;
-	was_last = w->call.proto && w->call.status & slot->fresh;
+	was_last = slot->loop_call ? w->call.function != w->before.callee : w->call.status & slot->fresh;
+	was_last = was_last && w->call.proto;
 	w->call = w->before;
 	return was_last ? lua_leave(slot, w, w->call.va) : STEP_AGAIN;
 }
