@@ -40,7 +40,8 @@ static int attach(const struct lang_process *process, const struct lang_file *fi
 		.call_status = layout->call_status / 8, .call_status_shift = layout->call_status % 8 * 8,
 		.fresh = layout->fresh, .tail = layout->tail, .call_function = layout->call_function / 8,
 		.call_base = layout->call_base / 8, .loop_call = layout->fresh ? 0 : layout->codes.call,
-		.is_array = layout->is_array, .closure_proto = layout->closure_proto, .code = layout->code,
+		.is_array = layout->is_array, .jump = layout->jump, .protected = layout->protected,
+		.closure_proto = layout->closure_proto, .code = layout->code,
 		.code_count = layout->code_count, .keeps_pc = layout->keeps_pc,
 	};
 	lua = calloc(1, sizeof(*lua));

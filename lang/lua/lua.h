@@ -60,10 +60,14 @@ struct lua_slot {
 	u64 call_base;		/* ... and its registers */
 	u64 loop_call;		/* the number of the instruction by which the loop calls; 0: `fresh` tells its calls */
 	u64 is_array;		/* calls are: 5.1 */
+	u64 jump;		/* in a state: where on the C stack errors are caught; 0: what calls cannot yield */
+	u64 protected;		/* a bit of a call's status: what it calls may yield, and go on without it */
 	u64 closure_proto;	/* in a closure: its function */
 	u64 code, code_count;	/* in a function: its instructions */
 	u64 keeps_pc;		/* the loop has the next instruction in a register, and stores it only now and then */
-	/* Left zero, the kernel half's own. Functions of this walk: while it goes on they stay what they are. */
+	/* Left zero, the kernel half's own. All that is left of the state's calls is in this run. */
+	u64 is_base;
+	/* Functions of this walk: while it goes on they stay what they are. */
 	struct {
 		u64 closure, proto, code, bytes;
 	} seen[LUA_SEEN];

@@ -30,7 +30,7 @@ static const struct lua_layout known[] = {
 	{
 		.oldest = LUA_RELEASE(2, 1), .newest = LUA_RELEASE(2, 4),
 		.status = 10, .depth = 70, .call_base = 48, .call_pc = 56, .call_status = 34, .tail = 64,
-		.closure_proto = 24, .proto_type = 9, .upvalue_bytes = 16,
+		.jump = 112, .protected = 16, .closure_proto = 24, .proto_type = 9, .upvalue_bytes = 16,
 		.upvalue_count = 80, .constant_count = 84, .code_count = 88, .line_count = 92,
 		.local_count = 100, .first_line = 104, .constants = 16, .code = 24, .lines = 40, .locals = 48,
 		.upvalues = 56, .source = 72,
@@ -46,7 +46,7 @@ static const struct lua_layout known[] = {
 	{
 		.oldest = LUA_RELEASE(3, 5), .newest = LUA_RELEASE(3, 6),
 		.status = 12, .depth = 198, .call_pc = 40, .call_status = 66, .fresh = 8, .tail = 32,
-		.closure_proto = 24, .proto_type = 9, .upvalue_bytes = 16,
+		.jump = 88, .protected = 16, .closure_proto = 24, .proto_type = 9, .upvalue_bytes = 16,
 		.upvalue_count = 16, .constant_count = 20, .code_count = 24, .line_count = 28,
 		.local_count = 36, .first_line = 40, .constants = 48, .code = 56, .lines = 72, .locals = 80,
 		.upvalues = 88, .source = 104,
@@ -62,7 +62,8 @@ static const struct lua_layout known[] = {
 	{
 		.oldest = LUA_RELEASE(4, 3), .newest = LUA_RELEASE(4, 8),
 		.status = 10, .depth = 176, .call_pc = 32, .call_status = 62, .fresh = 4, .tail = 32,
-		.keeps_pc = true, .closure_proto = 24, .proto_type = 10, .upvalue_bytes = 16,
+		.jump = 88, .protected = 16, .keeps_pc = true,
+		.closure_proto = 24, .proto_type = 10, .upvalue_bytes = 16,
 		.upvalue_count = 16, .constant_count = 20, .code_count = 24, .line_count = 28,
 		.local_count = 36, .first_line = 44, .constants = 56, .code = 64, .upvalues = 80, .lines = 88,
 		.far_lines = 96, .locals = 104, .source = 112,

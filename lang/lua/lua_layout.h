@@ -36,6 +36,7 @@ struct lua_layout {
 	u64 call_function, call_base, call_pc, call_status;	/* of a call */
 	u64 fresh, tail;		/* bits there; no `fresh`: see loop_call of struct lua_slot */
 	bool is_array;			/* calls are */
+	u64 jump, protected;		/* of a state; of a call's status: see struct lua_slot */
 	bool keeps_pc;			/* the loop has it in a register */
 	u64 closure_proto;		/* of a closure */
 	u8 proto_type;

@@ -10,7 +10,9 @@
  * this instruction calls; others (operators, iterators, what collects garbage,
  * hooks, handlers of errors) begin another, with the function elsewhere.
  * Functions written in C have calls, too, which stand before those of who has
- * called them: their native code is shown inside of them.
+ * called them: their native code is shown inside of them. What has yielded and
+ * is resumed goes on in one run, though other runs had called it, from 5.2 on:
+ * these are gone from the native stack, and their calls belong to that one.
  *
  * Nothing but code on the stack knows which state (thread of Lua, coroutine) a
  * run is of. Whoever calls luaV_execute() goes on with the state afterwards, so
@@ -30,6 +32,7 @@
 #define LUA_FRAMES_STEP 8	/* looked at in one step */
 #define LUA_FRAMES_MAX (2 * WALK_FRAMES_MAX)	/* ... in a walk: some are not shown */
 #define LUA_STACK_WORDS 40	/* of the loop's frame */
+#define LUA_JUMPS 8		/* places where errors are caught that are looked at */
 #define LUA_NEAR 4096		/* what is so close above a frame is on the same stack */
 /* Registers that functions keep: rbx, rbp, r12 to r15; x19 to x28. */
 #define LUA_KEPT_FIRST (REG_RA == 30 ? 16 : 0)
@@ -272,6 +275,24 @@ static inline int lua_previous(struct unwind *u, const struct lua_slot *slot, co
 	return call > w->first ? 0 : -1;
 }
 
+/*
+ * Is this the only run of a coroutine, that of who has resumed it? Then errors are caught so near that no frame of
+ * another loop is between, and nowhere behind.
+ */
+static inline u64 lua_is_base(struct unwind *u, const struct lua_slot *slot, u64 state, u64 end_va)
+{
+	u64 jump = 0, previous = 0;
+
+	if (!slot->jump || read_user(u, &jump, sizeof(jump), state + slot->jump))
+		return 0;
+	LOOP_NO_UNROLL
+	for (u64 i = 0; i < LUA_JUMPS && jump && jump < end_va; i++)
+		if (read_user(u, &jump, sizeof(jump), jump))
+			return 0;
+	return jump - end_va < end_va - u->regs.reg[REG_SP] && !read_user(u, &previous, sizeof(previous), jump) &&
+	       !previous;
+}
+
 /* Begins a run: STEP_AGAIN if there are calls for it. */
 static inline int lua_begin(struct unwind *u, struct lua_slot *slot, struct lua_walk *w,
 			    const struct unwind_rule *rule)
@@ -300,6 +321,7 @@ static inline int lua_begin(struct unwind *u, struct lua_slot *slot, struct lua_
 	/* The loop itself runs no function in C: its last call has ended. */
 	if (is_innermost && u->is_leaf && !w->call.proto)
 		return STEP_NATIVE;
+	slot->is_base = lua_is_base(u, slot, w->state, end_va);
 	w->is_inside = 1;
 	return STEP_AGAIN;
 }
@@ -338,7 +360,8 @@ static inline int lua_frame(struct unwind *u, struct lua_slot *slot, struct lua_
 	if (lua_push(u, slot, w))
 		return STEP_END;
 	was_last = slot->loop_call ? w->call.function != w->before.callee : w->call.status & slot->fresh;
-	was_last = was_last && w->call.proto;
+	was_last = was_last && w->call.proto &&
+		   !(slot->is_base && (w->before.proto || w->before.status & slot->protected));
 	w->call = w->before;
 	return was_last ? lua_leave(slot, w, w->call.va) : STEP_AGAIN;
 }

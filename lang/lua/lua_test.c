@@ -113,6 +113,8 @@ TEST(lua_tells_the_kernel_half_where_things_are)
 	EQ(words.call_status_shift, 48);
 	EQ(words.keeps_pc, 1);
 	EQ(words.loop_call, 0);
+	EQ(words.jump, 88);
+	EQ(words.protected, 16);
 	lua_ops.detach(state);
 	EQ(attach(LUA_RELEASE(1, 4), 1, &slot, &state), 0);
 	memcpy(&words, slot.word, sizeof(words));
@@ -124,6 +126,7 @@ TEST(lua_tells_the_kernel_half_where_things_are)
 	EQ(words.call_status_shift, 32);
 	EQ(words.loop_call, 28);
 	EQ(words.closure_proto, 32);
+	EQ(words.jump, 0);
 	lua_ops.detach(state);
 	EQ(attach(LUA_RELEASE(2, 1), 1, &slot, &state), 0);
 	memcpy(&words, slot.word, sizeof(words));
