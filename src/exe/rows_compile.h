@@ -27,7 +27,7 @@ struct exe;
 struct rows;
 
 /* Raise it when the same file gives other rows than before: rows kept on disk by older versions are not used. */
-#define ROWS_COMPILE_VERSION 15
+#define ROWS_COMPILE_VERSION 16
 
 /*
  * debug may be NULL. The result is the caller's to free(). -ENODATA if the file has no rows, or is of a machine that
