@@ -39,12 +39,14 @@
 #define LUA_KEPT_MASK (REG_RA == 30 ? 0x1ff8u : 0xf048u)
 #define LUA_ANY_MASK (REG_RA == 30 ? 0x1fffu : 0xff7fu)
 
+#define LUA_BEGINS 1		/* for an address: the innermost call, which has not come to an instruction yet */
+
 /* A call of a function, as it was read. */
 struct lua_call {
 	u64 va, previous;
 	u64 proto;		/* 0: it is written in C */
 	u64 function;		/* where on the stack of Lua it is ... */
-	u64 callee;		/* ... and what it calls, where slot->loop_call tells; 0: nothing */
+	u64 callee;		/* ... and what it calls, where slot->loop_call tells; 0: nothing; LUA_BEGINS */
 	u32 pc;			/* of its instruction, the number */
 	u32 status;
 };
@@ -250,6 +252,8 @@ static inline int lua_read_call(struct unwind *u, struct lua_slot *slot, u64 va,
 	ret_call->proto = slot->seen[index].proto;
 	ret_call->callee = is_innermost ? 0 : lua_callee(u, slot, pc, base);
 	pc -= slot->seen[index].code;
+	if (is_innermost && slot->loop_call && !pc && !u->is_leaf)
+		ret_call->callee = LUA_BEGINS;
 	if (pc <= slot->seen[index].bytes)
 		ret_call->pc = pc ? (u32)(pc / 4 - 1) : 0;
 	return 0;
@@ -321,6 +325,13 @@ static inline int lua_begin(struct unwind *u, struct lua_slot *slot, struct lua_
 	/* The loop itself runs no function in C: its last call has ended. */
 	if (is_innermost && u->is_leaf && !w->call.proto)
 		return STEP_NATIVE;
+	/* Memory is looked after before a call begins (5.2): if others call it, there will be another run of it. */
+	if (w->call.callee == LUA_BEGINS) {
+		if (lua_read_call(u, slot, w->call.previous, 0, &w->before))
+			return lua_broken(u);
+		if (w->call.function != w->before.callee)
+			w->call = w->before;
+	}
 	slot->is_base = lua_is_base(u, slot, w->state, end_va);
 	w->is_inside = 1;
 	return STEP_AGAIN;
