@@ -259,14 +259,16 @@ dotnet() {
 	esac
 }
 
-# Debian's and Ubuntu's; erlang-dev brings headers, for a NIF. What starts Elixir is a script, which wants some programs.
-# Debian's and Ubuntu's; the last number is what a suite has.
+# Debian's and Ubuntu's; the last number is what a suite has. Libraries are for a program that has Lua inside.
 lua_into() {
 	case $1 in
-	5.3.6) package_root bookworm lua5.3 ;;
-	5.4.4) package_root bookworm lua5.4 ;;
-	5.4.6) package_root noble lua5.4 ;;
-	5.4.7) package_root trixie lua5.4 ;;
+	5.1.5) package_root bookworm lua5.1 liblua5.1-0 ;;
+	5.1.5-noble) package_root noble lua5.1 liblua5.1-0 ;; # with frame pointers
+	5.2.4) package_root bookworm lua5.2 liblua5.2-0 ;;
+	5.3.6) package_root bookworm lua5.3 liblua5.3-0 ;;
+	5.4.4) package_root bookworm lua5.4 liblua5.4-0 ;;
+	5.4.6) package_root noble lua5.4 liblua5.4-0 ;;
+	5.4.7) package_root trixie lua5.4 liblua5.4-0 ;;
 	*) die "no package of Lua $1 is known" ;;
 	esac
 }
@@ -296,6 +298,7 @@ luajit() {
 	echo "$dir"
 }
 
+# Debian's and Ubuntu's; erlang-dev brings headers, for a NIF. What starts Elixir is a script, which wants some programs.
 erlang_into() {
 	case $1 in
 	23) suite=bullseye ;;

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A program in Lua 5.3 and later whose stacks are known: victim.lua SCENARIO runs one for ever.
+-- A program in Lua 5.1 and later whose stacks are known: victim.lua SCENARIO [FILE] runs one for ever. With a file it first
+-- looks at its own tracebacks for a while, and writes there which functions were in how many of them.
 --
 -- What a caller's line must be is marked: "# -> CALLEE ...".
 local function spin(n)
@@ -55,6 +56,20 @@ function scenarios.exceptions()
 	return not good and r + 1
 end
 
+-- What handles errors runs inside of what has failed: one that was no function has a name by that call, of the handler.
+function scenarios.handlers()
+	local function handler()
+		local r = spin(3000)	-- # -> spin
+		return r + 1
+	end
+	local good = xpcall(function()	-- # -> xpcall
+		local nothing
+		spin(3000)		-- # -> spin
+		nothing()		-- # -> nothing
+	end, handler)
+	return good
+end
+
 function scenarios.closures()
 	local factor = 3
 	local inner = function(n) local r = spin(n * factor) return r + factor end	-- # -> spin
@@ -82,6 +97,30 @@ function scenarios.coroutines()
 		step()			-- # -> step
 	end
 	spin(3000)			-- # -> spin
+end
+
+-- What goes on after a yield inside of pcall() has no native frames of those that had called it. Not in 5.1.
+local function yielder()
+	while true do
+		spin(3000)					-- # -> spin
+		coroutine.yield(1)				-- # -> yield
+	end
+end
+
+local function guarded()
+	local good = pcall(yielder)				-- # -> pcall
+	return good
+end
+
+function scenarios.yielding()
+	local step = coroutine.wrap(function()
+		for _ in guarded do			
+			spin(1)
+		end
+	end)
+	for _ = 1, 20 do
+		step()			-- # -> step
+	end
 end
 
 local function key(n)
@@ -173,7 +212,7 @@ function scenarios.arguments()
 	return r + 1
 end
 
-local chunk = load("local spin = ... local r = spin(20000) return r + 1")
+local chunk = (loadstring or load)("local spin = ... local r = spin(20000) return r + 1")
 
 function scenarios.loaded()
 	local r = chunk(spin)
@@ -213,6 +252,54 @@ function scenarios.small_calls()
 	return r + 1
 end
 
+-- Of a host, which has a function that spoils what Lua knows of its calls.
+function scenarios.spoilt()
+	spin(3000)
+	spoil()
+end
+
+local function write_shares(path, count, seen)
+	local texts = {}
+	for name, times in pairs(seen) do
+		texts[#texts + 1] = ("%q: %.4f"):format(name, times / count)
+	end
+	local file = io.open(path .. ".new", "w")
+	file:write(('{"samples": %d, "shares": {%s}}'):format(count, table.concat(texts, ", ")))
+	file:close()
+	os.rename(path .. ".new", path)
+end
+
+-- Names in a line of a traceback, without the kinds and modules that some versions add.
+local function name_in(line)
+	local name = line:match("in [%a ]+ [`'](.+)'$")
+	if line:match("in metamethod") or name and name:match("^__") then
+		return "metamethod"
+	end
+	return name and name:match("[^.]+$") or line:match("in (main chunk)") or line:match("in (function <.*>)")
+end
+
+local function look_at_myself(path)
+	local count, seen = 0, {}
+	debug.sethook(function()
+		local names = {}
+		for line in debug.traceback("", 2):gmatch("[^\n]+") do
+			names[name_in(line) or ""] = true
+		end
+		names[""] = nil
+		for name in pairs(names) do
+			seen[name] = (seen[name] or 0) + 1
+		end
+		count = count + 1
+		if count == 2000 then
+			debug.sethook()
+			write_shares(path, count, seen)
+		end
+	end, "", 10007)
+end
+
+if arg[2] then
+	look_at_myself(arg[2])
+end
 local work = scenarios[arg[1]]
 while true do
 	work()				-- # -> work
