@@ -10,6 +10,7 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "exe/json_scan.h"
+#include "exe/source_map_builder.h"
 
 #define STRING_MAX 4096			/* bytes of a source's or a thing's name; longer ones are cut */
 #define SECTIONS_DEEP 1			/* a section's map has none of its own */
@@ -22,14 +23,6 @@ struct strings {
 	u32 count, cap, text_cap;
 };
 
-struct builder {
-	struct source_map_place *places;
-	u32 place_count, place_cap;
-	char *text;
-	u32 text_bytes, text_cap;
-	bool is_unsorted;
-};
-
 /* The members of a map that matter. */
 struct members {
 	struct json_scan mappings, sources, names, root, sections, offset, map, line, column;
@@ -39,12 +32,6 @@ static void strings_done(struct strings *s)
 {
 	free(s->at);
 	free(s->text);
-}
-
-static void builder_done(struct builder *b)
-{
-	free(b->places);
-	free(b->text);
 }
 
 static struct members find_members(struct json_scan object)
@@ -85,27 +72,8 @@ static int read_strings(struct json_scan array, struct strings *s)
 	return 0;
 }
 
-static int add_text(struct builder *b, const char *root, const char *text, u32 *ret_offset)
-{
-	size_t root_len = strlen(root), len = strlen(text);
-	bool is_joined = root_len && root[root_len - 1] != '/';
-	u32 bytes = (u32)(root_len + is_joined + len + 1);
-
-	if (b->text_bytes + bytes > SOURCE_MAP_TEXT_MAX)
-		return -E2BIG;
-	if (array_reserve(&b->text, &b->text_cap, b->text_bytes + bytes, 1) < 0)
-		return -ENOMEM;
-	memcpy(b->text + b->text_bytes, root, root_len);
-	if (is_joined)
-		b->text[b->text_bytes + root_len] = '/';
-	memcpy(b->text + b->text_bytes + root_len + is_joined, text, len + 1);
-	*ret_offset = b->text_bytes;
-	b->text_bytes += bytes;
-	return 0;
-}
-
 /* Where a string is in the text, put there if it is not yet; 0 for one that is not there at all. */
-static int use_string(struct builder *b, struct strings *s, s64 index, const char *root, u32 *ret_offset)
+static int use_string(struct source_map_builder *b, struct strings *s, s64 index, const char *root, u32 *ret_offset)
 {
 	char text[STRING_MAX];
 
@@ -117,30 +85,12 @@ static int use_string(struct builder *b, struct strings *s, s64 index, const cha
 		int r;
 
 		json_scan_text(&s->at[index], text, sizeof(text));
-		r = text[0] ? add_text(b, root, text, &offset) : 0;
+		r = text[0] ? source_map_builder_text(b, root, text, &offset) : 0;
 		if (r < 0)
 			return r;
 		s->text[index] = offset;
 	}
 	*ret_offset = s->text[index];
-	return 0;
-}
-
-static int add_place(struct builder *b, struct source_map_place place)
-{
-	const struct source_map_place *last = b->place_count ? &b->places[b->place_count - 1] : NULL;
-
-	/* What says nothing new: lines are all that is asked for. */
-	if (last && last->line == place.line && last->source == place.source &&
-	    last->source_line == place.source_line && !place.name && last->column <= place.column)
-		return 0;
-	if (last && (last->line > place.line || (last->line == place.line && last->column > place.column)))
-		b->is_unsorted = true;
-	if (b->place_count == SOURCE_MAP_PLACES_MAX)
-		return -E2BIG;
-	if (array_reserve(&b->places, &b->place_cap, b->place_count + 1, sizeof(*b->places)) < 0)
-		return -ENOMEM;
-	b->places[b->place_count++] = place;
 	return 0;
 }
 
@@ -184,7 +134,7 @@ static bool ends_segment(const char *at, const char *end)
 	return at == end || *at == ',' || *at == ';';
 }
 
-static int add_segment(struct builder *b, struct strings *sources, struct strings *names, const char *root,
+static int add_segment(struct source_map_builder *b, struct strings *sources, struct strings *names, const char *root,
 		       const struct segment *s, s64 line, s64 column, u32 fields)
 {
 	struct source_map_place place = { .line = (u32)line, .column = (u32)column };
@@ -198,10 +148,10 @@ static int add_segment(struct builder *b, struct strings *sources, struct string
 	}
 	if (r == 0 && fields >= 5)
 		r = use_string(b, names, s->name, "", &place.name);
-	return r < 0 ? r : add_place(b, place);
+	return r < 0 ? r : source_map_builder_place(b, place);
 }
 
-static int read_mappings(struct builder *b, const struct json_scan *text, struct strings *sources,
+static int read_mappings(struct source_map_builder *b, const struct json_scan *text, struct strings *sources,
 			 struct strings *names, const char *root, struct origin origin)
 {
 	const char *at = text->at, *end = text->end;
@@ -238,7 +188,7 @@ static void strip_quotes(struct json_scan *text)
 	text->end--;
 }
 
-static int read_plain(struct builder *b, const struct members *m, struct origin origin)
+static int read_plain(struct source_map_builder *b, const struct members *m, struct origin origin)
 {
 	_cleanup_(strings_done) struct strings sources = { 0 }, names = { 0 };
 	struct json_scan mappings = m->mappings;
@@ -255,7 +205,7 @@ static int read_plain(struct builder *b, const struct members *m, struct origin 
 	return r < 0 ? r : read_mappings(b, &mappings, &sources, &names, root, origin);
 }
 
-static int read_map(struct builder *b, struct json_scan object, struct origin origin, u32 depth)
+static int read_map(struct source_map_builder *b, struct json_scan object, struct origin origin, u32 depth)
 {
 	struct members m = find_members(object), section;
 	struct json_scan value;
@@ -297,37 +247,11 @@ static int decode_data(const char **at, size_t *bytes, char **ret_decoded)
 	return r;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct source_map_place *x = a, *y = b;
-
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	return x->column < y->column ? -1 : x->column > y->column;
-}
-
-static int make_block(struct builder *b, struct source_map **ret_map)
-{
-	size_t places = b->place_count * sizeof(*b->places), bytes = sizeof(struct source_map) + places + b->text_bytes;
-	struct source_map *map = malloc(bytes);
-
-	if (!map)
-		return -ENOMEM;
-	if (b->is_unsorted)
-		qsort(b->places, b->place_count, sizeof(*b->places), compare);
-	*map = (struct source_map){ (u32)bytes, b->place_count, b->text_bytes, 0 };
-	memcpy(map->places, b->places, places);
-	memcpy((char *)map->places + places, b->text, b->text_bytes);
-	*ret_map = map;
-	return 0;
-}
-
 int source_map_build(const char *at, size_t bytes, struct source_map **ret_map)
 {
-	_cleanup_(builder_done) struct builder b = { 0 };
+	_cleanup_(source_map_builder_done) struct source_map_builder b = { 0 };
 	_cleanup_(freep) char *decoded = NULL;
 	struct json_scan object;
-	u32 empty;
 	int r = 0;
 
 	if (bytes > SOURCE_MAP_FILE_MAX)
@@ -344,18 +268,14 @@ int source_map_build(const char *at, size_t bytes, struct source_map **ret_map)
 	if (r == 0)
 		r = json_scan_value(at, bytes, &object);
 	if (r == 0)
-		r = add_text(&b, "", "", &empty);
-	if (r == 0)
 		r = read_map(&b, object, (struct origin){ 0, 0 }, 0);
-	if (r == 0 && !b.place_count)
-		r = -ENODATA;
-	return r < 0 ? r : make_block(&b, ret_map);
+	return r < 0 ? r : source_map_builder_finish(&b, ret_map);
 }
 
 static bool is_ordered(const struct source_map *map)
 {
 	for (u32 i = 1; i < map->place_count; i++)
-		if (compare(&map->places[i - 1], &map->places[i]) > 0)
+		if (source_map_place_compare(&map->places[i - 1], &map->places[i]) > 0)
 			return false;
 	return true;
 }
@@ -385,7 +305,7 @@ const struct source_map_place *source_map_find(const struct source_map *map, u32
 	while (low < high) {
 		u32 mid = low + (high - low) / 2;
 
-		if (compare(&map->places[mid], &wanted) <= 0)
+		if (source_map_place_compare(&map->places[mid], &wanted) <= 0)
 			low = mid + 1;
 		else
 			high = mid;

@@ -15,6 +15,7 @@
 #define SOURCE_MAP_PLACES_MAX (1u << 20)
 #define SOURCE_MAP_TEXT_MAX (8u << 20)
 #define SOURCE_MAP_STRINGS_MAX (1u << 20)	/* sources, and names */
+#define SOURCE_MAP_ID_BYTES 20
 
 /* From there on in its line of the script. Lines and columns count from 0, columns in units of UTF-16. */
 struct source_map_place {
@@ -28,7 +29,7 @@ struct source_map {
 	u32 bytes;		/* of the whole block */
 	u32 place_count;
 	u32 text_bytes;
-	u32 pad;
+	u8 id[SOURCE_MAP_ID_BYTES];	/* of what it was built with, if it says so */
 	/* then places, in order, and the text: strings that end in NUL, the first of them empty */
 	struct source_map_place places[];
 };
