@@ -130,7 +130,7 @@ int reader_probe_points(struct reader *reader, int fd, const struct probe_wanted
 /* The runtime of a language that the file holds, checked. -ENODATA if it holds none. */
 int reader_lang(struct reader *reader, int fd, struct lang_file **ret_file);
 
-/* A source map, checked (exe/source_map.h), from its text in a sealed memory file, as reader_pack() makes it. */
+/* A source map or portable PDB, checked (exe/source_map.h), of its bytes in a sealed file as reader_pack() makes it. */
 int reader_source_map(struct reader *reader, int fd, struct source_map **ret_map);
 
 /*

@@ -21,6 +21,7 @@
 #include "exe/identify.h"
 #include "exe/inlines.h"
 #include "exe/lang_file.h"
+#include "exe/portable_pdb.h"
 #include "exe/probe_points.h"
 #include "exe/rows.h"
 #include "exe/rows_compile.h"
@@ -155,7 +156,9 @@ static int answer_source_map(const struct files *files, struct answer *ret_answe
 		return -EBADMSG;
 	r = reader_unpack(files->fd[READER_EXE], (size_t)st.st_size, &text);
 	if (r == 0)
-		r = source_map_build(text, (size_t)st.st_size, &map);
+		r = portable_pdb_may_be(text, (size_t)st.st_size) ?
+			    portable_pdb_build(text, (size_t)st.st_size, &map) :
+			    source_map_build(text, (size_t)st.st_size, &map);
 	if (r == 0)
 		*ret_answer = (struct answer){ map, map->bytes };
 	return r;

@@ -2,7 +2,7 @@
 /*
  * A source map (ECMA-426): which line of which source a place in a generated script came from, and what a name there
  * was. The reader process builds it from the bytes of a file, as one flat block; the agent checks the block and asks
- * it.
+ * it. Portable PDBs become such a block, too (exe/portable_pdb.h).
  */
 #ifndef EXE_SOURCE_MAP_H
 #define EXE_SOURCE_MAP_H

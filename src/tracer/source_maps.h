@@ -2,7 +2,8 @@
 /*
  * The source maps of scripts that sampled processes run: found where the script says, in its process's root, read with
  * the care of proc/peek.h, parsed by the reader process, and kept while there is room, one for all processes that run
- * the same. When it is full everything is forgotten, and what is still asked for is read again.
+ * the same. When it is full everything is forgotten, and what is still asked for is read again. Portable PDBs of .NET
+ * are read, kept and found in the same way: the assembly is the script.
  *
  * A map is worth SOURCE_MAPS_WAIT_NS of waiting, since what it names may be gone soon; but not while others were late
  * within the last seconds. One that comes later tells by source_maps_generation() that names are to be asked for anew.

@@ -87,3 +87,27 @@ TEST(source_maps_are_files_beside_scripts)
 	}
 	EQ(rmdir(dir), 0);
 }
+
+TEST(source_maps_may_be_pdbs_of_assemblies)
+{
+	_cleanup_(source_maps_freep) struct source_maps *maps = NULL;
+	_cleanup_(background_reader_freep) struct background_reader *reader = NULL;
+	struct lang_process process = { .pid = (u32)getpid(), .serial = 1 };
+	char dir[4000], beside[4096], packed[4096];
+	const struct source_map *map = NULL;
+
+	OK(getcwd(dir, sizeof(dir)));
+	EQ(background_reader_new(&reader), 0);
+	maps = source_maps_new(reader);
+	OK(maps);
+	(void)snprintf(beside, sizeof(beside), "%s/test/corpus/portable_pdb/Small.dll", dir);
+	(void)snprintf(packed, sizeof(packed), "%s/test/corpus/portable_pdb/embedded.dll", dir);
+	EQ(find_parsed(maps, reader, &process, (struct lang_script){ 0, packed, "compiler.pdb" }, &map), 0);
+	OK(source_map_find(map, 1, 0));
+	EQ(map->id[0], 0x33);
+	process.serial = 2;
+	EQ(find_parsed(maps, reader, &process, (struct lang_script){ 0, packed, "embedded.dll" }, &map), 0);
+	OK(source_map_find(map, 1, 0));
+	/* An assembly that is no more. */
+	EQ(source_maps_find(maps, &process, &(struct lang_script){ 0, beside, "compiler.pdb" }, &map), -ENODATA);
+}
