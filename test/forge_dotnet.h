@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A made-up CoreCLR: its structures in our own memory, as each version lays them out, read as those of another process.
- * There are a section of compiled code with one method, an image with three, and, where sections have kinds, stubs.
+ * There are a section of compiled code with one method, an image with four, and, where sections have kinds, stubs.
  */
 #ifndef TEST_FORGE_DOTNET_H
 #define TEST_FORGE_DOTNET_H
@@ -84,6 +84,8 @@ static inline u64 clr_metadata(u64 va, u64 *ret_name_va)
 static inline void clr_image(u64 va)
 {
 	static const u8 entries[] = { 24, 1, 2, 2, 38, 22, 0, 4, 2, 8 };	/* lang/dotnet/native_format.h */
+	/* One bucket, with one instance: of the first method, for an int, whose function is the fourth. */
+	static const u8 instances[] = { 0, 2, 4, 0xaa, 2, 4, 1, 1, 8, 12 };
 	u64 name_va;
 
 	clr_put(va + 0x3c, 0x80, 4);
@@ -94,14 +96,17 @@ static inline void clr_image(u64 va)
 	clr_put(va + 0x400 + 8, 0x1000, 4);
 	clr_put(va + 0x400 + 64, 0x600, 4);
 	clr_put(va + 0x600, 0x525452, 4);
-	clr_put(va + 0x60c, 2, 4);
+	clr_put(va + 0x60c, 3, 4);
 	clr_put(va + 0x610, 102, 4);
-	clr_put(va + 0x614, 0x2000 | 36ull << 32, 8);
+	clr_put(va + 0x614, 0x2000 | 48ull << 32, 8);
 	clr_put(va + 0x61c, 103, 4);
 	clr_put(va + 0x620, 0x2100 | (u64)sizeof(entries) << 32, 8);
-	for (u64 i = 0; i < 3; i++)
+	clr_put(va + 0x628, 109, 4);
+	clr_put(va + 0x62c, 0x21c0 | (u64)sizeof(instances) << 32, 8);
+	for (u64 i = 0; i < 4; i++)
 		clr_put(va + 0x2000 + 12 * i, (0x3000 + 0x100 * i) | (0x3100 + 0x100 * i) << 32, 8);
 	clr_put_bytes(va + 0x2100, entries, sizeof(entries));
+	clr_put_bytes(va + 0x21c0, instances, sizeof(instances));
 	(void)clr_metadata(va + 0x1000, &name_va);
 }
 

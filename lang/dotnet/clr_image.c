@@ -20,7 +20,7 @@
 #define SECTIONS_MAX 64
 #define SECTION_FUNCTIONS 102
 #define SECTION_METHODS 103
-#define SECTION_INSTANCES 105
+#define SECTION_INSTANCES 109
 #define FUNCTIONS_MAX (1u << 22)
 
 struct section {

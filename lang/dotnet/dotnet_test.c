@@ -44,6 +44,7 @@ TEST(dotnet_names_what_is_compiled_and_what_was_before)
 		STREQ(name_at(state, CLR_IMAGE_VA + 0x3000), "Some.Space.Type.Method :0");
 		STREQ(name_at(state, CLR_IMAGE_VA + 0x3110), "Some.Space.Type.Run+lambda2_0 :0");
 		STREQ(name_at(state, CLR_IMAGE_VA + 0x32ff), "Some.Space.Type.Work+MoveNext :0");
+		STREQ(name_at(state, CLR_IMAGE_VA + 0x3300), "Some.Space.Type.Method :0");	/* for another type */
 		STREQ(name_at(state, CLR_STUBS_VA + 0x10), d.layout.section_next ? "(stub) :0" : "(fixup precode) :0");
 		STREQ(name_at(state, CLR_VA + 0x8000), "(stub) :0");
 		STREQ(name_at(state, CLR_CODE_VA + 0x10), "(stub) :0");	/* before the first method */
@@ -113,7 +114,7 @@ static void check_rows(u32 version)
 	free(rows);
 	/* Functions of an image, a piece of 64 KiB at once. */
 	STREQ(name_at(state, CLR_IMAGE_VA + 0x3000), "Some.Space.Type.Method :0");
-	EQ(dotnet_ops.rows_order(state, &process, 0, ~0ull), 4);
+	EQ(dotnet_ops.rows_order(state, &process, 0, ~0ull), 5);
 	dotnet_ops.detach(state);
 }
 
