@@ -27,11 +27,11 @@ struct unwind;
 
 #define LANG_TEXT_MAX 4096	/* bytes of a name or a path; longer ones are cut */
 
-/* A script that a process runs. */
+/* A script that a process runs, or an assembly of .NET, whose lines are in its PDB. */
 struct lang_script {
 	u32 id;				/* of one thread of a process that runs scripts; with its path that of one */
 	const char *path;		/* as the process names it */
-	const char *url;		/* of its source map, relative to it, or data:; NULL: what is known? */
+	const char *url;		/* of its source map or PDB, relative to it, or data:; NULL: what is known? */
 };
 
 /* A process that a runtime was found in. */

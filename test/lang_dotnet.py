@@ -5,10 +5,11 @@ A .NET runs in a root of its own (test/runtimes/install.sh), as in a container, 
 """
 import os
 import re
+import shutil
 import subprocess
 
 from common import ROOT
-from runtime_profile import Victim
+from runtime_profile import Victim, record_beside
 from victim_source import Source, installed, numbers
 
 KIND = "dotnet"
@@ -66,7 +67,28 @@ def own(name):
     return name[1:] if name[0] == "+" else name if name.startswith("IL_") else "Victims." + name
 
 
-SOURCE = Source(KIND, os.path.join(VICTIMS, "Victim.cs"), own, bare=r"^.*\.")
+def lines_of_methods():
+    """{method: its lines}, by how the source is indented; those that stand there by themselves, or are made of one."""
+    found, method, start = {}, None, 0
+    with open(os.path.join(VICTIMS, "Victim.cs"), encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if head := re.match(r"\t{2,3}[a-zA-Z].* (\w+)(?:<\w+>)?\(.*\)$", line):
+                method, start = head[1], number
+            elif re.match(r"\t{2,3}}$", line) and method:
+                found.setdefault(method, set()).update(range(start, number + 1))
+                method = None
+    return found
+
+
+METHODS = lines_of_methods()
+
+
+def lined(name):
+    """Where a method of the victim must be: constructors and what is not written there have no lines."""
+    return METHODS.get(re.sub(r"\+.*", "", name).rpartition(".")[2]) if name.startswith("Victims.") else None
+
+
+SOURCE = Source(KIND, os.path.join(VICTIMS, "Victim.cs"), own, bare=r"^.*\.", lined=lined)
 
 
 class Dotnet:
@@ -76,22 +98,50 @@ class Dotnet:
         self.version, self.home = numbers(version), home
         self.root = home.removesuffix("/usr/lib/dotnet")
 
-    def build(self, version):
+    def build(self, version, *kind):
         """Compiles the victim, once."""
-        return subprocess.run([os.path.join(VICTIMS, "build.sh"), version], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        return subprocess.run([os.path.join(VICTIMS, "build.sh"), version, *kind], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, check=False)
 
-    def start(self, scenario):
+    def spoil(self):
+        """Another build's PDB beside the same program: its id is another, its lines would be the same."""
+        here, there = os.path.join(self.root, "tmp/victim"), os.path.join(self.root, "tmp/victim-spoilt")
+        shutil.copytree(here, there, dirs_exist_ok=True)
+        with open(os.path.join(here, "Victim.dll"), "rb") as file:
+            guid = file.read().partition(b"RSDS")[2][:16]
+        with open(os.path.join(here, "Victim.pdb"), "rb") as file:
+            pdb = file.read()
+        with open(os.path.join(there, "Victim.pdb"), "wb") as file:
+            file.write(pdb.replace(guid, bytes([guid[0] ^ 1]) + guid[1:], 1))
+        return guid in pdb
+
+    def start(self, scenario, folder="victim"):
         env = {"PATH": "/usr/sbin:/usr/bin:/bin", "LANG": "C.UTF-8", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"}
         # It wants /proc, which a mount namespace of its own has.
         return Victim(["unshare", "-m", "sh", "-c", 'mount -t proc proc "$0/proc" && exec chroot "$0" /usr/lib/dotnet/dotnet "$@"',
-                       self.root, "/tmp/victim/Victim.dll", scenario], env=env, stderr=subprocess.DEVNULL)
+                       self.root, f"/tmp/{folder}/Victim.dll", scenario], env=env, stderr=subprocess.DEVNULL)
 
 
 def check_scenario(tap, dotnet, label, scenario, samples):
     chain, shares = SCENARIOS[scenario]
     with dotnet.start(scenario) as victim:
         SOURCE.check(tap, f"dotnet {label} {scenario}", victim, samples, pattern_of(chain), shares)
+
+
+def check_pdbs(tap, dotnet, version):
+    """A PDB that is in the assembly is found, and one of another build is not believed."""
+    built = dotnet.build(version, "embedded")
+    with dotnet.start("split_time", "victim-embedded") as victim:
+        _, stacks = record_beside(victim, 300, KIND)
+    off, example = SOURCE.out_of_line(stacks) if stacks else (1, "nothing was recorded")
+    tap.check(f"dotnet {version}: lines of a PDB that is in the assembly", built.returncode == 0 and off <= 0.01,
+              f"{1 - off:.1%} of {stacks.count if stacks else 0} samples {example}")
+    is_spoilt = dotnet.spoil()
+    with dotnet.start("split_time", "victim-spoilt") as victim:
+        _, stacks = record_beside(victim, 300, KIND)
+    lines = [f for frames, _, _ in stacks.all for f in frames if f.kind == KIND and (f.file or f.line)] if stacks else None
+    tap.check(f"dotnet {version}: no lines of another build's PDB", is_spoilt and lines == [] and stacks.count > 100,
+              f"{stacks.count if stacks else 0} samples {lines[:1] if lines else ''}")
 
 
 def run(tap, version, full):
@@ -106,3 +156,4 @@ def run(tap, version, full):
     samples = int(os.environ.get("SAMPLES", 5600 if full else 1200))
     for scenario in os.environ.get("SCENARIOS", " ".join(SCENARIOS) if full else QUICK).split():
         check_scenario(tap, dotnet, version, scenario, samples)
+    check_pdbs(tap, dotnet, version)

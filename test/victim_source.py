@@ -27,8 +27,9 @@ def installed(*what):
 class Source:
     """A victim's source: which lines call what, and how its functions are called in profiles."""
 
-    def __init__(self, kind, path, own, bare=r"^[\w:\\]+(?:[#.]|::|->)"):
-        self.kind, self.path, self.own, self.bare = kind, path, own, re.compile(bare)
+    def __init__(self, kind, path, own, bare=r"^[\w:\\]+(?:[#.]|::|->)", lined=None):
+        """lined(name): must that function have a line of this file, and within which of them?"""
+        self.kind, self.path, self.own, self.bare, self.lined = kind, path, own, re.compile(bare), lined
         self.calls = lines_of_calls(path, self.plain)
 
     def plain(self, name):
@@ -38,6 +39,18 @@ class Source:
     def wrong_lines(self, stacks):
         name = os.path.basename(self.path)
         return wrong_lines(stacks, self.kind, self.calls, self.plain, lambda path: os.path.basename(path) == name)
+
+    def out_of_line(self, stacks):
+        """The share of samples with a function that has no line of this file, or one that is not its own, and an example."""
+        name, wrong, example = os.path.basename(self.path), 0, ""
+        for frames, count, _ in stacks.all if self.lined else ():
+            for frame in (f for f in frames if f.kind == self.kind):
+                lines = self.lined(frame.name)
+                if lines and (os.path.basename(frame.file) != name or frame.line not in lines):
+                    wrong += count
+                    example = f"{frame.name} is at {frame.file}:{frame.line}"
+                    break
+        return wrong / max(1, stacks.count), example
 
     def off_shares(self, stacks, shares, within=None):
         """Those that are too far off: three points, or what so many samples are off by rarely. With
@@ -64,7 +77,7 @@ class Source:
             tap.check(name, False, f"{stacks.count if stacks else 0} samples")
             return
         good, bad = stacks.matching(self.kind, pattern)
-        off, (lines, example) = self.off_shares(stacks, shares, within), self.wrong_lines(stacks)
+        off, (lines, example) = self.off_shares(stacks, shares, within), max(self.wrong_lines(stacks), self.out_of_line(stacks))
         if not tap.check(name, good >= 0.99 and not off and lines <= 0.01,
                          f"{good:.2%} of {stacks.count} stacks as expected, {1 - lines:.1%} lines, "
                          f"from {stacks.late_ns / 1e6:.0f} ms on" +

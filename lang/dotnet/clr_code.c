@@ -138,6 +138,7 @@ static struct clr_code_place find_method(const struct clr_layout *l, struct memo
 	}
 	place.kind = CLR_CODE_METHOD;
 	place.object = memory_u64(m, header + l->at[CLR_HEADER_METHOD]);
+	place.debug_va = memory_u64(m, header + l->at[CLR_HEADER_DEBUG]);
 	return place;
 }
 
@@ -202,7 +203,8 @@ struct clr_code_place clr_code_find(const struct clr_layout *l, struct memory *m
 			place.object = memory_u32(m, memory_u64(m, s.va + l->section_ranges) + RANGES_KIND);
 		return place;
 	}
-	return (struct clr_code_place){ CLR_CODE_IMAGE, s.start_va, 0 };
+	return (struct clr_code_place){ .kind = CLR_CODE_IMAGE, .object = s.start_va,
+					.module_va = memory_u64(m, s.va + l->at[CLR_SECTION_MODULE]) };
 }
 
 /* enum StubCodeBlockKind (vm/codeman.h) */

@@ -23,6 +23,8 @@ struct clr_code_place {
 	enum clr_code_kind kind;
 	u64 object;
 	u64 start_va;		/* of a method's code */
+	u64 debug_va;		/* what the compiler has written down of it; 0: nothing */
+	u64 module_va;		/* of an image */
 };
 
 /* A range of code. */

@@ -20,6 +20,7 @@
 #define SECTIONS_MAX 64
 #define SECTION_FUNCTIONS 102
 #define SECTION_METHODS 103
+#define SECTION_DEBUG 105
 #define SECTION_INSTANCES 109
 #define FUNCTIONS_MAX (1u << 22)
 
@@ -29,7 +30,8 @@ struct section {
 };
 
 struct sections {
-	struct section functions, methods, instances;
+	struct section functions, methods, instances, debug;
+	u16 version;
 };
 
 /* Where the CLI header is, by the headers of a PE file; 0 if it is none. */
@@ -51,6 +53,7 @@ static int find_sections(struct memory *m, u64 base_va, u64 header, struct secti
 {
 	u32 count = memory_u32(m, header + 12);
 
+	ret_sections->version = memory_u16(m, header + 4);
 	if (memory_err(m) || memory_u32(m, header) != READY_TO_RUN)
 		return -EBADMSG;
 	for (u32 i = 0; i < count && i < SECTIONS_MAX; i++) {
@@ -64,6 +67,8 @@ static int find_sections(struct memory *m, u64 base_va, u64 header, struct secti
 			ret_sections->methods = section;
 		else if (type == SECTION_INSTANCES)
 			ret_sections->instances = section;
+		else if (type == SECTION_DEBUG)
+			ret_sections->debug = section;
 	}
 	return memory_err(m) ? memory_err(m) : 0;
 }
@@ -126,6 +131,10 @@ int clr_image_open(struct memory *m, u64 base_va, struct clr_image **ret_image)
 		r = find_sections(m, base_va, base_va + memory_u32(m, cli + CLI_NATIVE), &sections);
 	if (r < 0)
 		return r;
+	image->debug_va = sections.debug.va;
+	image->debug_bytes = sections.debug.bytes;
+	image->debug.kind = sections.version < 16 ? CLR_DEBUG_NIBBLES :
+			    sections.version == 16 ? CLR_DEBUG_PACKED : CLR_DEBUG_FAT;
 	image->functions_va = sections.functions.va;
 	image->function_count = sections.functions.bytes / image->function_bytes;
 	if (image->function_count > FUNCTIONS_MAX)
@@ -165,13 +174,13 @@ static u32 find_function(struct memory *m, const struct clr_image *image, u32 rv
 	return lo;
 }
 
-u32 clr_image_method_at(struct memory *m, const struct clr_image *image, u64 va)
+const struct clr_image_method *clr_image_method_at(struct memory *m, const struct clr_image *image, u64 va)
 {
 	u64 rva = va - image->base_va;
 	u32 function = rva <= UINT32_MAX ? find_function(m, image, (u32)rva) : 0, lo = 0, hi = image->count;
 
 	if (!function || memory_err(m))
-		return 0;
+		return NULL;
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 
@@ -180,7 +189,21 @@ u32 clr_image_method_at(struct memory *m, const struct clr_image *image, u64 va)
 		else
 			hi = mid;
 	}
-	return lo ? image->methods[lo - 1].method : 0;
+	return lo ? &image->methods[lo - 1] : NULL;
+}
+
+int clr_image_il(struct memory *m, const struct clr_image *image, const struct clr_image_method *method, u64 va,
+		 u32 *ret_il)
+{
+	u64 start_va = image->base_va + memory_u32(m, image->functions_va +
+						      (u64)method->function * image->function_bytes);
+	u64 at = image->debug_va ? native_array_find(m, image->debug_va, image->debug_bytes, method->function) : 0;
+
+	if (memory_err(m))
+		return memory_err(m);
+	if (!at || va < start_va || va - start_va > UINT32_MAX)
+		return -ENODATA;
+	return clr_debug_find(m, &image->debug, native_format_shared(m, at), (u32)(va - start_va), ret_il);
 }
 
 void clr_image_functions(struct memory *m, const struct clr_image *image, u64 start_va, u64 end_va,

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/types.h"
+#include "lang/dotnet/clr_debug.h"
 #include "lang/dotnet/metadata.h"
 
 struct memory;
@@ -25,6 +26,9 @@ struct clr_image {
 	struct metadata metadata;
 	u64 functions_va;
 	u32 function_count, function_bytes;
+	u64 debug_va;		/* by function, what the compiler has written down of it */
+	u32 debug_bytes;
+	struct clr_debug_format debug;
 	struct clr_image_method *methods;	/* by function */
 	u32 count;
 };
@@ -34,8 +38,12 @@ int clr_image_open(struct memory *memory, u64 base_va, struct clr_image **ret_im
 void clr_image_free(struct clr_image *image);
 DEFINE_CLEANUP(struct clr_image *, clr_image_free)
 
-/* The method whose code is at an address, by its row; 0 if it is not known. */
-u32 clr_image_method_at(struct memory *memory, const struct clr_image *image, u64 va);
+/* The method whose code is at an address, or NULL if it is not known; its row may be 0, then it is another module's. */
+const struct clr_image_method *clr_image_method_at(struct memory *memory, const struct clr_image *image, u64 va);
+
+/* The offset in a method's IL of its code at an address, as clr_debug_find() has it. */
+int clr_image_il(struct memory *memory, const struct clr_image *image, const struct clr_image_method *method, u64 va,
+		 u32 *ret_il);
 
 /* The functions that begin in [start_va, end_va). */
 void clr_image_functions(struct memory *memory, const struct clr_image *image, u64 start_va, u64 end_va,

@@ -39,6 +39,12 @@ int clr_layout_of(u32 major, bool is_arm64, struct clr_layout *ret_layout)
 		l.at[i] = fields[i].value;
 	if (is_arm64)
 		l.at[CLR_MODULE_PATH] += 8;
+	l.path_is_text = major >= 9;
+	l.debug = (struct clr_debug_format){
+		.kind = major < 10 ? CLR_DEBUG_NIBBLES : major == 10 ? CLR_DEBUG_PACKED : CLR_DEBUG_FAT,
+		.has_flags = major < 11 && (major > 6 || !is_arm64),
+		.replacement_bytes = major < 10 ? 32 : 40,
+	};
 	if (major < 8)
 		set_list(&l, major);
 	if (major >= 9)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/types.h"
+#include "lang/dotnet/clr_debug.h"
 
 #define CLR_OLDEST 6
 #define CLR_NEWEST 10
@@ -22,6 +23,7 @@
 	X(SECTION_HEAP, "RangeSection", "HeapList", 0x28)                       \
 	X(HEAP_BASE, "CodeHeapListNode", "MapBase", 0x20)                       \
 	X(HEAP_MAP, "CodeHeapListNode", "HeaderMap", 0x28)                      \
+	X(HEADER_DEBUG, "RealCodeHeader", "DebugInfo", 0)                       \
 	X(HEADER_METHOD, "RealCodeHeader", "MethodDesc", 0x18)                  \
 	X(METHOD_TOKEN, "MethodDesc", "Flags3AndTokenRemainder", 0)             \
 	X(METHOD_INDEX, "MethodDesc", "ChunkIndex", 2)                          \
@@ -32,7 +34,8 @@
 	X(CHUNK_BYTES, "MethodDescChunk", "!", 0x18)                            \
 	X(TABLE_FLAGS2, "MethodTable", "MTFlags2", 8)                           \
 	X(TABLE_MODULE, "MethodTable", "Module", 0x18)                          \
-	X(MODULE_PATH, "Module", "Path", 0x110)
+	X(MODULE_PATH, "Module", "Path", 0x110)                                 \
+	X(MODULE_BASE, "Module", "Base", 0)
 
 enum clr_field {
 #define X(ID, type, field, value) CLR_##ID,
@@ -50,6 +53,8 @@ struct clr_layout {
 	bool roots_are_relative;	/* what g_dacTable holds: offsets of 32 bits, else addresses */
 	bool tokens_are_short;	/* of types in a MethodTable: 16 bits */
 	bool has_far_starts;	/* the map of starts of methods has pointers for long ones */
+	bool path_is_text;	/* what stands for a module's path is that, else what it was loaded from */
+	struct clr_debug_format debug;
 };
 
 /* By major version. -EOPNOTSUPP if it is older than those known; 1 if it is newer, and laid out as the newest. */

@@ -32,21 +32,24 @@ static u32 type_token(const struct clr_layout *l, struct memory *m, u64 table_va
  * the basic types.
  */
 static const struct metadata *find_metadata(const struct clr_layout *l, struct memory *m, struct clr_modules *modules,
-					    u64 table_va, u32 method)
+					    u64 table_va, struct clr_method *method)
 {
 	u64 module_va = memory_u64(m, table_va + l->at[CLR_TABLE_MODULE]);
 	const struct metadata *md = clr_modules_metadata(modules, m, l, module_va);
 	u32 type = type_token(l, m, table_va);
 
-	if (!md || !type || metadata_type_of(m, md, method) == type)
+	if (!md || !type || metadata_type_of(m, md, method->row) == type) {
+		method->module_va = module_va;
 		return md;
+	}
 	md = clr_modules_largest(modules);
-	return md && metadata_type_of(m, md, method) == type ? md : NULL;
+	return md && metadata_type_of(m, md, method->row) == type ? md : NULL;
 }
 
 int clr_method_name(const struct clr_layout *l, struct memory *m, struct clr_modules *modules, u64 method_va,
-		struct buf *text)
+		    struct buf *text, struct clr_method *ret_method)
 {
+	struct clr_method method = { 0 };
 	u32 low = memory_u16(m, method_va + l->at[CLR_METHOD_TOKEN]) & ((1u << l->token_bits) - 1);
 	u32 kind = memory_u16(m, method_va + l->at[CLR_METHOD_FLAGS]) & KIND_MASK, high;
 	u64 chunk_va = method_va - (u64)memory_u8(m, method_va + l->at[CLR_METHOD_INDEX]) * l->alignment -
@@ -54,6 +57,7 @@ int clr_method_name(const struct clr_layout *l, struct memory *m, struct clr_mod
 	char name[METADATA_NAME_MAX];
 	const struct metadata *md;
 
+	*ret_method = method;
 	if (kind == KIND_DYNAMIC) {
 		memory_text(m, memory_u64(m, method_va + l->at[CLR_DYNAMIC_NAME]), name, sizeof(name));
 		buf_addf(text, "%s", name[0] ? name : "(dynamic method)");
@@ -64,13 +68,14 @@ int clr_method_name(const struct clr_layout *l, struct memory *m, struct clr_mod
 		return memory_err(m);
 	}
 	high = memory_u16(m, chunk_va + l->at[CLR_CHUNK_TOKEN]) & ((1u << (24 - l->token_bits)) - 1);
-	md = find_metadata(l, m, modules, memory_u64(m, chunk_va + l->at[CLR_CHUNK_TABLE]),
-			   high << l->token_bits | low);
+	method.row = high << l->token_bits | low;
+	md = find_metadata(l, m, modules, memory_u64(m, chunk_va + l->at[CLR_CHUNK_TABLE]), &method);
 	if (memory_err(m))
 		return memory_err(m);
 	if (md)
-		metadata_method_name(m, md, high << l->token_bits | low, text);
+		metadata_method_name(m, md, method.row, text);
 	if (memory_err(m))
 		return memory_err(m);
+	*ret_method = method;
 	return text->len ? 0 : -ENODATA;
 }

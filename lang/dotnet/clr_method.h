@@ -10,8 +10,14 @@ struct clr_modules;
 struct clr_layout;
 struct memory;
 
+/* Where its definition is. */
+struct clr_method {
+	u64 module_va;		/* 0: it is not known, or in no file */
+	u32 row;
+};
+
 /* 0, -ENODATA if it has no name, or the memory's error. */
 int clr_method_name(const struct clr_layout *layout, struct memory *memory, struct clr_modules *modules, u64 method_va,
-		struct buf *text);
+		    struct buf *text, struct clr_method *ret_method);
 
 #endif

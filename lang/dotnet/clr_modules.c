@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "lang/dotnet/clr_file.h"
 #include "lang/dotnet/clr_image.h"
 #include "lang/dotnet/clr_layout.h"
 #include "lang/dotnet/metadata.h"
@@ -42,8 +43,11 @@ void clr_modules_done(struct clr_modules *modules)
 		clr_image_free(modules->images.at[i].value);
 	for (u32 i = 0; i < modules->metadata.count; i++)
 		free(modules->metadata.at[i].value);
+	for (u32 i = 0; i < modules->files.count; i++)
+		free(modules->files.at[i].value);
 	free(modules->images.at);
 	free(modules->metadata.at);
+	free(modules->files.at);
 }
 
 /* One that takes long to look for has to wait: whoever makes up modules gets a share of our time. */
@@ -90,6 +94,22 @@ const struct clr_image *clr_modules_image(struct clr_modules *modules, struct me
 	return image;
 }
 
+/* Keeps what can be free()d: it, or NULL if there is no room. */
+static void *keep(struct clr_modules *modules, struct clr_modules_list *list, const struct memory *m, u64 key,
+		  void *value)
+{
+	struct clr_modules_entry *entry = value || is_final(m) ? list_add(list) : NULL;
+
+	if (!entry) {
+		free(value);
+		return NULL;
+	}
+	modules->dropped += entry->value != NULL;
+	free(entry->value);
+	*entry = (struct clr_modules_entry){ key, value };
+	return value;
+}
+
 const struct metadata *clr_modules_metadata(struct clr_modules *modules, struct memory *m, const struct clr_layout *l,
 					    u64 module_va)
 {
@@ -108,13 +128,24 @@ const struct metadata *clr_modules_metadata(struct clr_modules *modules, struct 
 		metadata = NULL;
 	}
 	has_looked(modules, start_ns);
-	entry = metadata || is_final(m) ? list_add(&modules->metadata) : NULL;
-	if (!entry)
+	return keep(modules, &modules->metadata, m, module_va, TAKE(metadata));
+}
+
+const struct clr_file *clr_modules_file(struct clr_modules *modules, struct memory *m, const struct clr_layout *l,
+					u64 module_va)
+{
+	const struct metadata *md = clr_modules_metadata(modules, m, l, module_va);
+	struct clr_modules_entry *entry = list_find(&modules->files, module_va);
+	struct clr_file *file = NULL;
+	u64 start_ns = monotonic_ns();
+
+	if (entry)
+		return entry->value;
+	if (!md || !may_look(modules, start_ns))
 		return NULL;
-	modules->dropped += entry->value != NULL;
-	free(entry->value);
-	*entry = (struct clr_modules_entry){ module_va, TAKE(metadata) };
-	return entry->value;
+	(void)clr_file_open(m, l, module_va, md, &file);
+	has_looked(modules, start_ns);
+	return keep(modules, &modules->files, m, module_va, file);
 }
 
 const struct metadata *clr_modules_largest(const struct clr_modules *modules)

@@ -5,6 +5,7 @@
 
 #include "base/types.h"
 
+struct clr_file;
 struct clr_image;
 struct clr_layout;
 struct memory;
@@ -23,7 +24,8 @@ struct clr_modules_list {
 };
 
 struct clr_modules {
-	struct clr_modules_list images, metadata;	/* by base address; by address of the Module */
+	struct clr_modules_list images;			/* by base address */
+	struct clr_modules_list metadata, files;	/* by address of the Module */
 	u64 dropped;				/* ... to make room, or not looked for: it would take too long */
 	u64 rest_ns;				/* until then nothing is looked for */
 };
@@ -36,6 +38,10 @@ const struct clr_image *clr_modules_image(struct clr_modules *modules, struct me
 /* The metadata of a Module, or NULL. Borrowed as above. */
 const struct metadata *clr_modules_metadata(struct clr_modules *modules, struct memory *memory,
 					       const struct clr_layout *layout, u64 module_va);
+
+/* The file that a Module was loaded from, if it has one with a PDB, or NULL. Borrowed as above. */
+const struct clr_file *clr_modules_file(struct clr_modules *modules, struct memory *memory,
+					const struct clr_layout *layout, u64 module_va);
 
 /* The largest that was met so far: it is that of the basic types. NULL: there is none. */
 const struct metadata *clr_modules_largest(const struct clr_modules *modules);

@@ -13,8 +13,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "lang/dotnet/clr_code.h"
+#include "lang/dotnet/clr_debug.h"
 #include "lang/dotnet/clr_image.h"
 #include "lang/dotnet/clr_layout.h"
+#include "lang/dotnet/clr_lines.h"
 #include "lang/dotnet/clr_method.h"
 #include "lang/dotnet/clr_modules.h"
 #include "lang/dotnet/clr_rows.h"
@@ -138,21 +140,62 @@ static int rows(void *state, const struct lang_process *process, u64 start_va, u
 	return clr_rows_join(&d->rows, process, start_va, end_va, base_va, ret_rows);
 }
 
-static int name_image(struct dotnet *d, u64 base_va, u64 va, struct buf *text)
+/* What is known of a frame. */
+struct frame_place {
+	struct clr_method method;
+	bool has_il;
+	u32 il;			/* offset */
+};
+
+static int name_image(struct dotnet *d, const struct clr_code_place *place, u64 va, struct buf *text,
+		      struct frame_place *ret_place)
 {
-	const struct clr_image *image = clr_modules_image(&d->modules, &d->memory, base_va);
-	u32 method = image ? clr_image_method_at(&d->memory, image, va) : 0;
+	const struct clr_image *image = clr_modules_image(&d->modules, &d->memory, place->object);
+	const struct clr_image_method *method = image ? clr_image_method_at(&d->memory, image, va) : NULL;
 
 	if (method)
-		metadata_method_name(&d->memory, &image->metadata, method, text);
+		metadata_method_name(&d->memory, &image->metadata, method->method, text);
 	if (memory_err(&d->memory))
 		return memory_err(&d->memory);
-	return text->len ? 0 : -ENODATA;
+	if (!text->len)
+		return -ENODATA;
+	ret_place->method = (struct clr_method){ place->module_va, method->method };
+	ret_place->has_il = clr_image_il(&d->memory, image, method, va, &ret_place->il) == 0;
+	return 0;
+}
+
+static int name_method(struct dotnet *d, const struct clr_code_place *place, u64 va, struct buf *text,
+		       struct frame_place *ret_place)
+{
+	int r = clr_method_name(&d->layout, &d->memory, &d->modules, place->object, text, &ret_place->method);
+
+	if (r == 0 && ret_place->method.module_va)
+		ret_place->has_il = clr_debug_find(&d->memory, &d->layout.debug, place->debug_va,
+						   (u32)(va - place->start_va), &ret_place->il) == 0;
+	return r;
+}
+
+/* A name without a line is better than none: whatever cannot be read here does not matter. */
+static void tell(struct dotnet *d, const struct lang_process *process, const char *name,
+		 const struct frame_place *place, struct lang_names *names)
+{
+	const struct clr_file *file = NULL;
+	const char *path = "";
+	u32 line = 0;
+
+	if (memory_err(&d->memory))
+		memory_begin(&d->memory, process);
+	if (place->has_il && process->source_map)
+		file = clr_modules_file(&d->modules, &d->memory, &d->layout, place->method.module_va);
+	if (file)
+		line = clr_lines_find(process, file, place->method.row, place->il, &path);
+	lang_names_line(names, name, path, line);
 }
 
 static int resolve(void *state, const struct lang_process *process, const u64 frame[2], struct lang_names *names)
 {
 	u64 va = frame[0] & FRAME_VA_MASK;
+	struct frame_place where = { 0 };
 	struct dotnet *d = state;
 	struct clr_code_place place;
 	struct buf text;
@@ -166,15 +209,15 @@ static int resolve(void *state, const struct lang_process *process, const u64 fr
 		clr_rows_meet(&d->rows, &d->layout, &d->memory, &d->modules, d->sections_va, va);
 	buf_init(&text, LANG_TEXT_MAX);
 	if (place.kind == CLR_CODE_METHOD)
-		r = clr_method_name(&d->layout, &d->memory, &d->modules, place.object, &text);
+		r = name_method(d, &place, va, &text, &where);
 	else if (place.kind == CLR_CODE_IMAGE)
-		r = name_image(d, place.object, va, &text);
+		r = name_image(d, &place, va, &text, &where);
 	else
 		buf_addf(&text, "%s", clr_code_stub_name(place.kind == CLR_CODE_STUB ? place.object : 0));
 	if (!r)
 		r = buf_err(&text);
 	if (!r)
-		lang_names_line(names, text.data, "", 0);
+		tell(d, process, text.data, &where, names);
 	buf_done(&text);
 	return r;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "exe/rows.h"
+#include "exe/source_map_builder.h"
 #include "forge_damage.h"
 #include "forge_dotnet.h"
 #include "runtime_names.h"
@@ -28,6 +29,139 @@ static const char *name_at(void *state, u64 va)
 	u64 frame[2] = { dotnet_frame_of(va), 0 };
 
 	return runtime_name(&dotnet_ops, &process, state, frame);
+}
+
+/* What is asked for, and a PDB of three methods that answers to it. */
+struct pdb {
+	const char *path, *url;
+	struct source_map *map;
+	u32 asked;
+};
+
+static int on_source_map(void *arg, const struct lang_process *process, const struct lang_script *script,
+			 const struct source_map **ret_map)
+{
+	struct pdb *pdb = arg;
+
+	if (pdb->path)
+		STREQ(script->path, pdb->path);
+	if (pdb->url)
+		STREQ(script->url, pdb->url);
+	pdb->asked++;
+	*ret_map = pdb->map;
+	return pdb->map ? 0 : -ENODATA;
+}
+
+static struct source_map *make_map(const char *id)
+{
+	_cleanup_(source_map_builder_done) struct source_map_builder b = { 0 };
+	struct source_map_place place = { 0 };
+	struct source_map *map = NULL;
+
+	memcpy(b.id, id, sizeof(b.id));
+	EQ(source_map_builder_text(&b, "/src", "Type.cs", &place.source), 0);
+	for (place.line = 1; place.line <= 3; place.line++)
+		for (place.column = 0; place.column < 100; place.column += 20) {
+			place.source_line = 1000 * place.line + place.column - 1;
+			EQ(source_map_builder_place(&b, place), 0);
+		}
+	EQ(source_map_builder_finish(&b, &map), 0);
+	return map;
+}
+
+static const char *line_at(void *state, struct pdb *pdb, u64 va)
+{
+	struct lang_process process = { .pid = (u32)getpid(), .source_map = on_source_map, .arg = pdb };
+	u64 frame[2] = { dotnet_frame_of(va), 0 };
+
+	return runtime_name(&dotnet_ops, &process, state, frame);
+}
+
+TEST(dotnet_tells_lines_by_the_pdb_of_the_module)
+{
+	for (u32 i = 0; i < VERSIONS; i++) {
+		struct pdb pdb = { "/app/Some.dll", "Some.pdb", make_map(CLR_PDB_ID), 0 };
+		struct dotnet_facts facts = dotnet_facts_of(versions[i]);
+		void *state = NULL;
+
+		(void)forge_dotnet(versions[i]);
+		EQ(attach(&facts, &state), 0);
+		STREQ(line_at(state, &pdb, CLR_METHOD_VA), "Some.Space.Type.Method /src/Type.cs:1000");
+		STREQ(line_at(state, &pdb, CLR_METHOD_VA + 48), "Some.Space.Type.Method /src/Type.cs:1000");
+		STREQ(line_at(state, &pdb, CLR_METHOD_VA + 49), "Some.Space.Type.Method /src/Type.cs:1020");
+		STREQ(line_at(state, &pdb, CLR_METHOD_VA + 60), "Some.Space.Type.Method /src/Type.cs:1080");
+		STREQ(line_at(state, &pdb, CLR_IMAGE_VA + 0x3031), "Some.Space.Type.Method /src/Type.cs:1020");
+		STREQ(line_at(state, &pdb, CLR_IMAGE_VA + 0x3100), "Some.Space.Type.Run+lambda2_0 /src/Type.cs:2000");
+		STREQ(line_at(state, &pdb, CLR_IMAGE_VA + 0x32ff), "Some.Space.Type.Work+MoveNext /src/Type.cs:3080");
+		EQ(pdb.asked, 7);
+		(void)line_at(state, &pdb, CLR_STUBS_VA + 0x10);
+		EQ(pdb.asked, 7);
+		dotnet_ops.detach(state);
+		free(pdb.map);
+	}
+}
+
+TEST(dotnet_believes_no_pdb_of_another_build)
+{
+	struct pdb pdb = { "/app/Some.dll", "Some.pdb", make_map("0123456789abcdef1235"), 0 };
+	struct dotnet_facts facts = dotnet_facts_of(8);
+	void *state = NULL;
+
+	(void)forge_dotnet(8);
+	EQ(attach(&facts, &state), 0);
+	STREQ(line_at(state, &pdb, CLR_METHOD_VA), "Some.Space.Type.Method :0");
+	EQ(pdb.asked, 1);
+	free(pdb.map);
+	pdb.map = NULL;
+	STREQ(line_at(state, &pdb, CLR_METHOD_VA), "Some.Space.Type.Method :0");
+	EQ(pdb.asked, 2);
+	dotnet_ops.detach(state);
+}
+
+/* It is in the assembly then, whatever that is called by now. */
+TEST(dotnet_looks_for_a_packed_pdb_in_the_assembly)
+{
+	struct pdb pdb = { "/app/Some.dll", "Some.dll", make_map(CLR_PDB_ID), 0 };
+	struct dotnet_facts facts = dotnet_facts_of(9);
+	void *state = NULL;
+
+	(void)forge_dotnet(9);
+	clr_put(CLR_FLAT_VA + 0x500 + 12, 17, 4);
+	EQ(attach(&facts, &state), 0);
+	STREQ(line_at(state, &pdb, CLR_METHOD_VA), "Some.Space.Type.Method /src/Type.cs:1000");
+	dotnet_ops.detach(state);
+	free(pdb.map);
+}
+
+/* Each spoils one thing that leads to the PDB: the name is as good as before. */
+TEST(dotnet_asks_for_no_pdb_that_it_does_not_know_of)
+{
+	static const struct { u64 va, word; size_t bytes; } spoilt[] = {
+		{ CLR_FLAT_VA, 0, 2 },				/* no image */
+		{ CLR_FLAT_VA + 0x80, 0, 4 },
+		{ CLR_FLAT_VA + 0x98, 7, 2 },
+		{ CLR_FLAT_VA + 0x98 + 112 + 8 * 14, 0, 4 },	/* no CLI header */
+		{ CLR_FLAT_VA + 0x98 + 112 + 8 * 6, 0, 8 },	/* no debug directory */
+		{ CLR_FLAT_VA + 0x98 + 112 + 8 * 6, ~0ull, 8 },
+		{ CLR_FLAT_VA + 0x500 + 28 + 10, 0, 2 },		/* of a PDB that is not portable */
+		{ CLR_FLAT_VA + 0x540, 0, 4 },
+		{ CLR_FLAT_VA + 0x540 + 24, 0, 1 },		/* without a name */
+		{ CLR_FLAT_VA + 0x540 + 24 + 11, 0, 1 },
+		{ CLR_FLAT_VA + 0x500 + 28 + 24, 0xfffffff0, 4 },
+	};
+
+	for (u32 i = 0; i < sizeof(spoilt) / sizeof(spoilt[0]); i++) {
+		struct pdb pdb = { "", "", NULL, 0 };
+		struct dotnet_facts facts = dotnet_facts_of(8);
+		void *state = NULL;
+
+		(void)forge_dotnet(8);
+		clr_put(spoilt[i].va, spoilt[i].word, spoilt[i].bytes);
+		EQ(attach(&facts, &state), 0);
+		STREQ(line_at(state, &pdb, CLR_METHOD_VA), "Some.Space.Type.Method :0");
+		EQ(pdb.asked, 0);
+		dotnet_ops.detach(state);
+	}
 }
 
 TEST(dotnet_names_what_is_compiled_and_what_was_before)
@@ -188,6 +322,7 @@ TEST(dotnet_survives_whatever_is_in_memory)
 		u32 version = versions[round % VERSIONS];
 		struct forge_dotnet d = forge_dotnet(version);
 		struct dotnet_facts facts = dotnet_facts_of(version);
+		struct pdb pdb = { .map = NULL };
 		struct rows *rows = NULL;
 		void *state = NULL;
 		u8 damage[12 * 24];
@@ -196,8 +331,8 @@ TEST(dotnet_survives_whatever_is_in_memory)
 		forge_random(&random, damage, sizeof(damage));
 		forge_damage(damage, sizeof(damage) / 2, CLR_VA + 0x1000, d.free_va - CLR_VA - 0x1000, clr_put);
 		forge_damage(damage + sizeof(damage) / 2, sizeof(damage) / 2, CLR_IMAGE_VA, 0x2200, clr_put);
-		(void)name_at(state, CLR_METHOD_VA + 4);
-		(void)name_at(state, CLR_IMAGE_VA + 0x3000);
+		(void)line_at(state, &pdb, CLR_METHOD_VA + 4);
+		(void)line_at(state, &pdb, CLR_IMAGE_VA + 0x3000);
 		(void)name_at(state, CLR_STUBS_VA);
 		if (dotnet_ops.rows(state, &process, CLR_VA, CLR_VA + CLR_BYTES, CLR_VA, &rows) == 0)
 			free(rows);

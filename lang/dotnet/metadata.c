@@ -9,7 +9,6 @@
 #include "lang/dotnet/readable.h"
 #include "lang/memory.h"
 
-#define SIGNATURE 0x424a5342u		/* BSJB */
 #define VERSION_BYTES_MAX 255
 #define STREAMS_MAX 16
 #define ROWS_MAX (1u << 24)
@@ -160,7 +159,7 @@ int metadata_open(struct memory *m, u64 root_va, struct metadata *ret_metadata)
 
 	if (memory_err(m))
 		return memory_err(m);
-	if (memory_u32(m, root_va) != SIGNATURE || version_bytes > VERSION_BYTES_MAX)
+	if (memory_u32(m, root_va) != METADATA_SIGNATURE || version_bytes > VERSION_BYTES_MAX)
 		return -EBADMSG;
 	count = memory_u16(m, at + 2);
 	at += 4;
@@ -212,7 +211,8 @@ int metadata_find(struct memory *m, u64 string_va, struct metadata *ret_metadata
 		if (memory_err(m))
 			return -ENOENT;
 		for (u32 i = MEMORY_PAGE / 4; i-- > 0;)
-			if (words[i] == SIGNATURE && !try_root(m, page_va - back + 4 * i, string_va, ret_metadata))
+			if (words[i] == METADATA_SIGNATURE &&
+			    !try_root(m, page_va - back + 4 * i, string_va, ret_metadata))
 				return 0;
 	}
 	return -ENOENT;

@@ -11,6 +11,7 @@
 struct buf;
 struct memory;
 
+#define METADATA_SIGNATURE 0x424a5342u	/* BSJB: what it begins with */
 #define METADATA_TABLES 0x2d	/* those that the standard has */
 #define METADATA_NAME_MAX 512	/* bytes of one name */
 

@@ -86,6 +86,26 @@ static u64 find_element(struct memory *m, u64 va, u32 index)
 	return va;
 }
 
+u64 native_array_find(struct memory *m, u64 va, u32 bytes, u32 index)
+{
+	u64 base = va, at;
+	u32 header = read_unsigned(m, &base), shift = (header & 3) > 2 ? 2 : header & 3;
+
+	if (index >= header >> 2)
+		return 0;
+	at = base + read_fixed(m, base + ((u64)(index / BLOCK) << shift), shift);
+	at = find_element(m, at, index);
+	return at - va < bytes && !memory_err(m) ? at : 0;
+}
+
+u64 native_format_shared(struct memory *m, u64 va)
+{
+	u64 next = va;
+	u32 back = read_unsigned(m, &next);
+
+	return back ? va - back : next;
+}
+
 int native_array_read(struct memory *m, u64 va, u32 bytes, native_entry *entry, void *arg)
 {
 	u64 base = va;

@@ -16,7 +16,13 @@ typedef int native_entry(void *arg, u32 method, u32 id);
 /* All entries of an array in `bytes` of memory: 0, -EBADMSG, or what entry() said. */
 int native_array_read(struct memory *memory, u64 va, u32 bytes, native_entry *entry, void *arg);
 
-/* ... of a table of instances; those of methods that are defined in other modules are left out. */
+/* Where one element of an array is, or 0. */
+u64 native_array_find(struct memory *memory, u64 va, u32 bytes, u32 index);
+
+/* An element may say that it is as another before it: where that begins, or what follows here. */
+u64 native_format_shared(struct memory *memory, u64 va);
+
+/* All entries of a table of instances; those of methods that are defined in other modules are left out. */
 int native_instances_read(struct memory *memory, u64 va, u32 bytes, native_entry *entry, void *arg);
 
 #endif

@@ -86,7 +86,7 @@ struct counter_value {
 	X(FRAMES_ASKED, "language_frames_looked_up", NEUTRAL, "frames of languages that were looked up by name")       \
 	X(FRAMES_UNNAMED, "language_frames_unnamed", SHORT, "frames of languages that could not be named")             \
 	X(CODE_DROPPED, "generated_code_dropped", LOSS, "pieces of generated code past a limit, or malformed")         \
-	X(SOURCE_MAPS, "source_maps_read", NEUTRAL, "source maps of scripts that were read")                           \
+	X(SOURCE_MAPS, "source_maps_read", NEUTRAL, "source maps of scripts, and .NET's PDBs, that were read")        \
 	X(SOURCE_MAPS_FAILED, "source_maps_failed", NEUTRAL, "... that are not there, may not be read or are none")    \
 	X(SOURCE_MAPS_EVICTED, "source_maps_evicted", NEUTRAL, "times all source maps were forgotten: no room")        \
 	X(NAMES_EVICTED, "language_names_evicted", NEUTRAL, "times the frame names of a process were forgotten")       \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program whose stacks its source tells: test/lang_dotnet.py. Victim.dll SCENARIO [judged FILE] prints its pid and runs
-// until it is ended. "# -> NAME" marks the lines that call NAME.
+// until it is ended. "# -> NAME" marks the lines that call NAME, or what .NET inlines that does.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -158,7 +158,7 @@ namespace Victims
 		static void Thrower()
 		{
 			Sink += Spin(200); // # -> Spin
-			throw new InvalidOperationException("thrown");
+			throw new InvalidOperationException("thrown"); // # -> Catcher
 		}
 
 		[MethodImpl(MethodImplOptions.NoInlining)]
@@ -217,7 +217,7 @@ namespace Victims
 		{
 			int rounds = 50 + (Sink < 0 ? 1 : 0);
 			Func<double> work = () => Spin(rounds); // # -> Spin
-			Sink += work();
+			Sink += work(); // # -> Spin
 		}
 
 		static IEnumerable<double> Numbers()
@@ -231,7 +231,7 @@ namespace Victims
 		[MethodImpl(MethodImplOptions.NoInlining)]
 		static void Generators()
 		{
-			foreach (double number in Numbers())
+			foreach (double number in Numbers()) // # -> Spin
 				Sink += number;
 		}
 
@@ -371,11 +371,11 @@ namespace Victims
 			/* Compiled well by then: .NET waits for a pause of 100 ms before it does. */
 			Stopwatch clock = Stopwatch.StartNew();
 			for (int i = 0; arguments[0] == "threads" ? i < 1 : i < 100 || clock.ElapsedMilliseconds < 2000; i++)
-				scenario();
+				scenario(); // # -> SplitTime Recursion Exceptions Objects Interfaces UnicodeNames Generics Closures
 			Console.WriteLine(Process.GetCurrentProcess().Id);
 			Console.Out.Flush();
 			while (true)
-				scenario();
+				scenario(); // # -> SplitTime Recursion Exceptions Objects Interfaces UnicodeNames Generics Closures
 		}
 	}
 }
