@@ -96,22 +96,30 @@ static void read_type(struct json_read *j, struct str type, struct clr_layout *l
 	}
 }
 
-/* Values of globals stand in quotes, in hexadecimal; those in lists are indices of pointers. */
+static void read_number(struct json_read *j, u64 max, u64 *value)
+{
+	struct str s = json_read_string(j);
+	char text[32];
+	u64 number;
+
+	snprintf(text, sizeof(text), "%.*s", (int)(s.len < sizeof(text) ? s.len : 0), s.at);
+	number = strtoull(text, NULL, 0);
+	if (!number || number > max)
+		json_read_fail(j, -EBADMSG);
+	else
+		*value = number;
+}
+
+/* Values of globals stand in quotes, in hexadecimal, with a type up to 10; those in lists are indices of pointers. */
 static void read_global(struct json_read *j, u64 max, u64 *value)
 {
-	json_read_list(j);
-	if (json_read_item(j) && json_read_peek(j) == '"') {
-		char text[32];
-		struct str s = json_read_string(j);
-		u64 number;
-
-		snprintf(text, sizeof(text), "%.*s", (int)(s.len < sizeof(text) ? s.len : 0), s.at);
-		number = strtoull(text, NULL, 0);
-		if (!number || number > max)
-			json_read_fail(j, -EBADMSG);
-		else
-			*value = number;
+	if (json_read_peek(j) == '"') {
+		read_number(j, max, value);
+		return;
 	}
+	json_read_list(j);
+	if (json_read_item(j) && json_read_peek(j) == '"')
+		read_number(j, max, value);
 	while (json_read_item(j))
 		json_read_skip(j);
 }
@@ -140,7 +148,8 @@ static void read_contracts(struct json_read *j, struct clr_layout *l)
 
 	json_read_object(j);
 	while (json_read_member(j, &key)) {
-		if (str_is(key, "ExecutionManager"))
+		/* A number up to 10. Since then a name, of what is as it was last. */
+		if (str_is(key, "ExecutionManager") && json_read_peek(j) != '"')
 			l->has_far_starts = json_read_u64(j) >= 2;
 		else
 			json_read_skip(j);

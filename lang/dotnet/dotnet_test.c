@@ -304,6 +304,15 @@ TEST(dotnet_heeds_what_the_runtime_says_of_its_layout)
 	EQ(attach(&facts, &state), 0);
 	STREQ(name_at(state, CLR_METHOD_VA + 0x2e0), "Some.Space.Type.Method :0");
 	dotnet_ops.detach(state);
+	/* As 11 says it: without types, and contracts by name. */
+	put_contract(CLR_VA + 0x200, "{\"types\":{\"Module\":{\"Path\":200}},\"globals\":{"
+				     "\"MethodDescTokenRemainderBitCount\":\"0xc\"},"
+				     "\"contracts\":{\"ExecutionManager\":\"c1\"}}");
+	facts.major = 11;
+	EQ(attach(&facts, &state), 1);
+	STREQ(name_at(state, CLR_METHOD_VA + 0x2e0), "Some.Space.Type.Method :0");
+	dotnet_ops.detach(state);
+	facts.major = 9;
 	put_contract(CLR_VA + 0x200, "{\"types\":{\"Module\":{\"Path\":99999}}}");
 	EQ(attach(&facts, &state), -EBADMSG);
 	put_contract(CLR_VA + 0x200, "{\"types\":");
