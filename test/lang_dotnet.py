@@ -69,14 +69,14 @@ def own(name):
 
 def lines_of_methods():
     """{method: its lines}, by how the source is indented; those that stand there by themselves, or are made of one."""
-    found, method, start = {}, None, 0
+    found, head, start = {}, None, 0
     with open(os.path.join(VICTIMS, "Victim.cs"), encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
-            if head := re.match(r"\t{2,3}[a-zA-Z].* (\w+)(?:<\w+>)?\(.*\)$", line):
-                method, start = head[1], number
-            elif re.match(r"\t{2,3}}$", line) and method:
-                found.setdefault(method, set()).update(range(start, number + 1))
-                method = None
+            if not head and (head := re.match(r"(\t{2,3})[a-zA-Z].* (\w+)(?:<\w+>)?\(.*\)$", line)):
+                start = number
+            elif head and line.rstrip() == head[1] + "}":
+                found.setdefault(head[2], set()).update(range(start, number + 1))
+                head = None
     return found
 
 
@@ -122,10 +122,44 @@ class Dotnet:
                        self.root, f"/tmp/{folder}/Victim.dll", scenario], env=env, stderr=subprocess.DEVNULL)
 
 
+def own_lines(victim):
+    """{(caller, callee): the caller's lines}, as .NET's own stack traces have them."""
+    found = {}
+    for line in iter(lambda: victim.process.stdout.readline().split(), ["."]):
+        if not line:
+            break
+        if len(line) == 3 and "<" not in line[0] + line[2]:
+            found.setdefault((line[0], line[2]), set()).add(int(line[1]))
+    return found
+
+
+def other_lines(stacks, own):
+    """The share of samples in which a caller has another line than in .NET's own stack traces; how many have one, an example. They
+    say of a handler what was called when it was thrown, so that the source may be right, too."""
+    wrong, known, example = 0, 0, ""
+    for frames, count, _ in stacks.all:
+        chain = [f for f in frames if f.kind == KIND]
+        pairs = [(a, b, own[a.name, b.name]) for a, b in zip(chain, chain[1:]) if own.get((a.name, b.name), {0}) != {0}]
+        known += count if pairs else 0
+        for caller, callee, lines in pairs:
+            if caller.line not in lines | SOURCE.calls.get(SOURCE.plain(callee.name), set()):
+                wrong += count
+                example = f"{caller.name}:{caller.line} calls {callee.name}, not at {sorted(lines)}"
+                break
+    return wrong / max(1, known), known, example
+
+
 def check_scenario(tap, dotnet, label, scenario, samples):
     chain, shares = SCENARIOS[scenario]
     with dotnet.start(scenario) as victim:
-        SOURCE.check(tap, f"dotnet {label} {scenario}", victim, samples, pattern_of(chain), shares)
+        own = own_lines(victim)
+        stacks = SOURCE.check(tap, f"dotnet {label} {scenario}", victim, samples, pattern_of(chain), shares)
+    if stacks and own:
+        off, known, example = other_lines(stacks, own)
+        # Of what is compiled for a lambda, an async or a dynamic method there is nothing to compare.
+        if known > stacks.count // 2 or scenario in ("split_time", "recursion"):
+            tap.check(f"dotnet {label} {scenario}: lines as in .NET's own stack traces", known and off <= 0.01,
+                      f"{1 - off:.2%} of {known} {example if off > 0.01 else ''}")
 
 
 def check_pdbs(tap, dotnet, version):

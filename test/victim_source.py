@@ -67,15 +67,15 @@ class Source:
         return off
 
     def check(self, tap, name, victim, samples, pattern, shares, settle_ns=0, within=None):
-        """Records a running victim: are its stacks as its source says?"""
+        """Records a running victim: are its stacks as its source says? What was recorded, or None."""
         if victim.pid is None:
             tap.check(name, False, "the victim does not run")
-            return
+            return None
         recording, stacks = record_beside(victim, samples, self.kind, settle_ns=settle_ns)
         if not stacks or stacks.count < samples // 2:
             tap.note(recording.said())
             tap.check(name, False, f"{stacks.count if stacks else 0} samples")
-            return
+            return None
         good, bad = stacks.matching(self.kind, pattern)
         off, (lines, example) = self.off_shares(stacks, shares, within), max(self.wrong_lines(stacks), self.out_of_line(stacks))
         if not tap.check(name, good >= 0.99 and not off and lines <= 0.01,
@@ -85,6 +85,7 @@ class Source:
             tap.note(f"pattern {pattern}")
             for count, text in bad:
                 tap.note(f"{count:6} {text[:400]}")
+        return stacks
 
 
 def check_judged(tap, name, victim, samples, kind, out, is_compared=lambda function: True, during=None, within=None):

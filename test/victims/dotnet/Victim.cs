@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program whose stacks its source tells: test/lang_dotnet.py. Victim.dll SCENARIO [judged FILE] prints its pid and runs
-// until it is ended. "# -> NAME" marks the lines that call NAME, or what .NET inlines that does.
+// until it is ended; then, a line each, what .NET's own stack traces say of callers' lines. "# -> NAME" marks the lines that
+// call NAME, or what .NET inlines that does, and the ones that .NET takes for these where it has optimized.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -105,7 +106,36 @@ namespace Victims
 			double x = rounds;
 			for (int i = 0; i < rounds * 1000; i++)
 				x = x * 0.999999 + i;
+			if (told != null)
+				Tell();
 			return x;
+		}
+
+		static HashSet<string> told;
+
+		static string NameOf(StackFrame frame)
+		{
+			Type type = frame.GetMethod()?.DeclaringType;
+			if (type != null && type.IsGenericType)
+				type = type.GetGenericTypeDefinition();
+			return type?.FullName.Replace('+', '.') + "." + frame.GetMethod()?.Name;
+		}
+
+		[MethodImpl(MethodImplOptions.NoInlining)]
+		static void Tell()
+		{
+			StackFrame[] frames = new StackTrace(1, true).GetFrames();
+			for (int i = 1; i < frames.Length; i++)
+				lock (told)
+					told.Add(NameOf(frames[i]) + " " + frames[i].GetFileLineNumber() + " " + NameOf(frames[i - 1]));
+		}
+
+		static void TellAll(Action scenario)
+		{
+			told = new HashSet<string>();
+			scenario();
+			Console.WriteLine(string.Join("\n", told));
+			told = null;
 		}
 
 		[MethodImpl(MethodImplOptions.NoInlining)]
@@ -132,9 +162,10 @@ namespace Victims
 		[MethodImpl(MethodImplOptions.NoInlining)]
 		static void SplitTime()
 		{
-			Sink += A(); // # -> A
-			Sink += B(); // # -> B
-			Sink += C(); // # -> C
+			double a = A(); // # -> A
+			double b = B(); // # -> B
+			double c = C(); // # -> C
+			Sink += a + b + c;
 		}
 
 		[MethodImpl(MethodImplOptions.NoInlining)]
@@ -186,7 +217,7 @@ namespace Victims
 		[MethodImpl(MethodImplOptions.NoInlining)]
 		static void Objects()
 		{
-			Base one = new Derived();
+			Base one = new Derived(); // # -> Work
 			Sink += one.Work(100); // # -> Work
 		}
 
@@ -195,8 +226,10 @@ namespace Victims
 		[MethodImpl(MethodImplOptions.NoInlining)]
 		static void Interfaces()
 		{
-			foreach (IShape shape in shapes)
-				Sink += shape.Area(50); // # -> Area
+			foreach (IShape shape in shapes) { // # -> Area
+				double area = shape.Area(50); // # -> Area
+				Sink += area;
+			}
 		}
 
 		[MethodImpl(MethodImplOptions.NoInlining)]
@@ -373,6 +406,9 @@ namespace Victims
 			for (int i = 0; arguments[0] == "threads" ? i < 1 : i < 100 || clock.ElapsedMilliseconds < 2000; i++)
 				scenario(); // # -> SplitTime Recursion Exceptions Objects Interfaces UnicodeNames Generics Closures
 			Console.WriteLine(Process.GetCurrentProcess().Id);
+			if (arguments[0] != "threads")
+				TellAll(scenario);
+			Console.WriteLine(".");
 			Console.Out.Flush();
 			while (true)
 				scenario(); // # -> SplitTime Recursion Exceptions Objects Interfaces UnicodeNames Generics Closures
