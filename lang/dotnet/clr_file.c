@@ -14,7 +14,7 @@
 #include "lang/memory.h"
 
 #define SEARCH_BYTES_MAX (32u << 20)	/* from its metadata back to where an image begins */
-#define SEARCH_PAGES 16			/* that are asked for at once */
+#define SEARCH_PAGES 4			/* that are read at once (proc/peek.h) */
 #define MZ 0x5a4d
 #define PE_SIGNATURE 0x4550u
 #define PE_32 0x10b
@@ -188,17 +188,18 @@ static void read_path(struct memory *m, const struct clr_layout *l, u64 module_v
 	path[memory_err(m) ? 0 : len] = '\0';
 }
 
-int clr_file_open(struct memory *m, const struct clr_layout *l, u64 module_va, const struct metadata *md,
+int clr_file_open(struct memory *m, const struct clr_layout *l, u64 module_va, u64 image_va, u64 metadata_va,
 		  struct clr_file **ret_file)
 {
-	u64 base_va = l->at[CLR_MODULE_BASE] ? memory_u64(m, module_va + l->at[CLR_MODULE_BASE]) : 0;
 	char path[CLR_FILE_PATH_MAX];
 	struct clr_file *file;
 	struct image image;
 	int r;
 
+	if (!image_va && l->at[CLR_MODULE_BASE])
+		image_va = memory_u64(m, module_va + l->at[CLR_MODULE_BASE]);
 	read_path(m, l, module_va, path);
-	if (path[0] != '/' || !find_image(m, base_va, md->root_va, &image))
+	if (path[0] != '/' || !find_image(m, image_va, metadata_va, &image))
 		return memory_err(m) ? memory_err(m) : -ENODATA;
 	file = calloc(1, sizeof(*file) + strlen(path) + 1);
 	if (!file)

@@ -11,7 +11,6 @@
 
 struct clr_layout;
 struct memory;
-struct metadata;
 
 #define CLR_FILE_NAME_MAX 256
 #define CLR_FILE_PATH_MAX 1024
@@ -22,8 +21,11 @@ struct clr_file {
 	char path[];			/* of the assembly, as the process names it */
 };
 
-/* 0; -ENODATA if it has no file or no PDB; the memory's error. The caller's to free(). */
-int clr_file_open(struct memory *memory, const struct clr_layout *layout, u64 module_va,
-		  const struct metadata *metadata, struct clr_file **ret_file);
+/*
+ * Of a module, whose image is there, or, if image_va is 0, where the runtime says, or before its metadata. 0; -ENODATA
+ * if it has no file or no PDB; the memory's error. The caller's to free().
+ */
+int clr_file_open(struct memory *memory, const struct clr_layout *layout, u64 module_va, u64 image_va,
+		  u64 metadata_va, struct clr_file **ret_file);
 
 #endif

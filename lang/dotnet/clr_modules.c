@@ -132,18 +132,22 @@ const struct metadata *clr_modules_metadata(struct clr_modules *modules, struct 
 }
 
 const struct clr_file *clr_modules_file(struct clr_modules *modules, struct memory *m, const struct clr_layout *l,
-					u64 module_va)
+					u64 module_va, u64 image_va)
 {
-	const struct metadata *md = clr_modules_metadata(modules, m, l, module_va);
 	struct clr_modules_entry *entry = list_find(&modules->files, module_va);
+	const struct metadata *md = NULL;
 	struct clr_file *file = NULL;
-	u64 start_ns = monotonic_ns();
+	u64 start_ns;
 
 	if (entry)
 		return entry->value;
-	if (!md || !may_look(modules, start_ns))
+	/* To look for it in a large module takes a while. */
+	if (!image_va)
+		md = clr_modules_metadata(modules, m, l, module_va);
+	start_ns = monotonic_ns();
+	if ((!image_va && !md) || !may_look(modules, start_ns))
 		return NULL;
-	(void)clr_file_open(m, l, module_va, md, &file);
+	(void)clr_file_open(m, l, module_va, image_va, md ? md->root_va : 0, &file);
 	has_looked(modules, start_ns);
 	return keep(modules, &modules->files, m, module_va, file);
 }

@@ -39,9 +39,12 @@ const struct clr_image *clr_modules_image(struct clr_modules *modules, struct me
 const struct metadata *clr_modules_metadata(struct clr_modules *modules, struct memory *memory,
 					       const struct clr_layout *layout, u64 module_va);
 
-/* The file that a Module was loaded from, if it has one with a PDB, or NULL. Borrowed as above. */
+/*
+ * The file that a Module was loaded from, if it has one with a PDB, or NULL. image_va is where its image is, 0 if that
+ * is not known. Borrowed as above.
+ */
 const struct clr_file *clr_modules_file(struct clr_modules *modules, struct memory *memory,
-					const struct clr_layout *layout, u64 module_va);
+					const struct clr_layout *layout, u64 module_va, u64 image_va);
 
 /* The largest that was met so far: it is that of the basic types. NULL: there is none. */
 const struct metadata *clr_modules_largest(const struct clr_modules *modules);

@@ -143,6 +143,7 @@ static int rows(void *state, const struct lang_process *process, u64 start_va, u
 /* What is known of a frame. */
 struct frame_place {
 	struct clr_method method;
+	u64 image_va;		/* where its module is; 0: that is not known */
 	bool has_il;
 	u32 il;			/* offset */
 };
@@ -160,6 +161,7 @@ static int name_image(struct dotnet *d, const struct clr_code_place *place, u64 
 	if (!text->len)
 		return -ENODATA;
 	ret_place->method = (struct clr_method){ place->module_va, method->method };
+	ret_place->image_va = image->base_va;
 	ret_place->has_il = clr_image_il(&d->memory, image, method, va, &ret_place->il) == 0;
 	return 0;
 }
@@ -186,7 +188,8 @@ static void tell(struct dotnet *d, const struct lang_process *process, const cha
 	if (memory_err(&d->memory))
 		memory_begin(&d->memory, process);
 	if (place->has_il && process->source_map)
-		file = clr_modules_file(&d->modules, &d->memory, &d->layout, place->method.module_va);
+		file = clr_modules_file(&d->modules, &d->memory, &d->layout, place->method.module_va,
+					place->image_va);
 	if (file)
 		line = clr_lines_find(process, file, place->method.row, place->il, &path);
 	lang_names_line(names, name, path, line);
