@@ -189,7 +189,7 @@ _Static_assert(sizeof(struct request_record) == 28, "as the specification has it
 #define REQUEST_ATTRIBUTES_MAX 612	/* bytes, as the specification recommends; of more none are read */
 #define REQUEST_WORDS_MAX ((sizeof(struct request_record) + REQUEST_ATTRIBUTES_MAX) / 8)
 
-struct request_place {
+struct variable_place {
 	u64 module;		/* 0: offset counts from the thread pointer, else in that module's block */
 	u64 offset;
 	/* Each thread's table of blocks, the dtv: */
@@ -197,7 +197,7 @@ struct request_place {
 	s64 count_at;		/* the word that says how many there are, from the table on */
 	u64 entry_bytes;
 };
-_Static_assert(sizeof(struct request_place) <= SLOT_WORDS * sizeof(u64), "fits the slot");
+_Static_assert(sizeof(struct variable_place) <= SLOT_WORDS * sizeof(u64), "fits the slot");
 
 /*
  * What a language's program has copied of the objects behind a frame when it first met it: by the time the frame is

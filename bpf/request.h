@@ -9,7 +9,7 @@
 #include "walk.h"
 
 /* The address of the thread's variable; 0: this thread has none yet. */
-static __always_inline u64 request_variable(const struct request_place *place, u64 thread)
+static __always_inline u64 request_variable(const struct variable_place *place, u64 thread)
 {
 	u64 table, entry, count;
 

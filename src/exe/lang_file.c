@@ -20,22 +20,41 @@ static int find_among(const struct exe *exe, bool is_general, struct lang_file *
 	return -ENODATA;
 }
 
-int lang_file_find(const struct exe *exe, struct lang_file *ret_file)
+int lang_file_find(const struct exe *exe, const struct tls_wanted *wanted, struct lang_file *ret_file)
 {
-	int r = find_among(exe, false, ret_file);
+	int r = find_among(exe, false, ret_file), found = 0;
 
 	if (r < 0)
 		r = find_among(exe, true, ret_file);
 	if (r < 0)
 		memset(ret_file, 0, sizeof(*ret_file));
 	tls_variable_find(exe, REQUEST_VARIABLE, &ret_file->request);
-	return ret_file->request.access ? 0 : r;
+	if (wanted)
+		found = tls_variables_find(exe, wanted, ret_file->labels);
+	return ret_file->request.access || found > 0 ? 0 : r;
+}
+
+/* Has it one of the variables? -EBADMSG if one is of no kind. */
+static int check_variables(const struct lang_file *file)
+{
+	u64 all = file->request.access;
+
+	if (file->request.access > TLS_MODULE)
+		return -EBADMSG;
+	for (u32 i = 0; i < TLS_WANTED_MAX; i++) {
+		if (file->labels[i].access > TLS_MODULE)
+			return -EBADMSG;
+		all |= file->labels[i].access;
+	}
+	return all != TLS_NONE;
 }
 
 int lang_file_check(const struct lang_file *file, size_t bytes)
 {
-	if (bytes != sizeof(*file) || (!file->lang && !file->request.access) || file->lang >= LANG_NUMBERS_MAX ||
-	    file->request.access > TLS_MODULE || file->mark_count > LANG_MARKS_MAX)
+	int found = bytes == sizeof(*file) ? check_variables(file) : -EBADMSG;
+
+	if (found < 0 || (!file->lang && !found) || file->lang >= LANG_NUMBERS_MAX ||
+	    file->mark_count > LANG_MARKS_MAX)
 		return -EBADMSG;
 	for (u32 i = 0; i < file->mark_count; i++)
 		if (file->marks[i].start_ea >= file->marks[i].end_ea)

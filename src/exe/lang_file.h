@@ -26,11 +26,12 @@ struct lang_mark {
 };
 
 struct lang_file {
-	u32 lang;			/* enum lang (lang/list.h); 0: of none, there is a variable only */
+	u32 lang;			/* enum lang (lang/list.h); 0: of none, there are variables only */
 	u32 mark_count;
 	struct lang_mark marks[LANG_MARKS_MAX];
 	u64 facts[LANG_FACTS_MAX];	/* what its language makes of them: addresses, offsets, a version */
 	struct tls_variable request;	/* where each thread says for what it works (bpf/abi.h: Requests) */
+	struct tls_variable labels[TLS_WANTED_MAX];	/* variables that were asked for */
 };
 
 /* A function as a language's own tables name it. */
@@ -71,10 +72,10 @@ struct lang_file_ops {
 };
 
 /*
- * Asks the languages of the file (struct exe), by number, some of them NULL, and looks for the variable of requests.
- * -ENODATA if none knows it, and it has none.
+ * Asks the languages of the file (struct exe), by number, some of them NULL, and looks for the variable of requests and
+ * those that are wanted (NULL: none). -ENODATA if none knows it, and it has none.
  */
-int lang_file_find(const struct exe *exe, struct lang_file *ret_file);
+int lang_file_find(const struct exe *exe, const struct tls_wanted *wanted, struct lang_file *ret_file);
 
 /* 0, or -EBADMSG if a block of that many bytes is not a struct lang_file. */
 int lang_file_check(const struct lang_file *file, size_t bytes);

@@ -515,9 +515,10 @@ int reader_probe_points(struct reader *reader, int fd, const struct probe_wanted
 				   sizeof(*wanted) / sizeof(u64), probe_points_check, (void **)ret_points);
 }
 
-int reader_lang(struct reader *reader, int fd, struct lang_file **ret_file)
+int reader_lang(struct reader *reader, int fd, const struct tls_wanted *wanted, struct lang_file **ret_file)
 {
-	return call_with_addresses(reader, READER_LANG, (int[]){ fd, -1, -1 }, NULL, 0, check_lang, (void **)ret_file);
+	return call_with_addresses(reader, READER_LANG, (int[]){ fd, -1, -1 }, (const u64 *)wanted,
+				   sizeof(*wanted) / sizeof(u64), check_lang, (void **)ret_file);
 }
 
 int reader_source_map(struct reader *reader, int fd, struct source_map **ret_map)

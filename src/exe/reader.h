@@ -31,6 +31,7 @@ struct rows;
 struct rows_part;
 struct source_map;
 struct symbols;
+struct tls_wanted;
 
 #define BUILD_ID_MAX 20
 #define SEGMENTS_MAX 16
@@ -127,8 +128,8 @@ int reader_rows_part(struct reader *reader, int fd, const struct rows_part *part
 int reader_probe_points(struct reader *reader, int fd, const struct probe_wanted *wanted,
 			struct probe_points **ret_points);
 
-/* The runtime of a language that the file holds, checked. -ENODATA if it holds none. */
-int reader_lang(struct reader *reader, int fd, struct lang_file **ret_file);
+/* The runtime of a language that the file holds, and variables that are wanted, checked. -ENODATA: it holds none. */
+int reader_lang(struct reader *reader, int fd, const struct tls_wanted *wanted, struct lang_file **ret_file);
 
 /* A source map or portable PDB, checked (exe/source_map.h), of its bytes in a sealed file as reader_pack() makes it. */
 int reader_source_map(struct reader *reader, int fd, struct source_map **ret_map);

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "exe/probe_points.h"
 #include "exe/rows_part.h"
+#include "exe/tls_variable.h"
 
 #define ANSWER_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
@@ -27,6 +28,8 @@ static u32 addresses_max(u32 op)
 		return ROWS_PART_EAS_MAX;
 	case READER_PROBE_POINTS:
 		return sizeof(struct probe_wanted) / sizeof(u64);
+	case READER_LANG:
+		return sizeof(struct tls_wanted) / sizeof(u64);
 	default:
 		return 0;
 	}

@@ -48,7 +48,7 @@ struct reader_hello {
 struct reader_request {
 	u32 op;		/* enum reader_op */
 	u32 files;	/* bit n: enum reader_file n comes along, in that order */
-	u32 count;	/* addresses; of READER_SYMBOLS, _LINES, _SWEEP and _ROWS_PAGE; words of READER_PROBE_POINTS */
+	u32 count;	/* addresses; of READER_SYMBOLS, _LINES, _SWEEP and _ROWS_PAGE; words of _PROBE_POINTS, _LANG */
 	u32 pad;
 	u64 ea[];
 };

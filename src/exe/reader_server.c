@@ -114,14 +114,18 @@ static int answer_part(const struct reader_request *request, const struct files 
 	return r;
 }
 
-static int answer_lang(const struct files *files, struct answer *ret_answer)
+static int answer_lang(const struct reader_request *request, const struct files *files, struct answer *ret_answer)
 {
 	_cleanup_(exe_freep) struct exe *exe = NULL;
 	_cleanup_(freep) struct lang_file *file = calloc(1, sizeof(*file));
+	struct tls_wanted wanted;
 	int r = file ? exe_map(files->fd[READER_EXE], files->langs, &exe) : -ENOMEM;
 
+	if (request->count != sizeof(wanted) / sizeof(u64))
+		return -EBADMSG;
+	memcpy(&wanted, request->ea, sizeof(wanted));
 	if (r == 0)
-		r = lang_file_find(exe, file);
+		r = lang_file_find(exe, &wanted, file);
 	if (r == 0)
 		*ret_answer = (struct answer){ TAKE(file), sizeof(*file) };
 	return r;
@@ -207,7 +211,7 @@ static int answer_request(struct server *server, const struct reader_request *re
 	case READER_LINES:
 		return answer_lines(server, request, files, ret_answer);
 	case READER_LANG:
-		return answer_lang(files, ret_answer);
+		return answer_lang(request, files, ret_answer);
 	case READER_SOURCE_MAP:
 		return answer_source_map(files, ret_answer);
 	case READER_SWEEP:

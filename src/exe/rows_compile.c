@@ -255,7 +255,8 @@ static bool has_language(const struct exe *exe)
 	_cleanup_(freep) struct lang_file *file = calloc(1, sizeof(*file));
 	_cleanup_(lang_tables_done) struct lang_tables tables = { 0 };
 
-	return !file || (lang_file_find(exe, file) == 0 && file->mark_count) || lang_tables_open(exe, &tables) == 0;
+	return !file || (lang_file_find(exe, NULL, file) == 0 && file->mark_count) ||
+	       lang_tables_open(exe, &tables) == 0;
 }
 
 /*

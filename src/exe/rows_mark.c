@@ -75,7 +75,7 @@ int rows_mark_file(const struct exe *exe, struct rows **rows)
 
 	if (!file)
 		return -ENOMEM;
-	if (lang_file_find(exe, file) < 0 || !file->mark_count)
+	if (lang_file_find(exe, NULL, file) < 0 || !file->mark_count)
 		return 0;
 	r = rows_mark(*rows, file, &marked);
 	if (r < 0)

@@ -32,7 +32,8 @@ static bool is_named(const struct exe_data *strings, u32 offset, const char *nam
 static bool offer(const struct exe_data *strings, const Elf64_Sym *sym, struct symtab_wanted *wanted, u32 count)
 {
 	for (u32 i = 0; i < count; i++) {
-		if (wanted[i].found || !is_named(strings, sym->st_name, wanted[i].name))
+		if (wanted[i].found || (wanted[i].type && ELF64_ST_TYPE(sym->st_info) != wanted[i].type) ||
+		    !is_named(strings, sym->st_name, wanted[i].name))
 			continue;
 		wanted[i].ea = sym->st_value;
 		wanted[i].bytes = sym->st_size;

@@ -19,6 +19,7 @@ bool symtab_open(const struct exe *exe, u32 type, struct exe_data *ret_symbols, 
 /* A symbol that is looked for. */
 struct symtab_wanted {
 	const char *name;
+	u32 type;		/* STT_...; 0: any */
 	u64 ea, bytes;		/* the answer */
 	bool found;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exe/tls_variable.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -66,21 +67,29 @@ static u64 program_offset(const struct exe *exe, const struct exe_phdr *block)
 	return -(((block->mem_bytes - first + align - 1) & -align) + first);
 }
 
-/* Is the relocation about the variable: by its symbol; or, bound within the file, by where it is? */
+/* Is the relocation about the variable, by its symbol; or, bound within the file, about the block that it lies in? */
 static bool is_about(const struct exe_data *symbols, const struct exe_data *strings, const Elf64_Rela *rela,
-		     enum tls_access access, const struct symtab_wanted *variable)
+		     const struct symtab_wanted *variable)
 {
 	u64 index = ELF64_R_SYM(rela->r_info);
 	size_t len = strlen(variable->name) + 1;
 	Elf64_Sym symbol;
 
 	if (!index)
-		return access == TLS_MODULE || (u64)rela->r_addend == variable->ea;
+		return true;
 	if (index >= symbols->bytes / sizeof(symbol))
 		return false;
 	memcpy(&symbol, symbols->at + index * sizeof(symbol), sizeof(symbol));
 	return symbol.st_name < strings->bytes && strings->bytes - symbol.st_name >= len &&
 	       !memcmp(strings->at + symbol.st_name, variable->name, len);
+}
+
+/* From the place that a relocation is about to the variable; of a module, from the block's start on. */
+static u64 distance(const Elf64_Rela *rela, enum tls_access access, const struct symtab_wanted *variable)
+{
+	u64 from_ea = ELF64_R_SYM(rela->r_info) ? variable->ea : 0;
+
+	return access == TLS_MODULE ? variable->ea : variable->ea - from_ea - (u64)rela->r_addend;
 }
 
 /* Of several ways the one that needs the least of the process. */
@@ -100,33 +109,76 @@ static void find_slot(const struct exe *exe, const struct exe_section *section, 
 		memcpy(&rela, relocations.at + at, sizeof(rela));
 		access = access_of(exe, (u32)ELF64_R_TYPE(rela.r_info));
 		if (access && (!found->access || access < found->access) &&
-		    is_about(&symbols, &strings, &rela, access, variable))
-			*found = (struct tls_variable){ access, variable->ea, rela.r_offset };
+		    is_about(&symbols, &strings, &rela, variable))
+			*found = (struct tls_variable){ access, distance(&rela, access, variable), rela.r_offset,
+							variable->bytes };
 		if (++read % FORGET_EVERY == 0)
 			exe_forget(exe);
 	}
 }
 
-void tls_variable_find(const struct exe *exe, const char *name, struct tls_variable *ret_variable)
+/* The block that a file's variables lie in; false if it has none, or is not of a kind that we know. */
+static bool has_block(const struct exe *exe, struct exe_phdr *ret_block, bool *ret_program)
 {
-	struct symtab_wanted variable = { .name = name };
-	struct exe_section section;
-	struct exe_phdr block = { 0 };
-	bool is_program;
+	*ret_block = (struct exe_phdr){ 0 };
+	return exe->elf_class == ELFCLASS64 && (exe->machine == EM_X86_64 || exe->machine == EM_AARCH64) &&
+	       find_block(exe, ret_block, ret_program);
+}
 
-	*ret_variable = (struct tls_variable){ 0 };
-	if (exe->elf_class != ELFCLASS64 || (exe->machine != EM_X86_64 && exe->machine != EM_AARCH64) ||
-	    !find_block(exe, &block, &is_program))
-		return;
-	/* A program that was linked without shared libraries has all in .symtab. */
-	if (!symtab_find(exe, SHT_DYNSYM, &variable, 1) &&
-	    (exe_section_typed(exe, SHT_DYNSYM, &section) || !symtab_find(exe, SHT_SYMTAB, &variable, 1)))
-		return;
-	if (variable.ea >= block.mem_bytes)
+static void find_access(const struct exe *exe, const struct exe_phdr *block, bool is_program,
+			const struct symtab_wanted *variable, struct tls_variable *found)
+{
+	struct exe_section section;
+
+	if (!variable->found || variable->ea >= block->mem_bytes)
 		return;
 	for (u32 i = 0; i < exe->section_count; i++)
 		if (exe_section(exe, i, &section) && section.type == SHT_RELA)
-			find_slot(exe, &section, &variable, ret_variable);
-	if (!ret_variable->access && is_program)
-		*ret_variable = (struct tls_variable){ TLS_PROGRAM, program_offset(exe, &block) + variable.ea, 0 };
+			find_slot(exe, &section, variable, found);
+	if (!found->access && is_program)
+		*found = (struct tls_variable){ TLS_PROGRAM, program_offset(exe, block) + variable->ea, 0,
+						variable->bytes };
+}
+
+void tls_variable_find(const struct exe *exe, const char *name, struct tls_variable *ret_variable)
+{
+	struct symtab_wanted variable = { .name = name, .type = STT_TLS };
+	struct exe_section section;
+	struct exe_phdr block;
+	bool is_program;
+
+	*ret_variable = (struct tls_variable){ 0 };
+	if (!has_block(exe, &block, &is_program))
+		return;
+	/* A program that was linked without shared libraries has all in .symtab. */
+	if (!symtab_find(exe, SHT_DYNSYM, &variable, 1) && !exe_section_typed(exe, SHT_DYNSYM, &section))
+		symtab_find(exe, SHT_SYMTAB, &variable, 1);
+	find_access(exe, &block, is_program, &variable, ret_variable);
+}
+
+int tls_variables_find(const struct exe *exe, const struct tls_wanted *wanted,
+		       struct tls_variable ret_variables[TLS_WANTED_MAX])
+{
+	struct symtab_wanted variables[TLS_WANTED_MAX] = { 0 };
+	struct exe_phdr block;
+	bool is_program;
+	int found = 0;
+
+	memset(ret_variables, 0, TLS_WANTED_MAX * sizeof(*ret_variables));
+	if (wanted->count > TLS_WANTED_MAX)
+		return -EBADMSG;
+	for (u32 i = 0; i < wanted->count; i++) {
+		if (!memchr(wanted->name[i], '\0', TLS_NAME_BYTES))
+			return -EBADMSG;
+		variables[i] = (struct symtab_wanted){ .name = wanted->name[i], .type = STT_TLS };
+	}
+	if (!wanted->count || !has_block(exe, &block, &is_program))
+		return 0;
+	if (symtab_find(exe, SHT_DYNSYM, variables, (u32)wanted->count) < wanted->count)
+		symtab_find(exe, SHT_SYMTAB, variables, (u32)wanted->count);
+	for (u32 i = 0; i < wanted->count; i++) {
+		find_access(exe, &block, is_program, &variables[i], &ret_variables[i]);
+		found += ret_variables[i].access != TLS_NONE;
+	}
+	return found;
 }

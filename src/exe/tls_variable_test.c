@@ -101,7 +101,11 @@ TEST(tls_variable_that_is_bound_within_its_file_is_found_by_its_place)
 			       .relocations = { { 0x3000, ELF64_R_INFO(0, 36), 8 }, { 0x4000, ELF64_R_INFO(0, 36),
 						  VARIABLE_EA } }, .relocation_count = 2 };
 
+	EQ(find(&shape).slot_ea, 0x3000);
+	EQ(find(&shape).offset, VARIABLE_EA - 8);	/* counted from another one of the same block */
+	shape.relocations[0].r_info = ELF64_R_INFO(1, 36);
 	EQ(find(&shape).slot_ea, 0x4000);
+	EQ(find(&shape).offset, 0);
 	shape.relocation_count = 1;
 	EQ(find(&shape).access, TLS_NONE);
 	shape.relocations[0] = (Elf64_Rela){ 0x6000, ELF64_R_INFO(0, 16), 0 };
@@ -129,6 +133,66 @@ TEST(tls_variable_is_none_where_the_file_makes_no_sense)
 	EQ(find(&shape).access, TLS_NONE);
 }
 
+static int find_wanted(const struct shape *shape, const struct tls_wanted *wanted,
+		       struct tls_variable ret_variables[TLS_WANTED_MAX])
+{
+	_cleanup_(forge_done) struct forge f;
+	_cleanup_(exe_freep) struct exe *exe = NULL;
+
+	forge_shape(&f, shape);
+	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
+	return tls_variables_find(exe, wanted, ret_variables);
+}
+
+TEST(tls_variables_that_are_wanted_are_found_with_their_sizes)
+{
+	struct shape shape = { .machine = EM_X86_64, .table = SHT_DYNSYM, .block_bytes = 0x200, .block_align = 8,
+			       .is_program = true };
+	struct tls_wanted wanted = { .count = 3, .name = { "nobody's", "other", NAME } };
+	struct tls_variable found[TLS_WANTED_MAX];
+
+	EQ(find_wanted(&shape, &wanted, found), 2);
+	EQ(found[0].access, TLS_NONE);
+	EQ(found[1].access, TLS_PROGRAM);
+	EQ(found[1].offset, (u64)-0x200 + 8);
+	EQ(found[1].bytes, 8);
+	EQ(found[2].offset, (u64)-0x200 + VARIABLE_EA);
+	shape.table = SHT_SYMTAB;
+	EQ(find_wanted(&shape, &wanted, found), 2);
+	/* A library that does not export it, bound within itself. */
+	shape.is_program = false;
+	shape.relocations[0] = (Elf64_Rela){ 0x6000, ELF64_R_INFO(0, 16), 0 };
+	shape.relocation_count = 1;
+	EQ(find_wanted(&shape, &wanted, found), 0);	/* there is no .dynsym at all */
+	wanted.count = TLS_WANTED_MAX + 1;
+	EQ(find_wanted(&shape, &wanted, found), -EBADMSG);
+	wanted.count = 1;
+	memset(wanted.name[0], 'x', TLS_NAME_BYTES);
+	EQ(find_wanted(&shape, &wanted, found), -EBADMSG);
+	wanted.count = 0;
+	EQ(find_wanted(&shape, &wanted, found), 0);
+}
+
+TEST(lang_file_tells_of_wanted_variables_in_a_file_of_no_language)
+{
+	struct shape shape = { .machine = EM_X86_64, .table = SHT_DYNSYM, .block_bytes = 0x100, .block_align = 8,
+			       .is_program = true };
+	struct tls_wanted wanted = { .count = 1, .name = { "other" } };
+	_cleanup_(forge_done) struct forge f;
+	_cleanup_(exe_freep) struct exe *exe = NULL;
+	static struct lang_file file;
+
+	forge_shape(&f, &shape);
+	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
+	EQ(lang_file_find(exe, NULL, &file), -ENODATA);
+	EQ(lang_file_find(exe, &wanted, &file), 0);
+	EQ(file.request.access, TLS_NONE);
+	EQ(file.labels[0].access, TLS_PROGRAM);
+	EQ(lang_file_check(&file, sizeof(file)), 0);
+	file.labels[3].access = TLS_MODULE + 1;
+	EQ(lang_file_check(&file, sizeof(file)), -EBADMSG);
+}
+
 TEST(lang_file_tells_of_a_variable_in_a_file_of_no_language)
 {
 	struct shape shape = { .machine = EM_X86_64, .table = SHT_DYNSYM, .block_bytes = 0x200, .block_align = 8,
@@ -139,7 +203,7 @@ TEST(lang_file_tells_of_a_variable_in_a_file_of_no_language)
 
 	forge_shape(&f, &shape);
 	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
-	EQ(lang_file_find(exe, &file), 0);
+	EQ(lang_file_find(exe, NULL, &file), 0);
 	EQ(file.lang, 0);
 	EQ(file.request.access, TLS_PROGRAM);
 	EQ(lang_file_check(&file, sizeof(file)), 0);

@@ -35,20 +35,20 @@ static bool is_distance(u64 word)
 #endif
 }
 
-static int in_module(u64 module, u64 offset, bool is_musl, struct request_place *ret_place)
+static int in_module(u64 module, u64 offset, bool is_musl, struct variable_place *ret_place)
 {
 	if (!module)
 		return -EAGAIN;
 	if (module > MODULES_MAX)
 		return -EFAULT;
-	*ret_place = (struct request_place){ .module = module, .offset = offset,
-					     .dtv_at = is_musl ? DTV_AT_MUSL : DTV_AT_GLIBC,
-					     .count_at = is_musl ? 0 : -16, .entry_bytes = is_musl ? 8 : 16 };
+	*ret_place = (struct variable_place){ .module = module, .offset = offset,
+					      .dtv_at = is_musl ? DTV_AT_MUSL : DTV_AT_GLIBC,
+					      .count_at = is_musl ? 0 : -16, .entry_bytes = is_musl ? 8 : 16 };
 	return 0;
 }
 
 int thread_variable_place(const struct tls_variable *variable, u64 bias, bool is_musl,
-			  const struct process_context_reader *reader, struct request_place *ret_place)
+			  const struct process_context_reader *reader, struct variable_place *ret_place)
 {
 	u64 slot[2] = { 0 }, index[2];
 	size_t bytes = variable->access == TLS_DESCRIPTOR ? sizeof(slot) : sizeof(*slot);
@@ -58,13 +58,18 @@ int thread_variable_place(const struct tls_variable *variable, u64 bias, bool is
 		r = reader->read(reader->arg, variable->slot_ea + bias, slot, bytes);
 	if (r < 0)
 		return r;
+	/* The file is mapped, but the dynamic linker has not come to it. */
+	if (variable->access == TLS_DESCRIPTOR && !(slot[0] | slot[1]))
+		return -EAGAIN;
 	if (variable->access == TLS_MODULE)
 		return in_module(slot[0], variable->offset, is_musl, ret_place);
 	if (variable->access == TLS_DESCRIPTOR && !is_distance(slot[1])) {
 		r = reader->read(reader->arg, slot[1], index, sizeof(index));
-		return r < 0 ? r : in_module(index[0], index[1], is_musl, ret_place);
+		return r < 0 ? r : in_module(index[0], index[1] + variable->offset, is_musl, ret_place);
 	}
-	*ret_place = (struct request_place){ .offset = variable->access == TLS_PROGRAM ? variable->offset :
-					     variable->access == TLS_OFFSET ? slot[0] : slot[1] };
-	return ret_place->offset ? 0 : -EAGAIN;
+	if (variable->access == TLS_OFFSET && !slot[0])
+		return -EAGAIN;
+	*ret_place = (struct variable_place){ .offset = variable->offset + (variable->access == TLS_OFFSET ? slot[0] :
+									    slot[1]) };
+	return 0;
 }

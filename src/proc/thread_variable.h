@@ -18,6 +18,6 @@ struct tls_variable;
  * -EAGAIN if nothing is there yet, -EFAULT if it cannot be read.
  */
 int thread_variable_place(const struct tls_variable *variable, u64 bias, bool is_musl,
-			  const struct process_context_reader *reader, struct request_place *ret_place);
+			  const struct process_context_reader *reader, struct variable_place *ret_place);
 
 #endif

@@ -58,7 +58,7 @@ static void machine_init(struct machine *m)
 	maps_add(m->process.maps, &(struct mapping){ .start_va = m->code_va, .end_va = m->code_end_va,
 						     .kind = MAPPING_ANON, .path = (char *)"" });
 	EQ(tables_new(NULL, sizeof(struct rows_chunk), &m->tables), 0);
-	EQ(modules_new(m->tables, NULL, NULL, NULL, &m->modules), 0);
+	EQ(modules_new(m->tables, NULL, NULL, NULL, NULL, &m->modules), 0);
 	file->lang = LANG_JIT;
 	file->facts[JIT_FACT_DESCRIPTOR_EA] = (u64)(uintptr_t)&m->list;
 	EQ(modules_set_file(m->modules, m->library.id, file), 0);

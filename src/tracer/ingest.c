@@ -88,7 +88,8 @@ static int ingest_new_parts(struct ingest *in, const struct ingest_options *opti
 {
 	struct runtimes_options runtimes = { .tables = options->tables, .peek = options->peek, .langs = options->langs,
 					     .wishes = options->lang_wishes, .loader = options->loader };
-	int r = modules_new(options->tables, options->reader, options->peek, options->cache_path, &in->modules);
+	int r = modules_new(options->tables, options->reader, options->peek, options->cache_path, NULL,
+			    &in->modules);
 
 	if (r < 0)
 		return r;

@@ -48,6 +48,7 @@ struct modules {
 	u32 cap;
 	u64 aside_bytes;		/* of rows that are not in the cache */
 	u32 part_count;			/* that are under way */
+	struct tls_wanted variables;	/* never changes */
 	u64 now_ns;
 	struct modules_stats stats;
 };
@@ -85,7 +86,7 @@ static void modules_open_cache(struct modules *m, const char *path)
 }
 
 int modules_new(struct tables *tables, struct background_reader *reader, struct peek *peek, const char *cache_path,
-		struct modules **ret_modules)
+		const struct tls_wanted *variables, struct modules **ret_modules)
 {
 	_cleanup_(modules_freep) struct modules *m = calloc(1, sizeof(*m));
 	int r;
@@ -94,6 +95,8 @@ int modules_new(struct tables *tables, struct background_reader *reader, struct 
 		return -ENOMEM;
 	m->tables = tables;
 	m->reader = reader;
+	if (variables)
+		m->variables = *variables;
 	pthread_mutex_init(&m->cache_lock, NULL);
 	r = binaries_new(reader, peek, &m->binaries);
 	if (r < 0)
@@ -164,7 +167,7 @@ static int load_rows(struct load_job *load, struct reader *reader)
 	return r < 0 ? r : keep_rows(load, rows, id, id_bytes);
 }
 
-/* In another thread: of the modules only the cache is touched, of the binary what never changes. */
+/* In another thread: of the modules only the cache is touched, else what never changes. */
 static int load(struct read_job *job, struct reader *reader)
 {
 	struct load_job *l = (struct load_job *)job;
@@ -172,7 +175,7 @@ static int load(struct read_job *job, struct reader *reader)
 	rows_file_free(TAKE(l->rows));	/* of a run that was ended for others' sake */
 	l->aside_bytes = 0;
 	if (!l->file)
-		(void)reader_lang(reader, l->binary->fd, &l->file);	/* most hold none */
+		(void)reader_lang(reader, l->binary->fd, &l->modules->variables, &l->file);	/* most hold none */
 	return load_rows(l, reader);
 }
 

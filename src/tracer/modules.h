@@ -22,6 +22,7 @@ struct lang_file;
 struct maps;
 struct modules;
 struct peek;
+struct tls_wanted;
 
 struct modules_stats {
 	u64 files, unreadable, not_elf, full;
@@ -29,9 +30,9 @@ struct modules_stats {
 	u64 rows_none, rows_failed, rows_cut, rows_cached, rows_full;
 };
 
-/* cache_path NULL: rows are kept nowhere. */
+/* cache_path NULL: rows are kept nowhere. variables: that are looked for in files, copied; NULL: none. */
 int modules_new(struct tables *tables, struct background_reader *reader, struct peek *peek, const char *cache_path,
-		struct modules **ret_modules);
+		const struct tls_wanted *variables, struct modules **ret_modules);
 /* The reader is freed before: it may hold jobs. */
 void modules_free(struct modules *modules);
 DEFINE_CLEANUP(struct modules *, modules_free)

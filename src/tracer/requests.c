@@ -26,7 +26,7 @@ struct process_requests {
 	u32 slot;			/* 0: the kernel half knows of nothing */
 	u32 looks;			/* in vain, one after the other */
 	bool is_refused;		/* and counted */
-	struct request_place place;	/* as the kernel half knows it */
+	struct variable_place place;	/* as the kernel half knows it */
 	u32 keys_number;
 	size_t keys_bytes;
 	char keys[PROCESS_CONTEXT_KEYS_BYTES];
@@ -119,7 +119,7 @@ static void take_keys(struct process_requests *q, const char *keys, size_t bytes
 }
 
 /* The kernel half reads a slot while it changes: it gets another one. */
-static bool set_place(struct requests *r, struct process_requests *q, const struct request_place *place, u64 now_ns)
+static bool set_place(struct requests *r, struct process_requests *q, const struct variable_place *place, u64 now_ns)
 {
 	struct runtime_slot *slot;
 	int number;
@@ -143,7 +143,7 @@ static bool set_place(struct requests *r, struct process_requests *q, const stru
 
 /* -EAGAIN: there is something, but not all of it yet. */
 static int find_place(const struct requests *r, struct process *p, const struct subject *subject,
-		      struct request_place *ret_place)
+		      struct variable_place *ret_place)
 {
 	const struct process_context_reader reader = { read_memory, (void *)subject };
 	_cleanup_(freep) void *payload = NULL;
@@ -173,7 +173,7 @@ static bool is_due(const struct process *p, u64 now_ns)
 bool requests_look(struct requests *r, struct process *p, u32 tid, u64 now_ns)
 {
 	struct subject subject = { r->peek, peek_process(p->serial), tid };
-	struct request_place place;
+	struct variable_place place;
 	struct process_requests *q;
 	u64 wait_ns;
 	int found;

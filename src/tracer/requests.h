@@ -34,7 +34,7 @@ void requests_mapped(const struct requests *requests, struct process *process, u
 /* Looks at it, if that is due, by one of its threads; true if the kernel half is to be told of something new. */
 bool requests_look(struct requests *requests, struct process *process, u32 tid, u64 now_ns);
 
-/* The slot that says where (bpf/abi.h: struct request_place), or 0. */
+/* The slot that says where (bpf/abi.h: struct variable_place), or 0. */
 u32 requests_slot(const struct process *process);
 
 /* The names of attributes, borrowed. */
