@@ -142,7 +142,7 @@ struct proc_entry {
 	u32 map_first, map_count;	/* in maptab */
 	u32 slot;			/* in slots: the first of its runtimes; 0: none; or SLOT_LOADING */
 	u16 start_lang;			/* the runtime whose program walks from the first frame on, or 0 */
-	u16 request_slot;		/* in slots: where its threads say for what they work; 0: they do not */
+	u16 thread_slot;		/* in slots: where its threads say what they do (Threads); 0: they do not */
 	u64 maps_serial;		/* of these mappings: no others have it, before or after; 0: none */
 };
 
@@ -170,11 +170,13 @@ struct runtime_slot {
 _Static_assert(sizeof(struct runtime_slot) == 512, "array values are rounded up to 8 bytes");
 
 /*
- * ---- Requests -----------------------------------------------------------
+ * ---- Threads ------------------------------------------------------------
  *
- * A thread may say for which request it works (OpenTelemetry's thread context, OTEP 4947): a variable that each thread
- * has for itself points to a record, or is NULL. Where it is, the process's slot says: its words are a struct
- * request_place. A child of a fork has to say so itself.
+ * What a thread says of its work, in variables that each thread has for itself. Where they are, the process's slot
+ * says: its words are a struct thread_places. A child of a fork is looked at anew.
+ *
+ * Requests: a variable of that name points to a record, or is NULL (OpenTelemetry's thread context, OTEP 4947). A child
+ * has to publish how to read it itself.
  */
 #define REQUEST_VARIABLE "otel_thread_ctx_v1"
 
@@ -189,6 +191,37 @@ _Static_assert(sizeof(struct request_record) == 28, "as the specification has it
 #define REQUEST_ATTRIBUTES_MAX 612	/* bytes, as the specification recommends; of more none are read */
 #define REQUEST_WORDS_MAX ((sizeof(struct request_record) + REQUEST_ATTRIBUTES_MAX) / 8)
 
+/*
+ * Labels: variables that the user has named. What is taken of them is a struct thread_label each.
+ */
+#define THREAD_LABELS_MAX 4
+#define THREAD_LABEL_BYTES 64	/* of a text, with the NUL: what is longer is cut */
+
+#define THREAD_LABEL_TYPES(X)                                                              \
+	X(U32, "u32")                                                                      \
+	X(U64, "u64")                                                                      \
+	X(S32, "s32")                                                                      \
+	X(S64, "s64")                                                                      \
+	X(STRING, "string")	/* an array of characters */                               \
+	X(POINTER, "pointer")	/* the address of characters, or NULL */
+
+enum thread_label_type {
+#define X(ID, name) THREAD_LABEL_##ID,
+	THREAD_LABEL_TYPES(X)
+#undef X
+	THREAD_LABEL_TYPE_COUNT
+};
+
+struct thread_label {
+	u8 number;		/* of the label, below THREAD_LABELS_MAX */
+	u8 type;		/* enum thread_label_type */
+	u16 bytes;		/* of the value behind it, in words: 8 of a number, or a text without its NUL */
+	u32 pad;
+};
+_Static_assert(sizeof(struct thread_label) == sizeof(u64), "a word");
+
+#define LABEL_WORDS_MAX (THREAD_LABELS_MAX * (sizeof(struct thread_label) + THREAD_LABEL_BYTES) / 8)
+
 struct variable_place {
 	u64 module;		/* 0: offset counts from the thread pointer, else in that module's block */
 	u64 offset;
@@ -197,7 +230,20 @@ struct variable_place {
 	s64 count_at;		/* the word that says how many there are, from the table on */
 	u64 entry_bytes;
 };
-_Static_assert(sizeof(struct variable_place) <= SLOT_WORDS * sizeof(u64), "fits the slot");
+
+struct label_place {
+	struct variable_place variable;
+	u32 type;		/* enum thread_label_type */
+	u32 bytes;		/* that are read of a text at most, with room for a NUL */
+};
+
+struct thread_places {
+	struct variable_place request;
+	struct label_place label[THREAD_LABELS_MAX];
+	u32 has_request;
+	u32 labels;		/* bit n: label n is there */
+};
+_Static_assert(sizeof(struct thread_places) <= SLOT_WORDS * sizeof(u64), "fits the slot");
 
 /*
  * What a language's program has copied of the objects behind a frame when it first met it: by the time the frame is
@@ -303,7 +349,7 @@ struct pace {
 #define ROOT_FRAMES_MAX    512	/* ... and up to its root; a power of two */
 #define USER_FRAMES_MAX    (LEAF_FRAMES_MAX + ROOT_FRAMES_MAX)
 #define USER_WORDS_MAX     (2 * USER_FRAMES_MAX)
-#define LEADING_WORDS_MAX  (KERNEL_FRAMES_MAX + REQUEST_WORDS_MAX)	/* before the frames */
+#define LEADING_WORDS_MAX  (KERNEL_FRAMES_MAX + REQUEST_WORDS_MAX + LABEL_WORDS_MAX)	/* before the frames */
 #define WALK_FRAMES_MAX    16384	/* a stack that is deeper is cut */
 #define WALK_NS_MAX        1000000	/* ... as is one that takes longer, past its first frames */
 #define SLICE_BYTES_MAX    (14 * SLICE_STEP_BYTES)
@@ -395,6 +441,8 @@ enum stack_end {
 	X(LANES_LOST, "lanes_lost", "times of threads left out of lanes: too many switches, or no room") \
 	X(REQUESTS, "samples_with_request", "samples whose thread said for which request it worked") \
 	X(REQUESTS_UNREAD, "requests_unreadable", "... whose thread said so in a way that could not be read") \
+	X(LABELS, "samples_with_thread_labels", "samples that got labels from variables of their thread") \
+	X(LABELS_UNREAD, "thread_labels_unreadable", "variables that could not be read: the sample lacks a label") \
 	X(IDLE, "events_of_idle_cpus", "events of a probe while no process ran: they are in no profile") \
 	X(VALUES_OUT_OF_RANGE, "values_out_of_range", "values of a probe below 0 or beyond 2^42, which count as 0") \
 	X(VALUES_UNREADABLE, "values_unreadable", "values or keys of a probe that cannot be read, which count as 0") \
@@ -460,8 +508,8 @@ struct slice_regs {
 
 /*
  * One sample. Behind it: kernel_count words of kernel addresses, the last
- * request_words of which are a struct request_record instead, then
- * user_count words of frames; if end is END_SLICE, then a struct slice_regs of
+ * of which are a struct request_record in request_words instead, and labels in
+ * label_words; then user_count words of frames; if end is END_SLICE, then a struct slice_regs of
  * the next frame and slice_bytes of memory from its stack pointer on. All leaf
  * first. A slice that is as long as it may be is followed by what comes after
  * it on the stack, in records with TRACE_REST.
@@ -485,7 +533,8 @@ struct trace_record {
 	u8 flags;
 	u8 slice_state;		/* SLICE_... */
 	u8 kind;		/* its number in kinds/list.h */
-	u32 cpu;
+	u16 cpu;
+	u16 label_words;	/* struct thread_label, each with its value */
 	u32 frame_count;	/* of user frames that were met */
 	u32 frames_lost;
 	u32 cpu_wait;		/* the part of the value, in 2^32, that a thread which waited could have run;

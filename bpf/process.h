@@ -220,7 +220,7 @@ static __always_inline void process_forked(struct task_struct *parent, struct ta
 	new_entry = *entry;
 	new_entry.id.start_ns = BPF_CORE_READ(child, start_time);
 	new_entry.id.exec_id = BPF_CORE_READ(child, self_exec_id);
-	new_entry.request_slot = 0;
+	new_entry.thread_slot = 0;
 	if (bpf_map_update_elem(&procs, &child_pid, &new_entry, BPF_ANY))
 		count(COUNTER_PROCS_FULL);
 }

@@ -20,7 +20,7 @@
 #include "walk.h"
 #include "process.h"
 #include "registers.h"
-#include "request.h"
+#include "thread_says.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -156,6 +156,7 @@ static __always_inline void emit_rest(struct unwind *u)
 	u->trace.end = END_SLICE_SHORT;
 	u->trace.flags = TRACE_REST;
 	u->trace.request_words = 0;
+	u->trace.label_words = 0;
 	u->trace.kernel_count = 0;
 	u->trace.user_count = 0;
 	LOOP_NO_UNROLL
@@ -237,6 +238,7 @@ static __always_inline void begin(struct unwind *u, void *ctx, u64 pid_tgid)
 	u->trace.kernel_count = 0;
 	u->trace.user_count = 0;
 	u->trace.request_words = 0;
+	u->trace.label_words = 0;
 	u->trace.clock_hz = 0;
 	u->trace.slice_bytes = 0;
 	u->trace.slice_holes = 0;
@@ -291,8 +293,8 @@ static __always_inline int sample_begin(struct unwind *u, void *ctx, struct task
 	u->maps_serial = proc->maps_serial;
 	u->first_slot = proc->slot;
 	u->lang = proc->slot ? (u8)proc->start_lang : 0;
-	if (proc->request_slot)
-		request_take(proc->request_slot);
+	if (proc->thread_slot)
+		thread_says(proc->thread_slot);
 	u->trace.end = END_TRUNCATED;	/* unless it ends before all steps are taken */
 	return 1;
 }

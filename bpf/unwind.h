@@ -29,7 +29,7 @@
 
 #include "abi.h"
 
-/* Kernel addresses, what is said of a request, then either frames or a slice, which is the larger. */
+/* Kernel addresses, what the thread says, then either frames or a slice, which is the larger. */
 #define WORDS_MAX (KERNEL_FRAMES_MAX + 1 + (SLICE_BYTES_MAX + sizeof(struct slice_regs)) / 8)
 _Static_assert(WORDS_MAX >= LEADING_WORDS_MAX + USER_WORDS_MAX, "the frames fit");
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -382,6 +383,9 @@ static int agent_init(struct agent *a, const struct agent_options *options, stru
 		      monotonic_ns());
 	reader_set_resting_max(a->reader, (u64)(a->governor.limit * (double)a->governor.span_ns) / NAMES_PART);
 	a->build.without_marks = options->without_marks;
+	/* They were taken: their names fit. */
+	for (u32 i = 0; i < tracer.thread_labels.count; i++)
+		snprintf(a->build.labels[i], sizeof(a->build.labels[i]), "%s", tracer.thread_labels.at[i].name);
 	if (options->says_host)
 		host_identity_read("/", &a->build.host);
 	a->status.event = tracer_event_name(a->tracer);

@@ -19,10 +19,12 @@
 #include "profile/profile.h"
 #include "symbol/symbolizer.h"
 #include "trace/request.h"
+#include "trace/thread_label.h"
 #include "trace/window.h"
 
 #define STACK_MAX (KERNEL_FRAMES_MAX + WINDOW_FRAMES_MAX + 1)
-#define ATTRIBUTES_MAX (42 + REQUEST_LABELS_MAX)	/* of a sample: 32 labels, those of requests and our own */
+/* Of a sample: 32 labels, those of requests and of its thread's variables, and our own. */
+#define ATTRIBUTES_MAX (42 + REQUEST_LABELS_MAX + THREAD_LABELS_MAX)
 #define RESOURCE_ATTRIBUTES_MAX (24 + ENVIRONMENT_NAMES_MAX + CONTAINER_LABELS_MAX)
 #define SCHEMA_URL "https://opentelemetry.io/schemas/1.37.0"
 
@@ -334,6 +336,23 @@ static u32 build_request(struct build *b, const struct window_sample *sample, co
 	return count;
 }
 
+/* What variables of its thread say; of two labels of one name the first that there is. How many there are then. */
+static u32 build_thread_labels(struct build *b, const struct window_sample *sample, u32 *attributes, u32 count)
+{
+	const struct interner_entry *packed = window_thread_labels(b->window, sample);
+	struct thread_label_value values[THREAD_LABELS_MAX];
+	u32 value_count = packed ? thread_labels_unpack(packed->at, packed->len, values) : 0;
+
+	for (u32 i = 0; i < value_count; i++) {
+		const char *name = b->options->labels[values[i].number];
+		u32 added = profile_add_attribute_string(b->profile, name, values[i].text);
+
+		if (*name && !has_key(b->profile, attributes, count, added))
+			attributes[count++] = added;
+	}
+	return count;
+}
+
 /* The number of a process's set of that slot. */
 static u32 set_of(const struct build *b, u32 process, u32 slot)
 {
@@ -459,6 +478,7 @@ static int build_identity(struct build *b, u32 index)
 	count = build_lock(b, from, &id, count);
 	count = build_waker(b, from, &id, count);
 	count = build_request(b, from, stack, &id, count);
+	count = build_thread_labels(b, from, id.attributes, count);
 	count = build_labels(b, stack, id.attributes, count, ATTRIBUTES_MAX);
 	b->identity[index] = interner_add(&b->identities, &id,
 					  offsetof(struct build_identity, attributes) + count * sizeof(u32), NULL);

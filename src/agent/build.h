@@ -13,6 +13,7 @@
 #include "base/types.h"
 #include "kinds/choice.h"
 #include "proc/host_identity.h"
+#include "proc/thread_labels.h"
 
 struct profile;
 struct symbolizer;
@@ -25,6 +26,7 @@ struct build_options {
 	u32 frequency_hz;	/* of kinds that a clock samples */
 	pid_t self_pids[SELF_PIDS_MAX];	/* wick's own processes, whose samples are marked; 0: none */
 	struct host_identity host;	/* whose profiles these are; "": it is not said */
+	char labels[THREAD_LABELS_MAX][THREAD_LABEL_NAME_BYTES];	/* names of those of threads */
 	bool without_marks;	/* no frame such as [incomplete] at the root of stacks that are not whole */
 };
 

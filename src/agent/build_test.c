@@ -85,6 +85,28 @@ static bool has_attribute(const struct profile *p, const struct profile_sample *
 	return false;
 }
 
+TEST(build_gives_samples_the_labels_that_variables_of_their_thread_hold)
+{
+	struct { struct thread_label first; char text[8]; struct thread_label second, third; u64 value; } words = {
+		{ 0, THREAD_LABEL_STRING, 4, 0 }, "acme", { 1, THREAD_LABEL_STRING, 0, 0 },
+		{ 2, THREAD_LABEL_S32, 8, 0 }, 0xffffffff };
+	struct trace_record trace = { .value = 1, .kernel_count = 5, .label_words = 5, .comm = "x" };
+	const struct build_options labelled = { .frequency_hz = 20, .labels = { "tenant", "tenant", "job" } };
+	struct window_process process = { .pid = 42, .comm = "x", .exe_path = "", .command_line = "" };
+	struct window *w = window_new(0);
+	const struct profile_sample *sample;
+	struct profile *p;
+
+	window_add(w, window_process(w, 1, &process), &trace, (const u64 *)&words, NULL, 0, END_COMPLETE, NULL, NULL);
+	p = build(w, &labelled);
+	sample = &p->resources.at[0].scopes[0].sets[0].samples[0];
+	OK(has_attribute(p, sample, "tenant", "acme"));
+	OK(!has_attribute(p, sample, "tenant", ""));	/* of one name the first */
+	OK(has_attribute(p, sample, "job", "-1"));
+	profile_free(p);
+	window_free(w);
+}
+
 TEST(build_links_samples_to_the_request_that_labels_tell)
 {
 	static const struct window_label labels[] = {

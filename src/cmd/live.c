@@ -66,6 +66,34 @@ static int apply(const struct live_values *v, struct agent_options *to, struct b
 	return kind_choices_add(&to->tracer.kinds, v->kinds, why);
 }
 
+/* Variables as labels, as the command line says them. */
+struct live_labels {
+	struct thread_label_word words[THREAD_LABELS_MAX];
+	struct thread_label_spec specs[THREAD_LABELS_MAX];
+};
+
+static int parse_labels(const struct option_texts *texts, struct live_labels *labels, struct tracer_options *to,
+			struct buf *why)
+{
+	int r = 0;
+
+	buf_addf(why, "--thread-label: ");
+	if (texts->count > THREAD_LABELS_MAX) {
+		buf_addf(why, "given more than %d times", THREAD_LABELS_MAX);
+		return -EINVAL;
+	}
+	for (u32 i = 0; r == 0 && i < texts->count; i++) {
+		r = thread_label_parse(texts->at[i], &labels->words[i], why);
+		labels->specs[i] = labels->words[i].spec;
+	}
+	to->thread_labels = (struct thread_label_specs){ labels->specs, texts->count };
+	if (r == 0)
+		r = thread_labels_check(&to->thread_labels, why);
+	if (r == 0)
+		why->len = 0;
+	return r;
+}
+
 static int check_pids(const struct live_values *values, struct buf *why)
 {
 	for (u32 i = 0; i < values->pids.count; i++)
@@ -82,8 +110,11 @@ int live_start(const struct live_values *values, struct agent_options *options, 
 	const struct process_rule rule = { .service = values->service, .container = values->container,
 					   .pod = values->pod, .user = values->user };
 	pid_t pids[OPTION_NUMBERS_MAX];
+	struct live_labels labels = { 0 };
 	int r = apply(values, options, why);
 
+	if (r == 0)
+		r = parse_labels(&values->thread_labels, &labels, &options->tracer, why);
 	if (r == 0)
 		r = live_check_privileges(why);
 	if (r == 0)
@@ -107,6 +138,7 @@ int live_start(const struct live_values *values, struct agent_options *options, 
 	options->tracer.pids = NULL;
 	options->tracer.kinds = (struct kind_choices){ 0 };
 	options->tracer.choice = (struct process_choice_spec){ 0 };
+	options->tracer.thread_labels = (struct thread_label_specs){ 0 };
 	return r;
 }
 

@@ -12,6 +12,7 @@
 #include "cmd/options.h"
 #include "kinds/list.h"
 #include "lang/options.h"
+#include "proc/thread_labels.h"
 
 struct buf;
 struct agent;
@@ -28,6 +29,7 @@ struct live_values {
 	const char *cgroup, *tracers;
 	const char *service, *container, *pod, *user;	/* only processes of these, where given */
 	bool inlines, version_check;
+	struct option_texts thread_labels;
 	struct lang_options langs;
 };
 
@@ -58,6 +60,8 @@ struct live_values {
 	{ "tracers", 't', OPTION_TEXT, LIVE_AT(tracers), "LIST", "all", 0, 0, NULL,                                    \
 	  "languages whose own functions are shown, or native" },                                                      \
 	LANG_OPTIONS(LIVE_LANG_OPTION)                                                                                 \
+	{ "thread-label", 0, OPTION_TEXTS, LIVE_AT(thread_labels), THREAD_LABEL_ARGUMENT, NULL, 0, 0, NULL,            \
+	  "samples get the value of this thread-local variable as an attribute; up to 4 times (docs/requests.md)" },   \
 	{ "inline", 0, OPTION_SWITCH, LIVE_AT(inlines), NULL, "on", 0, 0, NULL,                                        \
 	  "find inlined functions and line numbers" },                                                                 \
 	{ "kernel-version-check", 0, OPTION_SWITCH, LIVE_AT(version_check), NULL, "on", 0, 0, NULL,                    \

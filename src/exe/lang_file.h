@@ -30,7 +30,7 @@ struct lang_file {
 	u32 mark_count;
 	struct lang_mark marks[LANG_MARKS_MAX];
 	u64 facts[LANG_FACTS_MAX];	/* what its language makes of them: addresses, offsets, a version */
-	struct tls_variable request;	/* where each thread says for what it works (bpf/abi.h: Requests) */
+	struct tls_variable request;	/* where each thread says for what it works (bpf/abi.h: Threads) */
 	struct tls_variable labels[TLS_WANTED_MAX];	/* variables that were asked for */
 };
 

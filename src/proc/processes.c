@@ -220,7 +220,7 @@ void processes_fork(struct processes *t, u32 parent_pid, u32 child_pid, u64 time
 	/* What the kernel half copied at the fork lacks what the parent's tables lack. */
 	child->maps_changed = parent->maps_changed;
 	child->installed_ns = parent->installed_ns;
-	child->requests_look_ns = parent->requests_look_ns ? time_ns : 0;
+	child->requests_look_ns = parent->requests_look_ns || parent->requests ? time_ns : 0;
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
 	description_inherit(&parent->description, time_ns, &child->description);
 	child->exe_path = copy_string(parent->exe_path);

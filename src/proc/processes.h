@@ -47,7 +47,7 @@ struct process {
 	u64 rate_told_ns;	/* when the kernel half was last told what part of its samples is wanted */
 	struct maps *maps;
 	struct runtime_set *runtimes;	/* the tracer's: those of languages; NULL: not looked for yet */
-	struct process_requests *requests;	/* the tracer's: for which its threads work; NULL: not looked for */
+	struct process_requests *requests;	/* the tracer's: what its threads say; NULL: not looked for */
 	u64 requests_look_ns;	/* ... when that is looked at next; 0: never */
 	u64 exited_ns;		/* 0: still there */
 	u64 since_ns;		/* when it began, if we saw that; else 0 */

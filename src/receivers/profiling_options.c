@@ -86,6 +86,20 @@ static const struct config_field service_fields[] = {
 	RULE(version, "service.version"), RULE(environment, "deployment.environment.name"), CONDITIONS, { 0 },
 };
 
+#define LABEL(member, ...) .offset = FIELD(struct thread_label_spec, member), __VA_ARGS__
+static const struct config_field thread_label_fields[] = {
+	{ "name", CONFIG_TEXT, LABEL(name, .required = true, .help = "the key of the attribute") },
+	{ "variable", CONFIG_TEXT,
+	  LABEL(variable, .required = true, .help = "the symbol of a thread-local variable, as in nm's list") },
+	{ "file", CONFIG_TEXT,
+	  LABEL(file, .help = "regular expression: paths of the programs and libraries that it may be in; all if not "
+			      "given") },
+	{ "type", CONFIG_CHOICE,
+	  LABEL(type, .required = true, .choices = thread_label_types,
+		.help = "what the variable is; string: an array of characters, pointer: the address of some") },
+	{ 0 },
+};
+
 #define OPTION(name, type, ...) { #name, CONFIG_##type, .any_case = true, __VA_ARGS__ }
 const struct config_field profiling_fields[] = {
 	OPTION(kinds, TEXTS, .offset = AT(kinds), .commas = true,
@@ -110,6 +124,10 @@ const struct config_field profiling_fields[] = {
 	OPTION(requests, BOOL, .offset = AT(requests),
 	       .help = "samples of processes that publish OpenTelemetry's thread context get the trace and span that "
 		       "the thread worked for"),
+	OPTION(thread_labels, SECTIONS, .offset = AT(thread_labels), .fields = thread_label_fields,
+	       .element_bytes = sizeof(struct thread_label_spec),
+	       .help = "samples get the values of these thread-local variables as attributes; up to 4 "
+		       "(docs/requests.md)"),
 	OPTION(services, SECTIONS, .offset = AT(services), .fields = service_fields,
 	       .element_bytes = sizeof(struct process_rule),
 	       .help = "what processes are called, whatever they say: the first rule that fits"),
@@ -317,6 +335,7 @@ struct agent_options profiling_agent_options(const struct profiling_config *o, d
 						 (u32)(o->off_cpu_threshold * 0xffffffffu) };
 	to.tracer.lang_wishes = lang_wishes(&o->langs);
 	to.tracer.without_requests = !o->requests;
+	to.tracer.thread_labels = (struct thread_label_specs){ o->thread_labels.at, o->thread_labels.count };
 	to.symbolizer.debuginfod_urls = getenv("DEBUGINFOD_URLS");
 	to.interval_ms = (u32)(o->reporter_interval_ns / 1000000);
 	to.jitter = o->reporter_jitter;
@@ -352,6 +371,17 @@ static void check_rules(const struct profiling_config *o, struct config_place pl
 	if (process_choice_new(&spec, &choice, &why) < 0)
 		config_error(errors, place, path, "%s", why.len ? why.data : "out of memory");
 	process_choice_free(choice);
+}
+
+static void check_thread_labels(const struct profiling_config *o, struct config_place place, const char *path,
+				struct config_errors *errors)
+{
+	const struct thread_label_specs specs = { o->thread_labels.at, o->thread_labels.count };
+	_cleanup_(buf_done) struct buf why;
+
+	buf_init(&why, 1024);
+	if (thread_labels_check(&specs, &why) < 0)
+		config_error(errors, place, path, "thread_labels: %s", why.len ? why.data : "out of memory");
 }
 
 static void check_containers(const struct profiling_config *o, struct config_place place, const char *path,
@@ -402,6 +432,7 @@ void profiling_config_check(const void *options, struct config_place place, cons
 
 	check_kinds(o, place, path, errors);
 	check_rules(o, place, path, errors);
+	check_thread_labels(o, place, path, errors);
 	check_containers(o, place, path, errors);
 	check_tracers(o->tracers, place, path, errors);
 	check_env_vars(&o->include_env_vars, place, path, errors);

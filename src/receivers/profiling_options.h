@@ -22,6 +22,7 @@ struct profiling_config {
 	bool python_off, perl_off, php_off, hotspot_off, ruby_off, v8_off, dotnet_off, go_off, beam_off;
 	bool luajit_off, lua_off;
 	struct config_sections services, include, exclude;	/* struct process_rule */
+	struct config_sections thread_labels;			/* struct thread_label_spec */
 	struct config_texts include_env_vars, container_sockets, container_labels;
 	s64 filter_min_process_age_ns;
 	double off_cpu_threshold;

@@ -92,6 +92,23 @@ TEST(profiling_options_sample_waits_beside_what_is_sampled)
 	buf_done(&why);
 }
 
+TEST(profiling_options_check_labels_of_threads)
+{
+	static struct thread_label_spec labels[] = { { "tenant", "current_tenant", "lib(", THREAD_LABEL_U32 } };
+	struct profiling_config options = profiling_defaults;
+
+	config_errors_init(&errors);
+	options.thread_labels = (struct config_sections){ 1, labels };
+	check(&options);
+	EQ(errors.error_count, 1);
+	OK(strstr(errors.errors[0], "thread_labels: tenant: file: "));
+	labels[0].file = "lib";
+	check(&options);
+	EQ(errors.error_count, 0);
+	EQ(profiling_agent_options(&options, 1).tracer.thread_labels.count, 1);
+	config_errors_done(&errors);
+}
+
 TEST(profiling_options_check_cpus_and_variables)
 {
 	struct profiling_config options = profiling_defaults;

@@ -9,6 +9,7 @@
 #include "kinds/list.h"
 #include "kinds/waits.h"
 #include "proc/binary.h"
+#include "trace/thread_label.h"
 
 _Static_assert(sizeof(struct window_stack) % 8 == 0, "words follow it without a gap");
 
@@ -26,6 +27,7 @@ struct window *window_new(u64 start_ns)
 	interner_init(&w->sample_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	interner_init(&w->texts, &w->arena, WINDOW_SAMPLES_MAX);
 	interner_init(&w->request_keys, &w->arena, WINDOW_SAMPLES_MAX);
+	interner_init(&w->label_keys, &w->arena, WINDOW_LABELS_MAX);
 	interner_init(&w->waker_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	interner_init(&w->wake_keys, &w->arena, WINDOW_SAMPLES_MAX);
 	w->serial = atomic_fetch_add(&last_serial, 1) + 1;
@@ -44,6 +46,7 @@ void window_free(struct window *w)
 	interner_done(&w->sample_keys);
 	interner_done(&w->texts);
 	interner_done(&w->request_keys);
+	interner_done(&w->label_keys);
 	interner_done(&w->waker_keys);
 	interner_done(&w->wake_keys);
 	arena_done(&w->arena);
@@ -228,7 +231,7 @@ static u32 window_add_stack(struct window *w, u32 process, const struct trace_re
 {
 	u64 key[sizeof(struct window_stack) / 8 + KERNEL_FRAMES_MAX + WINDOW_FRAMES_MAX];
 	struct window_stack *head = (void *)key;
-	size_t kernel_count = trace->kernel_count - trace->request_words;
+	size_t kernel_count = (size_t)trace->kernel_count - trace->request_words - trace->label_words;
 
 	*head = (struct window_stack){
 		.process = process,
@@ -265,12 +268,41 @@ static u32 window_add_request(struct window *w, const struct trace_record *trace
 
 	if (!kernel || room < sizeof(head))
 		return 0;
-	at = kernel + trace->kernel_count - trace->request_words;
+	at = kernel + trace->kernel_count - trace->label_words - trace->request_words;
 	memcpy(&head, at, sizeof(head));
 	if (sizeof(head) + head.attribute_bytes > room)
 		return 0;
 	/* INTERNER_NONE + 1 is 0. */
 	return interner_add(&w->request_keys, at, sizeof(head) + head.attribute_bytes, NULL) + 1;
+}
+
+/*
+ * The number of what its thread's variables say, + 1; 0 if that is nothing. A program may change them with each sample:
+ * past its limit they are one set, that says so.
+ */
+static u16 window_add_labels(struct window *w, u32 process, const struct trace_record *trace, const u64 *kernel)
+{
+	u8 packed[THREAD_LABELS_PACKED_MAX];
+	u32 *mine, number;
+	size_t bytes;
+
+	if (!kernel || !trace->label_words || process >= w->process_count)
+		return 0;
+	mine = &w->processes[process].label_count;
+	bytes = thread_labels_pack(kernel + trace->kernel_count - trace->label_words, trace->label_words, packed);
+	if (!bytes)
+		return 0;
+	number = interner_find(&w->label_keys, packed, bytes);
+	if (number == INTERNER_NONE && *mine < WINDOW_PROCESS_LABELS_MAX) {
+		number = interner_add(&w->label_keys, packed, bytes, NULL);
+		*mine += number != INTERNER_NONE;
+	}
+	if (number == INTERNER_NONE) {
+		w->labels_lost++;
+		bytes = thread_labels_blur(packed, bytes);
+		number = interner_add(&w->label_keys, packed, bytes, NULL);
+	}
+	return (u16)(number + 1);	/* INTERNER_NONE + 1 is 0 */
 }
 
 /* Of the time that was added last. */
@@ -284,7 +316,7 @@ static void window_add_wake(struct window *w, const struct trace_record *trace)
 }
 
 /* The number of the clock that a sample was taken by; false if there are too many of them. */
-static bool window_clock(struct window *w, const struct trace_record *trace, u32 *ret_clock)
+static bool window_clock(struct window *w, const struct trace_record *trace, u16 *ret_clock)
 {
 	u32 clock = 0;
 
@@ -298,7 +330,7 @@ static bool window_clock(struct window *w, const struct trace_record *trace, u32
 		return false;
 	w->clocks_hz[clock] = trace->clock_hz;
 	w->clock_count += clock == w->clock_count;
-	*ret_clock = clock + 1;
+	*ret_clock = (u16)(clock + 1);
 	return true;
 }
 
@@ -323,6 +355,7 @@ void window_add(struct window *w, u32 process, const struct trace_record *trace,
 	if (sample.stack != INTERNER_NONE) {
 		memcpy(sample.comm, trace->comm, sizeof(sample.comm));
 		sample.request = window_add_request(w, trace, kernel);
+		sample.labels = window_add_labels(w, process, trace, kernel);
 		index = interner_add(&w->sample_keys, &sample, sizeof(sample), NULL);
 	}
 	if (is_new)
@@ -415,6 +448,7 @@ bool window_move(struct window *from, u32 time, struct window *to)
 	const struct window_sample *sample = window_sample(from, from->times[time].sample);
 	const struct window_stack *stack = window_stack(from, sample->stack);
 	const struct interner_entry *request = window_request(from, sample);
+	const struct interner_entry *labels = window_thread_labels(from, sample);
 	u64 user[WINDOW_FRAMES_MAX], leading[LEADING_WORDS_MAX] = { 0 }, serial;
 	struct trace_record trace = { .time_ns = from->times[time].time_ns, .tid = sample->tid, .syscall = -1,
 				      .cpu = (u16)sample->cpu, .kind = (u8)sample->kind,
@@ -428,6 +462,10 @@ bool window_move(struct window *from, u32 time, struct window *to)
 		memcpy(leading + stack->kernel_count, request->at, request->len);
 		trace.request_words = (u16)((request->len + 7) / 8);
 		trace.kernel_count += trace.request_words;
+	}
+	if (labels) {
+		trace.label_words = (u16)thread_labels_words(labels->at, labels->len, leading + trace.kernel_count);
+		trace.kernel_count += trace.label_words;
 	}
 	move_frames(from, stack, to, user);
 	window_add(to, window_process(to, serial, &from->processes[stack->process]), &trace, leading, user,

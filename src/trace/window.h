@@ -23,6 +23,8 @@ struct binary;
 #define WINDOW_SAMPLES_MAX (4u << 20)
 #define WINDOW_SYMBOLS_MAX 65536
 #define WINDOW_CLOCKS_MAX 16
+#define WINDOW_LABELS_MAX 65535		/* sets of values of labels: their numbers have 16 bits */
+#define WINDOW_PROCESS_LABELS_MAX 1024	/* ... that one process brings */
 #define WINDOW_FRAMES_MAX (USER_FRAMES_MAX + 1)	/* of a user stack: with what stands for those left out */
 
 struct window_process {
@@ -36,6 +38,7 @@ struct window_process {
 	const char *request_keys;	/* of attributes of its requests, by number, each ended by NUL */
 	u32 request_keys_bytes;
 	u32 request_keys_number;	/* as above */
+	u32 label_count;		/* sets of values of its threads' labels: the window's own */
 };
 
 struct window_line {
@@ -82,7 +85,8 @@ struct window_sample {
 	u32 waker;			/* what ended its wait: number in waker_keys + 1; 0: not known */
 	u64 lock_va;			/* what it waits at in futex(); 0: it does not */
 	u32 holder;			/* a thread of its process that has this lock; 0: not known */
-	u32 clock;			/* its value is in periods of this one: in clocks + 1; 0: the usual one's */
+	u16 clock;			/* its value is in periods of this one: in clocks + 1; 0: the usual one's */
+	u16 labels;			/* what its thread's variables say: number in label_keys + 1; 0: nothing */
 	char comm[COMM_BYTES];
 };
 
@@ -124,6 +128,7 @@ struct window {
 	u64 serial;			/* never that of another window; not 0 */
 	struct interner process_keys, stack_keys, sample_keys, texts;
 	struct interner request_keys;	/* struct request_record, with its attributes */
+	struct interner label_keys;	/* sets of labels, packed (trace/thread_label.h) */
 	struct interner waker_keys;	/* struct window_waker */
 	struct interner wake_keys;	/* numbers of wakes that are known */
 	u32 *wakers;			/* of each of those: in waker_keys */
@@ -145,6 +150,7 @@ struct window {
 	s64 unix_offset_ns;		/* to add to such a time to get that of the day */
 	u64 ends[END_COUNT];		/* samples, by how their user stack ended */
 	u64 lost;			/* samples that did not fit */
+	u64 labels_lost;		/* ... whose labels did not */
 	u32 clocks_hz[WINDOW_CLOCKS_MAX];	/* beside the usual one (tracer/sampler.h) */
 	u32 clock_count;
 	bool is_weighed;		/* a sample has a value other than 1 */
@@ -164,7 +170,7 @@ u64 window_name_frame(struct window *window, struct window_frame *frame);
 const struct window_frame *window_frame(const struct window *window, u64 word);
 
 /*
- * Adds a sample. kernel: kernel_count words, of addresses and what is said of a request; user: so many frames.
+ * Adds a sample. kernel: kernel_count words, of addresses and what its thread says; user: so many frames.
  * binary(arg, id) gives the binary of a frame's id, of which the window takes a reference when it sees it first.
  */
 void window_add(struct window *window, u32 process, const struct trace_record *trace, const u64 *kernel,
@@ -203,6 +209,13 @@ static inline const struct window_sample *window_sample(const struct window *win
 static inline const struct interner_entry *window_request(const struct window *window, const struct window_sample *s)
 {
 	return s->request ? interner_get(&window->request_keys, s->request - 1) : NULL;
+}
+
+/* The labels that a sample has by variables of its thread, packed (trace/thread_label.h); NULL: none. */
+static inline const struct interner_entry *window_thread_labels(const struct window *window,
+								const struct window_sample *s)
+{
+	return s->labels ? interner_get(&window->label_keys, s->labels - 1u) : NULL;
 }
 
 /* Who ended the wait of a sample; NULL: not known. */

@@ -56,6 +56,57 @@ static void add_request(struct window *w, u32 index, u8 span, u8 tail, u16 attri
 	window_add(w, index, &trace, &words.kernel, NULL, 0, END_COMPLETE, no_binary, NULL);
 }
 
+/* A label behind the kernel's words; bytes past its text do not count. */
+static void add_label(struct window *w, u32 index, u64 value, u64 time_ns)
+{
+	struct { u64 kernel; struct thread_label label; u64 value; } words = {
+		0xffff800000000000ull, { 1, THREAD_LABEL_U64, 8, 0 }, value };
+	struct trace_record trace = { .time_ns = time_ns, .kernel_count = 3, .label_words = 2, .value = 1,
+				      .comm = "thread" };
+
+	window_add(w, index, &trace, &words.kernel, NULL, 0, END_COMPLETE, no_binary, NULL);
+}
+
+TEST(window_tells_samples_of_different_labels_apart)
+{
+	struct window *w = window_new(0), *next = window_new(0);
+	u32 index = process(w, 1), other = process(w, 2);
+
+	add_label(w, index, 7, 1);
+	add_label(w, index, 8, 2);
+	add_label(w, index, 7, 3);
+	add_label(w, other, 7, 4);
+	EQ(w->stack_keys.count, 2);
+	EQ(window_stack(w, 0)->kernel_count, 1);
+	EQ(w->sample_keys.count, 3);
+	EQ(w->label_keys.count, 2);
+	EQ(w->times[2].sample, 0);
+	OK(window_thread_labels(w, window_sample(w, 0)));
+	OK(window_move(w, 1, next));
+	EQ(next->label_keys.count, 1);
+	EQ(window_stack(next, 0)->kernel_count, 1);
+	window_free(next);
+	window_free(w);
+}
+
+TEST(window_takes_no_more_values_of_labels_of_a_process_than_fit)
+{
+	struct window *w = window_new(0);
+	u32 index = process(w, 1), other = process(w, 2);
+
+	for (u32 i = 0; i < 3 * WINDOW_PROCESS_LABELS_MAX; i++)
+		add_label(w, index, i, i + 1);
+	EQ(w->label_keys.count, WINDOW_PROCESS_LABELS_MAX + 1);	/* and what says that there are more */
+	EQ(w->sample_keys.count, WINDOW_PROCESS_LABELS_MAX + 1);
+	EQ(w->labels_lost, 2 * WINDOW_PROCESS_LABELS_MAX);
+	EQ(w->time_count, 3 * WINDOW_PROCESS_LABELS_MAX);
+	EQ(w->lost, 0);
+	/* Others have theirs. */
+	add_label(w, other, 1u << 20, 1);
+	EQ(w->labels_lost, 2 * WINDOW_PROCESS_LABELS_MAX);
+	window_free(w);
+}
+
 TEST(window_tells_samples_of_different_requests_apart)
 {
 	struct window *w = window_new(0);

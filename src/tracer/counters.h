@@ -92,6 +92,9 @@ struct counter_value {
 	X(NAMES_EVICTED, "language_names_evicted", NEUTRAL, "times the frame names of a process were forgotten")       \
 	X(REQUESTS_FOUND, "processes_with_requests", NEUTRAL, "processes whose threads tell their request") \
 	X(REQUESTS_REFUSED, "processes_with_requests_refused", SHORT, "... that say it in a way not understood") \
+	X(LABELS_FOUND, "processes_with_thread_labels", NEUTRAL, "processes with variables that are wanted as labels") \
+	X(LABELS_REFUSED, "processes_with_thread_labels_refused", SHORT, "... too small, or in no known place") \
+	X(LABELS_LOST, "thread_labels_past_limit", LOSS, "samples with labels [other]: more than 1024 sets of values") \
 	X(PEEKS, "looks_at_processes", NEUTRAL, "times that memory or files of processes were looked at")              \
 	X(PEEKS_LATE, "processes_unresponsive", LOSS, "processes and mounts left alone: a look took too long")         \
 	X(PEEKS_REFUSED, "looks_refused", SHORT, "looks at such processes and mounts that were left out")              \

@@ -10,6 +10,7 @@
 #include "proc/maps.h"
 #include "proc/peek.h"
 #include "proc/processes.h"
+#include "proc/thread_labels.h"
 #include "trace/totals.h"
 #include "trace/window.h"
 #include "tracer/both_ends.h"
@@ -62,7 +63,7 @@ struct ingest {
 	u64 learned_ns;			/* when a frame of a runtime was last new */
 	u64 learned_count;		/* how many were, by then */
 	struct left_out left_out;
-	u64 malformed, window_lost, wakers_unknown, nameless, early, live_stacks, shortened;
+	u64 malformed, window_lost, wakers_unknown, labels_lost, nameless, early, live_stacks, shortened;
 	struct unwind unwind;		/* scratch for slices */
 	u64 ordered[BOTH_ENDS_WORDS_MAX];	/* scratch for a deep stack */
 	u64 named[WINDOW_FRAMES_MAX];	/* scratch for a stack whose frames all have one word */
@@ -88,8 +89,8 @@ static int ingest_new_parts(struct ingest *in, const struct ingest_options *opti
 {
 	struct runtimes_options runtimes = { .tables = options->tables, .peek = options->peek, .langs = options->langs,
 					     .wishes = options->lang_wishes, .loader = options->loader };
-	int r = modules_new(options->tables, options->reader, options->peek, options->cache_path, NULL,
-			    &in->modules);
+	int r = modules_new(options->tables, options->reader, options->peek, options->cache_path,
+			    options->labels ? &options->labels->variables : NULL, &in->modules);
 
 	if (r < 0)
 		return r;
@@ -100,7 +101,7 @@ static int ingest_new_parts(struct ingest *in, const struct ingest_options *opti
 	runtimes.source_maps = in->source_maps;
 	r = runtimes_new(&runtimes, &in->runtimes);
 	in->requests = (struct requests){ .tables = options->tables, .modules = in->modules, .peek = options->peek,
-					  .is_off = options->without_requests };
+					  .labels = options->labels, .is_off = options->without_requests };
 	in->installer = (struct installer){ .tables = options->tables, .modules = in->modules,
 					    .runtimes = in->runtimes, .requests = &in->requests };
 	return r;
@@ -688,6 +689,7 @@ struct window *ingest_take_window(struct ingest *in, u64 now_ns)
 	pairs_move(&in->fold.pairs, full, next);
 	full->end_ns = now_ns;
 	in->window_lost += full->lost;
+	in->labels_lost += full->labels_lost;
 	in->window = next;
 	return full;
 }
@@ -720,6 +722,7 @@ void ingest_counters(const struct ingest *in, u64 ret_values[TRACER_COUNTER_COUN
 	ret_values[TRACER_RECORDS_MALFORMED] = in->malformed;
 	ret_values[TRACER_WAKERS_UNKNOWN] = in->wakers_unknown;
 	ret_values[TRACER_WINDOW_FULL] = in->window_lost + in->window->lost;
+	ret_values[TRACER_LABELS_LOST] = in->labels_lost + in->window->labels_lost;
 	ret_values[TRACER_PENDING_FULL] = in->waiting.full;
 	ret_values[TRACER_TOTALS_FULL] = in->totals.lost;
 	part_counters_fold(&in->fold, ret_values);

@@ -31,6 +31,7 @@ struct peek;
 struct boost_list;
 struct process_choice;
 struct tables;
+struct thread_labels;
 struct unread;
 struct window;
 
@@ -47,6 +48,7 @@ struct ingest_options {
 	u64 user_va_mask;
 	bool command_lines;
 	bool without_requests;		/* of which samples are; nobody is looked at for them */
+	struct thread_labels *labels;	/* that are wanted of samples, borrowed; NULL: none */
 	struct environment_names environment;
 	u64 process_age_min_ns;		/* samples of younger processes are left out */
 	u32 kinds;			/* bit n: samples of kind n are wanted; others are parts of some */

@@ -108,7 +108,7 @@ int installer_tell(struct installer *in, const struct process *process)
 	if (!entry.slot && runtimes_are_loading(process))
 		entry.slot = SLOT_LOADING;
 	entry.start_lang = (u16)runtimes_start(process);
-	entry.request_slot = (u16)requests_slot(process);
+	entry.thread_slot = (u16)requests_slot(process);
 	return tables_publish(in->tables, process->kernel_pid, &entry);
 }
 

@@ -85,6 +85,8 @@ void part_counters_requests(const struct requests *requests, u64 *ret_values)
 {
 	ret_values[TRACER_REQUESTS_FOUND] = requests->attached;
 	ret_values[TRACER_REQUESTS_REFUSED] = requests->refused;
+	ret_values[TRACER_LABELS_FOUND] = requests->labelled;
+	ret_values[TRACER_LABELS_REFUSED] = requests->labels_refused;
 }
 
 void part_counters_source_maps(const struct source_maps_stats *maps, u64 *ret_values)

@@ -31,9 +31,10 @@ bool record_is_whole(const struct trace_record *record, size_t bytes)
 {
 	return bytes >= sizeof(*record) && bytes == record_bytes(record) && record->end < END_COUNT &&
 	       record->kind < KIND_MAX && (record->kind >= KIND_PROBES || kind_list[record->kind]) &&
-	       record->request_words <= record->kernel_count && record->clock_hz <= CLOCK_HZ_MAX &&
-	       record->request_words <= REQUEST_WORDS_MAX &&
-	       record->kernel_count - record->request_words <= KERNEL_FRAMES_MAX &&
+	       record->request_words <= REQUEST_WORDS_MAX && record->label_words <= LABEL_WORDS_MAX &&
+	       record->request_words + record->label_words <= record->kernel_count &&
+	       record->kernel_count - record->request_words - record->label_words <= KERNEL_FRAMES_MAX &&
+	       record->clock_hz <= CLOCK_HZ_MAX &&
 	       record->user_count <= USER_WORDS_MAX &&
 	       (!(record->flags & TRACE_REST) || !(record->kernel_count | record->user_count)) &&
 	       (record->kind != KIND_LANES || lane_is_whole(record)) &&

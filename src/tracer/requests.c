@@ -2,15 +2,18 @@
 #include "tracer/requests.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "exe/lang_file.h"
 #include "proc/binaries.h"
+#include "proc/binary.h"
 #include "proc/maps.h"
 #include "proc/peek.h"
 #include "proc/process_context.h"
+#include "proc/thread_labels.h"
 #include "proc/thread_variable.h"
 #include "trace/window.h"
 #include "tracer/modules.h"
@@ -20,13 +23,21 @@
 #define LOOK_FIRST_NS 10000000ull	/* each next one after twice the time: libraries publish late, some of them */
 #define LOOK_LAST_NS 10000000000ull
 #define AGAIN_NS 1000000000ull		/* between looks at the time of a context that is known */
+#define LABELS_AGAIN_NS 100000000ull	/* between looks for labels, however often it maps code */
+#define NEVER UINT64_MAX
+
+/* When something is looked for next, and how often it was in vain, one after the other. */
+struct looks {
+	u64 next_ns, last_ns;
+	u32 count;
+	bool is_refused;		/* and counted */
+};
 
 struct process_requests {
 	u64 context_va, context_time;	/* 0: none was found, or read */
+	struct looks for_request, for_labels;
 	u32 slot;			/* 0: the kernel half knows of nothing */
-	u32 looks;			/* in vain, one after the other */
-	bool is_refused;		/* and counted */
-	struct variable_place place;	/* as the kernel half knows it */
+	struct thread_places places;	/* as the kernel half knows them */
 	u32 keys_number;
 	size_t keys_bytes;
 	char keys[PROCESS_CONTEXT_KEYS_BYTES];
@@ -46,18 +57,49 @@ static int read_memory(void *arg, u64 va, void *to, size_t bytes)
 	return peek_memory(subject->peek, subject->place, subject->tid, va, to, bytes);
 }
 
-/* The variable's file among those that a process has mapped, and its bias; NULL if there is none. */
-static const struct tls_variable *find_variable(const struct requests *r, const struct maps *maps, u64 *ret_bias)
+#define REQUEST (-1)	/* as the number of a label */
+
+/* The variable of a label, or that of requests, in a file; NULL if it is not there, or not meant. */
+static const struct tls_variable *variable_in(const struct requests *r, const struct binary *binary, int number)
+{
+	const struct lang_file *file = modules_file(r->modules, binary);
+	const struct tls_variable *variable = !file ? NULL : number == REQUEST ? &file->request : &file->labels[number];
+
+	if (!variable || !variable->access)
+		return NULL;
+	return number == REQUEST || thread_labels_fit(r->labels, (u32)number, binary->path) ? variable : NULL;
+}
+
+/* ... among those that a process has mapped, and the file's bias; NULL if there is none. */
+static const struct tls_variable *find_variable(const struct requests *r, const struct maps *maps, int number,
+						u64 *ret_bias)
 {
 	for (u32 i = 0; i < maps->count; i++) {
 		const struct mapping *m = &maps->at[i];
-		const struct lang_file *file = m->binary ? modules_file(r->modules, m->binary) : NULL;
+		const struct tls_variable *variable = m->binary ? variable_in(r, m->binary, number) : NULL;
 		u64 start_va, end_va;
 
-		if (file && file->request.access && binary_place(m->binary, m, ret_bias, &start_va, &end_va))
-			return &file->request;
+		if (variable && binary_place(m->binary, m, ret_bias, &start_va, &end_va))
+			return variable;
 	}
 	return NULL;
+}
+
+static bool has_labels(const struct requests *r, const struct maps *maps)
+{
+	u64 bias;
+
+	for (int i = 0; r->labels && i < (int)r->labels->count; i++)
+		if (find_variable(r, maps, i, &bias))
+			return true;
+	return false;
+}
+
+static bool has_request(const struct requests *r, const struct maps *maps)
+{
+	u64 bias;
+
+	return !r->is_off && find_variable(r, maps, REQUEST, &bias);
 }
 
 static bool is_musl(const struct maps *maps)
@@ -72,18 +114,34 @@ static bool is_musl(const struct maps *maps)
 	return false;
 }
 
+static u64 next_look(const struct process_requests *q)
+{
+	u64 next_ns = q->for_request.next_ns < q->for_labels.next_ns ? q->for_request.next_ns : q->for_labels.next_ns;
+
+	return next_ns == NEVER ? 0 : next_ns;
+}
+
 void requests_mapped(const struct requests *r, struct process *p, u64 now_ns)
 {
-	u64 bias;
+	struct process_requests *q = p->requests;
 
-	/* What has nothing yet is looked at less and less often, however often it maps code. */
-	if (r->is_off || (p->requests && !p->requests->context_va))
+	if (r->is_off && !r->labels)
 		return;
-	if (p->requests)
-		p->requests->context_time = 0;
-	else if (!find_variable(r, p->maps, &bias))
+	if (!q) {
+		if (has_request(r, p->maps) || has_labels(r, p->maps))
+			p->requests_look_ns = now_ns;
 		return;
-	p->requests_look_ns = now_ns;
+	}
+	/* What has no context yet is looked at less and less often, however often it maps code. */
+	if (q->context_va || (q->for_request.next_ns == NEVER && has_request(r, p->maps))) {
+		q->context_time = 0;
+		q->for_request.next_ns = now_ns;
+	}
+	if (r->labels && q->for_labels.next_ns > q->for_labels.last_ns + LABELS_AGAIN_NS) {
+		q->for_labels.count = 0;
+		q->for_labels.next_ns = q->for_labels.last_ns + LABELS_AGAIN_NS;
+	}
+	p->requests_look_ns = next_look(q);
 }
 
 /* Its payload, to be freed, if it is new; how many bytes. 0: it is as it was. -EAGAIN, -ENOENT or another error. */
@@ -119,30 +177,31 @@ static void take_keys(struct process_requests *q, const char *keys, size_t bytes
 }
 
 /* The kernel half reads a slot while it changes: it gets another one. */
-static bool set_place(struct requests *r, struct process_requests *q, const struct variable_place *place, u64 now_ns)
+static bool set_places(struct requests *r, struct process_requests *q, const struct thread_places *places, u64 now_ns)
 {
+	bool has_any = places->has_request || places->labels;
 	struct runtime_slot *slot;
 	int number;
 
-	if (q->slot && place && !memcmp(&q->place, place, sizeof(*place)))
+	if (q->slot ? !memcmp(&q->places, places, sizeof(*places)) : !has_any)
 		return false;
-	if (!q->slot && !place)
-		return false;
-	number = place ? tables_take_slot(r->tables, &slot) : 0;
+	number = has_any ? tables_take_slot(r->tables, &slot) : 0;
 	if (number > 0) {
 		*slot = (struct runtime_slot){ 0 };
-		memcpy(slot->word, place, sizeof(*place));
-		q->place = *place;
+		memcpy(slot->word, places, sizeof(*places));
+		r->attached += places->has_request &&
+			       (!q->slot || memcmp(&q->places.request, &places->request, sizeof(places->request)));
+		r->labelled += places->labels && !(q->slot && q->places.labels);
 	}
 	if (q->slot)
 		tables_drop_slot(r->tables, q->slot, now_ns);
-	r->attached += number > 0;
+	q->places = *places;
 	q->slot = number > 0 ? (u32)number : 0;
 	return true;
 }
 
 /* -EAGAIN: there is something, but not all of it yet. */
-static int find_place(const struct requests *r, struct process *p, const struct subject *subject,
+static int find_request(const struct requests *r, struct process *p, const struct subject *subject,
 		      struct variable_place *ret_place)
 {
 	const struct process_context_reader reader = { read_memory, (void *)subject };
@@ -158,7 +217,7 @@ static int find_place(const struct requests *r, struct process *p, const struct 
 	known = process_context_threads(payload, (size_t)bytes, keys, &keys_bytes);
 	if (known <= 0)
 		return known < 0 ? known : -ENOENT;
-	variable = find_variable(r, p->maps, &bias);
+	variable = find_variable(r, p->maps, REQUEST, &bias);
 	if (!variable)
 		return -ENOENT;
 	take_keys(p->requests, keys, keys_bytes);
@@ -170,13 +229,96 @@ static bool is_due(const struct process *p, u64 now_ns)
 	return p->requests_look_ns && now_ns >= p->requests_look_ns && p->maps && !p->exited_ns && !p->is_removed;
 }
 
+static void look_later(struct looks *looks, u64 now_ns)
+{
+	u64 wait_ns = LOOK_FIRST_NS << (looks->count < 16 ? looks->count : 16);
+
+	looks->next_ns = now_ns + (wait_ns < LOOK_LAST_NS ? wait_ns : LOOK_LAST_NS);
+	looks->count++;
+}
+
+/* Counts what was not understood, once for each process. */
+static void refuse(struct looks *looks, u64 *count)
+{
+	*count += !looks->is_refused;
+	looks->is_refused = true;
+}
+
+static void look_for_request(struct requests *r, struct process *p, const struct subject *subject, u64 now_ns,
+			     struct thread_places *places)
+{
+	struct process_requests *q = p->requests;
+	struct variable_place place;
+	int found;
+
+	q->for_request.next_ns = NEVER;
+	if (!q->context_va && !has_request(r, p->maps))
+		return;
+	found = find_request(r, p, subject, &place);
+	q->for_request.next_ns = now_ns + AGAIN_NS;
+	if (found == -EALREADY)
+		return;
+	if (found == 0) {
+		q->for_request.count = 0;
+		places->request = place;
+		places->has_request = true;
+		return;
+	}
+	q->context_time = 0;
+	look_later(&q->for_request, now_ns);
+	if (found == -EAGAIN)
+		return;
+	if (found != -ENOENT)
+		refuse(&q->for_request, &r->refused);
+	places->has_request = false;
+	places->request = (struct variable_place){ 0 };
+}
+
+/* 0 if it is there or is not to be had; -EAGAIN if it may be later. */
+static int look_for_label(struct requests *r, struct process *p, const struct subject *subject, u32 number,
+			  struct thread_places *places)
+{
+	const struct process_context_reader reader = { read_memory, (void *)subject };
+	u64 bias;
+	const struct tls_variable *variable = find_variable(r, p->maps, (int)number, &bias);
+	u32 type = r->labels->at[number].type, bytes = variable ? thread_label_bytes(type, variable->bytes) : 0;
+	struct variable_place place = { 0 };
+	int found = bytes ? thread_variable_place(variable, bias, is_musl(p->maps), &reader, &place) : -ENOENT;
+
+	memset(&places->label[number], 0, sizeof(places->label[number]));
+	places->labels &= ~(1u << number);
+	if (found == 0) {
+		places->label[number].variable = place;
+		places->label[number].type = type;
+		places->label[number].bytes = bytes;
+		places->labels |= 1u << number;
+		return 0;
+	}
+	if (variable && found != -EAGAIN)
+		refuse(&p->requests->for_labels, &r->labels_refused);
+	return variable && bytes ? -EAGAIN : 0;
+}
+
+static void look_for_labels(struct requests *r, struct process *p, const struct subject *subject, u64 now_ns,
+			    struct thread_places *places)
+{
+	struct looks *looks = &p->requests->for_labels;
+	int found = 0;
+
+	looks->last_ns = now_ns;
+	for (u32 i = 0; i < r->labels->count; i++)
+		found |= look_for_label(r, p, subject, i, places);
+	if (found)
+		look_later(looks, now_ns);
+	else
+		looks->next_ns = NEVER;
+}
+
 bool requests_look(struct requests *r, struct process *p, u32 tid, u64 now_ns)
 {
 	struct subject subject = { r->peek, peek_process(p->serial), tid };
-	struct variable_place place;
+	struct thread_places places;
 	struct process_requests *q;
-	u64 wait_ns;
-	int found;
 
 	if (!is_due(p, now_ns))
 		return false;
@@ -185,22 +327,15 @@ bool requests_look(struct requests *r, struct process *p, u32 tid, u64 now_ns)
 	p->requests_look_ns = now_ns + AGAIN_NS;
 	if (!q)
 		return false;
-	found = find_place(r, p, &subject, &place);
-	if (found == -EALREADY)
-		return false;
-	if (found == 0) {
-		q->looks = 0;
-		return set_place(r, q, &place, now_ns);
-	}
-	q->context_time = 0;
-	wait_ns = LOOK_FIRST_NS << (q->looks < 16 ? q->looks : 16);
-	p->requests_look_ns = now_ns + (wait_ns < LOOK_LAST_NS ? wait_ns : LOOK_LAST_NS);
-	q->looks++;
-	if (found == -EAGAIN)
-		return false;
-	r->refused += found != -ENOENT && !q->is_refused;
-	q->is_refused |= found != -ENOENT;
-	return set_place(r, q, NULL, now_ns);
+	places = q->places;
+	if (now_ns >= q->for_request.next_ns)
+		look_for_request(r, p, &subject, now_ns, &places);
+	if (!r->labels)
+		q->for_labels.next_ns = NEVER;
+	else if (now_ns >= q->for_labels.next_ns)
+		look_for_labels(r, p, &subject, now_ns, &places);
+	p->requests_look_ns = next_look(q);
+	return set_places(r, q, &places, now_ns);
 }
 
 u32 requests_slot(const struct process *p)

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For which requests the threads of processes work: finds the processes whose threads say so (OpenTelemetry's thread
- * context), and tells the kernel half where. A process is looked at only if it maps a file with the variable, and has
- * published a process context (proc/process_context.h) that says how; both may come at any time, and change.
+ * What threads say of their work: finds the processes whose threads do, and tells the kernel half where.
+ *
+ *  - For which requests they work (OpenTelemetry's thread context). A process is looked at only if it maps a file with
+ *    the variable, and has published a process context (proc/process_context.h) that says how; both may come at any
+ *    time, and change.
+ *  - Variables whose values are wanted as labels (proc/thread_labels.h). A process is looked at if it maps a file with
+ *    one of them, until the dynamic linker has said where it is, and when it maps others.
  *
  * The tracer's thread owns it.
  */
@@ -17,24 +21,28 @@
 struct modules;
 struct peek;
 struct tables;
+struct thread_labels;
 struct window_process;
 
 struct requests {
 	struct tables *tables;
 	struct modules *modules;
 	struct peek *peek;
-	bool is_off;		/* nobody is looked at */
-	u64 attached;		/* processes whose threads say so */
+	struct thread_labels *labels;	/* that are wanted; NULL: none */
+	bool is_off;		/* nobody is looked at for requests */
+	u64 attached;		/* processes whose threads say for which they work */
 	u64 refused;		/* ... that did, or could, in a way that was not understood */
+	u64 labelled;		/* processes with variables that are wanted as labels */
+	u64 labels_refused;	/* ... that are not what they should be, or could not be found out about */
 };
 
-/* Its mappings have changed: it may have got the variable, or lost it. */
+/* Its mappings have changed: it may have got variables, or lost them. */
 void requests_mapped(const struct requests *requests, struct process *process, u64 now_ns);
 
 /* Looks at it, if that is due, by one of its threads; true if the kernel half is to be told of something new. */
 bool requests_look(struct requests *requests, struct process *process, u32 tid, u64 now_ns);
 
-/* The slot that says where (bpf/abi.h: struct variable_place), or 0. */
+/* The slot that says where (bpf/abi.h: struct thread_places), or 0. */
 u32 requests_slot(const struct process *process);
 
 /* The names of attributes, borrowed. */

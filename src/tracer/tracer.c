@@ -45,6 +45,7 @@ struct tracer {
 	struct process_choice *choice;
 	struct boost_list boosts;
 	struct containers *containers;
+	struct thread_labels *labels;	/* NULL: none are wanted */
 	_Atomic(struct process_choice *) next_choice;
 	struct reader *reader;		/* of names; only its counters are ours */
 	struct background_reader *files;
@@ -202,8 +203,10 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 		.lanes_max = options->lanes_max ? options->lanes_max : UINT64_MAX,
 	};
 	struct sampler_options sampler = { .frequency_hz = options->frequency_hz, .cpus = options->cpus };
-	int r = loader_open(options, t->reader, &t->loader, why);
+	int r = options->thread_labels.count ? thread_labels_new(&options->thread_labels, &t->labels, why) : 0;
 
+	if (r == 0)
+		r = loader_open(options, t->reader, &t->loader, why);
 	if (r < 0)
 		return r;
 	r = sideband_new(&t->sideband);
@@ -222,6 +225,7 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 	ingest.reader = t->files;
 	ingest.peek = t->peek;
 	ingest.containers = t->containers;
+	ingest.labels = t->labels;
 	ingest.period_ns = 1000000000ull / options->frequency_hz;
 	for (u32 i = 0; i < options->kinds.count; i++)
 		ingest.kinds |= 1u << options->kinds.at[i].number;
@@ -270,6 +274,7 @@ void tracer_free(struct tracer *t)
 	background_reader_free(t->files);
 	ingest_free(t->ingest);
 	containers_free(t->containers);
+	thread_labels_free(t->labels);
 	peek_free(t->peek);
 	sideband_free(t->sideband);
 	loader_free(t->loader);

@@ -21,6 +21,7 @@
 #include "proc/containers.h"
 #include "proc/environment.h"
 #include "proc/process_rules.h"
+#include "proc/thread_labels.h"
 #include "tracer/counters.h"
 
 struct buf;
@@ -55,6 +56,7 @@ struct tracer_options {
 	size_t waiting_max_bytes;	/* of stacks that wait for files; 0: the default */
 	bool no_kernel_version_check;
 	bool without_requests;		/* that threads work for: nobody is asked which */
+	struct thread_label_specs thread_labels;	/* variables as labels of samples; borrowed while it opens */
 	bool command_lines;		/* of processes go into profiles: they may hold secrets */
 	struct environment_names environment;	/* variables of processes that go into profiles */
 	struct containers_options containers;	/* whom to ask what containers are; borrowed while it opens */
