@@ -267,7 +267,7 @@ def configured():
                        capture_output=True, timeout=60, check=False)
         with gzip.open(f"{folder}/r.pb.gz") as file:
             body = file.read()
-        TAP.check("pprof has them as labels", all(text in body for text in (b"tenant", b"sleeping", b"route", b"GET /a", b"4000000000")))
+        TAP.check("pprof has them as labels", all(text in body for text in (b"tenant", b"beside", b"route", b"GET /a", b"4000000000")))
 
 
 def main():
