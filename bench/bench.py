@@ -76,6 +76,8 @@ def steady_wick(work, result):
     result.add("cpu_us", run.cpu_ns / samples / 1e3)
     result.add("rss_mib", run.rss_bytes / MIB)
     result.add("maps_mib", run.map_bytes / MIB)
+    whole = re.search(r"([\d.]+) % of user stacks are whole", run.stderr)
+    result.add("whole_percent", float(whole.group(1)) if whole else None)
     ticks = re.search(r"(\d+)\s+ticks\s", run.stderr)
     result.add("lost_percent", 100 * max(0, 1 - profile.sample_count / int(ticks.group(1))) if ticks else None)
     named, covered = profile.native_names()

@@ -7,7 +7,6 @@ OTel eBPF profiler in turns. Prints a table with ratios and whether the targets 
 """
 import contextlib
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -59,36 +58,6 @@ def busy(commands):
             process.wait()
 
 
-def by_wick(work, result):
-    output = os.path.join(work, "wick.json")
-    run = measure.run(bench.wick_record(output, "-d", str(bench.WARM + bench.WINDOW + 1)), bench.WARM, bench.WINDOW)
-    profile = bench.profiles.Otlp(output)
-    samples = profile.samples_between(run.start_unix_ns, run.end_unix_ns)
-    if run.status or not samples:
-        bench.progress("wick failed with status %d: %s" % (run.status, run.stderr[-300:]))
-        return
-    add(result, run, samples)
-    whole = re.search(r"([\d.]+) % of user stacks are whole", run.stderr)
-    result.add("whole_percent", float(whole[1]) if whole else None)
-
-
-def by_otel(command, result):
-    with otel_agent.OtelAgent(command, bench.HZ) as agent:
-        run = measure.over(agent.process, bench.WARM, bench.WINDOW)
-    samples = sum(bench.profiles.Otlp(p.data).samples_between(run.start_unix_ns, run.end_unix_ns) for p in agent.profiles())
-    if samples:
-        add(result, run, samples)
-    else:
-        bench.progress("the OTel profiler took no samples: " + agent.said()[-300:])
-
-
-def add(result, run, samples):
-    result.add("samples", samples)
-    result.add("bpf_us", run.bpf_ns / samples / 1e3)
-    result.add("agent_us", run.cpu_ns / samples / 1e3)
-    result.add("rss_mib", run.rss_bytes / bench.MIB)
-
-
 def shown(result, name):
     if result.median(name) is None:
         return "–"
@@ -105,7 +74,7 @@ def row(name, wick, otel):
     ratio = bpf / other if bpf and other else None
     return "| %s | %s / %s | %s%s | %s / %s%s | %s / %s%s | %s%s |" % (
         name, shown(wick, "bpf_us"), shown(otel, "bpf_us"), "%.2f" % ratio if ratio else "–", told(ratio, lambda r: r <= BPF_RATIO),
-        shown(wick, "agent_us"), shown(otel, "agent_us"), told(wick.median("agent_us"), lambda us: us <= AGENT_US),
+        shown(wick, "cpu_us"), shown(otel, "cpu_us"), told(wick.median("cpu_us"), lambda us: us <= AGENT_US),
         shown(wick, "rss_mib"), shown(otel, "rss_mib"), told(wick.median("rss_mib"), lambda mib: mib <= RSS_MIB),
         shown(wick, "whole_percent"), told(wick.median("whole_percent"), lambda percent: percent >= WHOLE_PERCENT))
 
@@ -127,9 +96,9 @@ def main():
             with busy(commands):
                 for number in range(bench.ROUNDS):
                     bench.progress("%s, round %d of %d" % (name, number + 1, bench.ROUNDS))
-                    by_wick(work, wick_result)
+                    bench.steady_wick(work, wick_result)
                     if otel:
-                        by_otel(otel, otel_result)
+                        bench.steady_otel(otel, otel_result)
             print(row(name, wick_result, otel_result), flush=True)
 
 

