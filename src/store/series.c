@@ -286,18 +286,23 @@ int series_add_all(const struct series_row *row)
 	return store_each(add_to, &copy);
 }
 
+/* Who sends this need not send profiles: nothing else tells pages of it. */
 int series_add_other(struct store *base, const struct series_other *other, const struct series_row *row)
 {
 	struct sqlite_store *store = sqlite_store(base);
 	u64 all = rows_in(store, OTHERS_SHARE) / DB_LEVELS, own = rows_in(store, LEVEL_SHARE);
 	u64 fits = all / (other->parts ? other->parts : 1);
 	const struct kept kept = { store, other->host, rows_kept(fits < own ? fits : own), other->now_ns };
+	int r;
 
 	if (row->end_ns <= row->start_ns || row->end_ns - row->start_ns > ROW_NS_MAX || !*other->host ||
 	    strlen(other->host) >= SERIES_HOST_BYTES)
 		return -EINVAL;
 	LOCKED(&store->series_lock);
-	return add_locked(&kept, row, strcmp(other->host, base->host) != 0, other->is_time_to_trim);
+	r = add_locked(&kept, row, strcmp(other->host, base->host) != 0, other->is_time_to_trim);
+	if (r == 0)
+		atomic_fetch_add(&store->generation, 1);
+	return r;
 }
 
 struct other_row {

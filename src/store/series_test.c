@@ -316,6 +316,15 @@ TEST(series_of_other_hosts_have_rows_of_their_own)
 	EQ(count_of(store, "beyond"), 140);
 }
 
+TEST(series_of_other_hosts_are_news_to_pages)
+{
+	_cleanup_(store_closep) struct store *store = open_store(0);
+	u64 before = store_generation(store);
+
+	EQ(add_other(store, "there", START_NS, START_NS), 0);
+	OK(store_generation(store) > before);
+}
+
 TEST(series_of_another_host_do_not_touch_those_of_the_first)
 {
 	_cleanup_(store_closep) struct store *store = open_store(0);

@@ -4,7 +4,7 @@
 import { check, end, look } from "./look.mjs";
 
 const [url, hot, pid, screenshots] = process.argv.slice(2);
-const trace = "0af7651916cd43dd8448eb211c80319c", span = "00f067aa0ba902b7";
+const trace = "0af7651916cd43dd8448eb211c80319c", span = "00f067aa0ba902b7", now = Date.now(), remote = `away-${now}`;
 const looking = await look(url), { page, query, text, drawn } = looking;
 
 // Two spans of one trace; one sample each, of functions that tell them apart.
@@ -12,7 +12,7 @@ function profile(now) {
   const strings = ["", "samples", "count", "order", "pay", "cpu", "nanoseconds"];
   const second = BigInt(now) * 1000000n, sample = n => ({ stackIndex: n, linkIndex: n, timestampsUnixNano: [String(second + BigInt(n))] });
   const text = (key, value) => ({ key, value: { stringValue: value } });
-  return { resourceProfiles: [{ resource: { attributes: [text("host.name", "away"), text("service.name", "shop")] }, scopeProfiles: [{ profiles: [{
+  return { resourceProfiles: [{ resource: { attributes: [text("host.name", remote), text("service.name", "shop")] }, scopeProfiles: [{ profiles: [{
     sampleType: { typeStrindex: 1, unitStrindex: 2 }, periodType: { typeStrindex: 5, unitStrindex: 6 }, period: "10000000",
     timeUnixNano: String(second), samples: [sample(1), sample(2)] }] }] }],
     dictionary: { mappingTable: [{}], attributeTable: [{}], stringTable: strings, functionTable: [{}, { nameStrindex: 3 }, { nameStrindex: 4 }],
@@ -22,7 +22,6 @@ function profile(now) {
 }
 
 const send = body => fetch(url + "/v1development/profiles", { method: "POST", body, headers: { "content-type": "application/json", "user-agent": "a-shop/1" } });
-const now = Date.now();
 check("takes a profile with a trace", (await send(JSON.stringify(profile(now)))).status === 200);
 check("refuses what is none", (await send("{")).status === 400);
 
@@ -87,7 +86,7 @@ check("has no profile of what is no trace", (await fetch(url + "/api/v1/traces/1
 await page.locator("#traces-view tr.span button", { hasText: span }).click();
 await page.waitForFunction(() => document.getElementById("flame")?.height > 20);
 check("shows the flame graph of a span", query().getAll("where").join() === `trace=${trace},span=${span}`, page.url());
-await page.goto(url + "/?view=heat&host=away&from=now-5m&live=");
+await page.goto(url + `/?view=heat&host=${remote}&from=now-5m&live=`);
 await page.waitForFunction(() => /not sent/.test(document.getElementById("metrics")?.textContent));
 check("says which host sends no memory", await charts.nth(1).isHidden());
 // Then it tells of itself: two looks, ten seconds apart, one of its two CPUs busy.
@@ -95,7 +94,7 @@ function machine(at, seconds) {
   const text = (key, value) => ({ key, value: { stringValue: value } }), timeUnixNano = String(BigInt(at) * 1000000n);
   const time = (state, asDouble) => ({ timeUnixNano, asDouble, attributes: [text("state", state)] });
   const gauge = (name, asInt) => ({ name, gauge: { dataPoints: [{ timeUnixNano, asInt }] } });
-  return { resourceMetrics: [{ resource: { attributes: [text("host.name", "away")] }, scopeMetrics: [{ metrics: [
+  return { resourceMetrics: [{ resource: { attributes: [text("host.name", remote)] }, scopeMetrics: [{ metrics: [
     { name: "system.cpu.time", sum: { isMonotonic: true, aggregationTemporality: 2, dataPoints: [time("user", seconds), time("idle", seconds)] } },
     gauge("system.cpu.logical.count", "2"), gauge("system.memory.limit", String(8 * 2 ** 30)), gauge("system.linux.memory.available", String(6 * 2 ** 30))] }] }] };
 }
@@ -103,13 +102,13 @@ for (const [at, seconds] of [[now - 10000, 100], [now, 110]])
   check("takes what a host tells of itself", (await fetch(url + "/v1/metrics", { method: "POST", body: JSON.stringify(machine(at, seconds)),
     headers: { "content-type": "application/json" } })).status === 200);
 await page.reload();
-await page.waitForFunction(() => document.querySelectorAll("#metrics figure")[1]?.hidden === false);
-check("shows memory of another host", (await text("#metrics")).includes("What away did") && (await page.locator("#metrics select").inputValue()) === "away",
+const told = await page.waitForFunction(name => document.getElementById("metrics")?.textContent.includes(`What ${name} did`), remote).catch(() => null);
+check("shows memory of another host", told && (await charts.nth(1).isVisible()) && (await page.locator("#metrics select").inputValue()) === remote,
       await text("#metrics"));
 await page.screenshot({ path: screenshots + "/away.png" });
-await page.selectOption("#metrics select", (await page.locator("#metrics option").allTextContents()).find(host => host !== "away"));
+await page.selectOption("#metrics select", (await page.locator("#metrics option").allTextContents()).find(host => !host.startsWith("away")));
 await page.waitForFunction(() => !document.querySelectorAll("#metrics figure")[1].hidden);
-check("shows another host", !query().getAll("where").includes("host=away"), page.url());
+check("shows another host", !query().getAll("where").includes(`host=${remote}`), page.url());
 
 // Logs, live.
 await page.goto(url + "/?view=logs");
