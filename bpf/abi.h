@@ -351,7 +351,7 @@ struct pace {
 #define USER_WORDS_MAX     (2 * USER_FRAMES_MAX)
 #define LEADING_WORDS_MAX  (KERNEL_FRAMES_MAX + REQUEST_WORDS_MAX + LABEL_WORDS_MAX)	/* before the frames */
 #define WALK_FRAMES_MAX    16384	/* a stack that is deeper is cut */
-#define WALK_NS_MAX        1000000	/* ... as is one that takes longer, past its first frames */
+#define WALK_NS_MAX        2000000	/* ... as is one that takes longer, past its first frames */
 #define SLICE_BYTES_MAX    (14 * SLICE_STEP_BYTES)
 #define SLICE_STEP_BYTES   2048	/* divides a page: a step is there as a whole, or not */
 #define SLICE_HOLES_MAX    12	/* steps of a record that may be missing: buffers that nobody has touched yet */
@@ -397,7 +397,7 @@ enum frame_kind { FRAME_NONE, FRAME_EXE, FRAME_VA, FRAME_RUNTIME, FRAME_NAMED, F
 	X(NO_REGISTER, "stack_no_register", "cut: the rule needs a register that is not known here")   \
 	X(NO_PROGRESS, "stack_no_progress", "cut: the stack pointer did not move up")                  \
 	X(NO_ROOT, "stack_no_root", "cut: no first function of a thread, or frames before it may be missing") \
-	X(TRUNCATED, "stack_truncated", "cut: deeper than 16384 frames; the leaf part is kept")        \
+	X(TRUNCATED, "stack_truncated", "cut: deeper than 16384 frames or 2 ms; the leaf part is kept") \
 	X(SLICE_SHORT, "stack_slice_short", "cut: the copied part of the stack ends there")            \
 	X(GONE, "process_gone", "cut: the process ended before its mappings could be read")             \
 	X(RUNTIME, "stack_runtime", "cut: the structures of a language's runtime made no sense")       \

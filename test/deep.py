@@ -13,6 +13,7 @@ import common
 KEPT = 1024     # frames that are shown: USER_FRAMES_MAX in bpf/abi.h
 ROOT = 512      # ... of them, next to the root
 STEP = 256      # N is a multiple of it
+SECONDS = "4"   # one of a hundred samples may be of the moments before wick has a program's tables
 GAP = re.compile(r"^\[… (\d+) frames …\]$")
 TURN = re.compile(r"^turn_([012])$")
 PYTHON = os.path.join(common.ROOT, "test/victims/python/deep.py")
@@ -86,7 +87,7 @@ def judge(tap, name, profile, executable, depth, outer, is_c):
 def c_stacks(tap):
     for program, depth in (("v-deep", 200), ("v-deep", 1100), ("v-deep", 3000), ("v-deep-fp", 3000), ("v-deep", 8000)):
         path = os.path.join(common.VICTIMS, program)
-        recording = common.Recording(["-v"], [path, "2", str(depth)], rate=197).wait()
+        recording = common.Recording(["-v"], [path, SECONDS, str(depth)], rate=197).wait()
         if recording.status:
             tap.check(f"{program} {depth}", False)
             tap.note(recording.said())
@@ -134,7 +135,7 @@ def formats(tap, recording):
 
 def python_stacks(tap):
     for depth in (900, 2500):
-        recording = common.Recording([], [sys.executable, PYTHON, "2", str(depth)], rate=197).wait()
+        recording = common.Recording([], [sys.executable, PYTHON, SECONDS, str(depth)], rate=197).wait()
         judge(tap, f"Python, {depth} calls", recording.profile(), "^python", depth, "outer", False)
 
 
