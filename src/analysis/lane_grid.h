@@ -21,8 +21,10 @@
 struct lane_moment {
 	u64 at_ns, length_ns;
 	u32 lane;
-	u32 reason;		/* enum wait_reason */
+	u32 reason : 8;		/* enum wait_reason */
+	u32 group : 24;		/* whose it is (analysis/queue_waits.h) */
 };
+#define LANE_NO_GROUP ((1u << 24) - 1)
 
 struct lane_grid {
 	u64 from_ns;

@@ -15,7 +15,7 @@ static u64 in_ms(const struct lane_grid *g, u32 bucket, enum wait_reason reason)
 
 static struct lane_moment moment(u64 at_ms, u64 length_ms, enum wait_reason reason)
 {
-	return (struct lane_moment){ START + at_ms * MS, length_ms * MS, 0, reason };
+	return (struct lane_moment){ START + at_ms * MS, length_ms * MS, 0, reason, 0 };
 }
 
 TEST(lane_grid_puts_samples_into_the_time_before_them)
@@ -92,8 +92,9 @@ TEST(lane_grid_of_exact_parts_has_them_where_they_were)
 
 TEST(lane_grid_bears_any_times)
 {
-	struct lane_moment moments[] = { { UINT64_MAX, UINT64_MAX, 0, REASON_OTHER }, { START, 0, 0, REASON_NONE },
-					 { 0, UINT64_MAX, 0, REASON_POLL } };
+	struct lane_moment moments[] = { { UINT64_MAX, UINT64_MAX, 0, REASON_OTHER, 0 },
+					 { START, 0, 0, REASON_NONE, 0 },
+					 { 0, UINT64_MAX, 0, REASON_POLL, 0 } };
 	struct lane_grid g;
 
 	for (u32 exact = 0; exact < 2; exact++) {

@@ -36,7 +36,7 @@ struct lanes_query {
 	const struct store_lanes_options *options;
 	const struct store_selection *selection;
 	struct arena arena;
-	struct interner texts, keys;
+	struct interner texts, keys, groups;
 	struct lane_series last;
 	struct store_lane *lanes;	/* by number of the key */
 	u32 lane_cap;
@@ -52,6 +52,7 @@ static void lanes_query_done(struct lanes_query *q)
 	store_lanes_done(&lanes);
 	interner_done(&q->texts);
 	interner_done(&q->keys);
+	interner_done(&q->groups);
 	arena_done(&q->arena);
 	free(q->moments);
 }
@@ -134,6 +135,25 @@ static int lane_of(struct lanes_query *q, const struct scan_row *row, u32 *ret_l
 	return r;
 }
 
+static bool is_queue_asked(const struct lanes_query *q)
+{
+	return q->options->is_exact && q->options->queue_by < STORE_LABEL_COUNT;
+}
+
+/* Whose wait for a CPU it is; LANE_NO_GROUP past the limit. */
+static u32 group_of(struct lanes_query *q, const struct scan_row *row)
+{
+	char scratch[SCAN_LABEL_BYTES];
+	struct str text;
+	u32 group;
+
+	if (q->last.reason != REASON_RUN_QUEUE || !is_queue_asked(q))
+		return LANE_NO_GROUP;
+	text = scan_label(row, q->options->queue_by, scratch);
+	group = interner_add(&q->groups, text.at, text.len, NULL);
+	return group == INTERNER_NONE ? LANE_NO_GROUP : group;
+}
+
 static int add_moment(void *arg, const struct scan_row *row)
 {
 	struct lanes_query *q = arg;
@@ -153,6 +173,7 @@ static int add_moment(void *arg, const struct scan_row *row)
 	}
 	moment.length_ns = (u64)saturating_multiply(row->row->value, q->last.unit_ns);
 	moment.reason = q->last.reason;
+	moment.group = group_of(q, row);
 	r = array_grow(&q->moments, &q->cap, q->count, LANES_MOMENTS_MAX, sizeof(*q->moments));
 	if (r == 0)
 		q->moments[q->count++] = moment;
@@ -255,6 +276,36 @@ static int find_least(struct lanes_query *q, struct store_lane *ret_least, u32 *
 	return 0;
 }
 
+static int name_groups(const struct lanes_query *q, struct store_lanes *lanes)
+{
+	lanes->queue_names = array_calloc((size_t)q->groups.count + 1, sizeof(*lanes->queue_names));
+	for (u32 i = 0; lanes->queue_names && i < q->groups.count; i++) {
+		const struct interner_entry *name = interner_get(&q->groups, i);
+
+		lanes->queue_names[i] = strndup(name->len ? name->at : "", name->len);
+		if (!lanes->queue_names[i])
+			return -ENOMEM;
+	}
+	return lanes->queue_names ? 0 : -ENOMEM;
+}
+
+static int count_queue(const struct lanes_query *q, struct store_lanes *lanes)
+{
+	const struct store_selection *selection = q->selection;
+	int r;
+
+	if (!is_queue_asked(q))
+		return 0;
+	r = queue_waits_init(&lanes->queue, q->options->buckets, q->groups.count);
+	for (u32 i = 0, end; i < q->count && r == 0; i = end) {
+		for (end = i; end < q->count && q->moments[end].lane == q->moments[i].lane;)
+			end++;
+		queue_waits_add(&lanes->queue, selection->from_ns, selection->to_ns, &q->moments[i], end - i);
+		r = budget_check();
+	}
+	return r < 0 ? r : name_groups(q, lanes);
+}
+
 static int add_up(struct lanes_query *q, struct store_lanes *lanes)
 {
 	struct store_lane least;
@@ -266,6 +317,8 @@ static int add_up(struct lanes_query *q, struct store_lanes *lanes)
 	if (r == 0)
 		r = find_least(q, &least, &lanes->threads);
 	lanes->lost = q->lost;
+	if (r == 0)
+		r = count_queue(q, lanes);
 	return r < 0 || !lanes->threads ? r : fill_lanes(q, q->options->buckets, &least, take_cells);
 }
 
@@ -316,6 +369,9 @@ int sqlite_lanes(struct store *base, const struct store_selection *selection, co
 	arena_init(&q.arena, ARENA_BYTES_MAX);
 	interner_init(&q.texts, &q.arena, TEXTS_MAX);
 	interner_init(&q.keys, &q.arena, LANES_THREADS_MAX);
+	interner_init(&q.groups, &q.arena, LANES_GROUPS_MAX);
+	if (is_queue_asked(&q))
+		columns.columns |= scan_label_column(options->queue_by);
 	pthread_rwlock_rdlock(&store->lock);
 	r = scan(store, &wide, &columns, add_moment, &q, NULL);
 	pthread_rwlock_unlock(&store->lock);
@@ -325,5 +381,7 @@ int sqlite_lanes(struct store *base, const struct store_selection *selection, co
 		r = take_shown(&q, &lanes);
 	if (r == 0)
 		*ret_lanes = lanes;
+	else
+		store_lanes_done(&lanes);
 	return r;
 }

@@ -6,12 +6,14 @@
 #ifndef STORE_LANES_H
 #define STORE_LANES_H
 
+#include "analysis/queue_waits.h"
 #include "kinds/waits.h"
 #include "store/store.h"
 
 #define LANES_MOMENTS_MAX (1u << 20)	/* samples that are looked at */
 #define LANES_THREADS_MAX (1u << 16)	/* more are counted */
 #define LANES_TYPES 2
+#define LANES_GROUPS_MAX 1024		/* whose waits for a CPU are told apart; more are only in the sum */
 
 /* So long after it a wait is told of at the latest: windows are shorter. */
 #define LANES_BEYOND_NS (15 * SECOND_NS)
@@ -21,6 +23,7 @@ struct store_lanes_options {
 	const char *types[LANES_TYPES];	/* NULL: one less */
 	bool is_exact;			/* samples begin at their time, and are all that a thread did (kind lanes) */
 	u32 buckets, lanes_max;
+	enum store_label queue_by;	/* if exact: whose waits for a CPU they were; STORE_LABEL_COUNT: not asked */
 };
 
 struct store_lanes {
@@ -35,6 +38,8 @@ struct store_lanes {
 		double total, sums[REASON_COUNT];	/* in the range, nanoseconds */
 		double *cells;		/* by bucket and reason */
 	} *at;				/* those that ran or wanted to run for longest first */
+	struct queue_waits queue;	/* of all threads; without columns: not asked, or not known */
+	char **queue_names;		/* of its groups */
 };
 
 /* -EOPNOTSUPP: the store does not know; -E2BIG: more than LANES_MOMENTS_MAX. */

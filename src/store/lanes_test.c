@@ -113,3 +113,33 @@ TEST(lanes_of_an_empty_store_are_none)
 	EQ(lanes.threads, 0);
 	store_lanes_done(&lanes);
 }
+
+TEST(lanes_that_know_each_switch_tell_how_long_threads_wanted_a_cpu)
+{
+	static const struct part switches[] = {
+		{ 1, "run_queue", 100, 3 }, { 1, "", 103, 5 }, { 1, "run_queue", 108, 200 },
+		{ 2, "run_queue", 950, 400 }, { 3, "futex", 0, 900 }, { 1, "run_queue", 1100, 50 },
+	};
+	_cleanup_(store_closep) struct store *store = scratch_store();
+	struct store_selection second = { .from_ns = START_NS, .to_ns = START_NS + SECOND_NS };
+	struct store_lanes_options options = { .types = { "lanes" }, .is_exact = true, .buckets = 10, .lanes_max = 9,
+					       .queue_by = STORE_TID };
+	struct store_lanes lanes;
+
+	add_parts(store, "lanes", switches, 6);
+	EQ(store_lanes(store, &second, &options, &lanes), 0);
+	EQ(lanes.queue.all.count, 3);
+	EQ(lanes.queue.all.sum_ns, 603 * MS);
+	EQ(lanes.queue.cells[1 * QUEUE_ROWS + 12], 1);
+	EQ(lanes.queue.cells[1 * QUEUE_ROWS + 18], 1);
+	EQ(lanes.queue.cells[9 * QUEUE_ROWS + 19], 1);
+	EQ(lanes.queue.group_count, 2);
+	STREQ(lanes.queue_names[0], "1");
+	EQ(lanes.queue.groups[0].longest_ns, 200 * MS);
+	EQ(lanes.queue.groups[1].sum_ns, 400 * MS);
+	store_lanes_done(&lanes);
+	options.is_exact = false;
+	EQ(store_lanes(store, &second, &options, &lanes), 0);
+	EQ(lanes.queue.columns, 0);
+	store_lanes_done(&lanes);
+}

@@ -153,6 +153,10 @@ void store_lanes_done(struct store_lanes *lanes)
 		free(lanes->at[i].cells);
 	}
 	free(lanes->at);
+	for (u32 i = 0; lanes->queue_names && i < lanes->queue.group_count; i++)
+		free(lanes->queue_names[i]);
+	free(lanes->queue_names);
+	queue_waits_done(&lanes->queue);
 	*lanes = (struct store_lanes){ 0 };
 }
 

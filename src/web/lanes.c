@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json_write.h"
@@ -21,6 +22,7 @@
 #define BUCKETS_MAX 1000
 #define LANES 50
 #define LANES_MAX 200
+#define QUEUES_TOLD 100
 
 static void put_number(struct json_write *j, const char *key, double value)
 {
@@ -115,10 +117,74 @@ static void put_lane(struct json_write *j, const struct store_lane *lane, u64 to
 	json_write_close(j, '}');
 }
 
+/* ---- How long threads wanted a CPU ------------------------------------------------------------ */
+
+static void put_lengths(struct json_write *j, const struct queue_lengths *lengths)
+{
+	put_number(j, "waits", (double)lengths->count);
+	put_number(j, "sum", (double)lengths->sum_ns / 1e3);
+	put_number(j, "median", (double)queue_lengths_percentile(lengths, 50) / 1e3);
+	put_number(j, "p99", (double)queue_lengths_percentile(lengths, 99) / 1e3);
+	put_number(j, "longest", (double)lengths->longest_ns / 1e3);
+}
+
+static int compare_queues(const void *a, const void *b, void *arg)
+{
+	const struct queue_lengths *groups = arg, *x = &groups[*(const u32 *)a], *y = &groups[*(const u32 *)b];
+
+	if (x->sum_ns != y->sum_ns)
+		return x->sum_ns > y->sum_ns ? -1 : 1;
+	return *(const u32 *)a < *(const u32 *)b ? -1 : 1;
+}
+
+/* Those that waited for longest first. -ENOMEM. */
+static int put_groups(struct json_write *j, const struct store_lanes *lanes)
+{
+	u32 count = lanes->queue.group_count;
+	_cleanup_(freep) u32 *order = array_calloc((size_t)count + 1, sizeof(*order));
+
+	if (!order)
+		return -ENOMEM;
+	for (u32 i = 0; i < count; i++)
+		order[i] = i;
+	qsort_r(order, count, sizeof(*order), compare_queues, lanes->queue.groups);
+	json_write_key(j, "groups");
+	json_write_open(j, '[');
+	for (u32 i = 0; i < count && i < QUEUES_TOLD; i++) {
+		json_write_open(j, '{');
+		put_text(j, "name", lanes->queue_names[order[i]]);
+		put_lengths(j, &lanes->queue.groups[order[i]]);
+		json_write_close(j, '}');
+	}
+	json_write_close(j, ']');
+	return 0;
+}
+
+static int put_queue(struct json_write *j, const struct store_lanes *lanes, enum store_label by)
+{
+	const struct queue_waits *queue = &lanes->queue;
+	int r;
+
+	json_write_key(j, "queue");
+	json_write_open(j, '{');
+	put_text(j, "by", store_label_name(by));
+	put_number(j, "rows", QUEUE_ROWS);
+	put_lengths(j, &queue->all);
+	json_write_key(j, "cells");
+	json_write_open(j, '[');
+	for (u32 i = 0; i < queue->columns * QUEUE_ROWS; i++)
+		json_write_u32(j, queue->cells[i]);
+	json_write_close(j, ']');
+	r = put_groups(j, lanes);
+	json_write_close(j, '}');
+	return r;
+}
+
 static int put_lanes(const struct store_lanes *lanes, const struct store_lanes_options *options,
 		     const struct store_selection *selection, struct buf *out)
 {
 	struct json_write j = { .b = out };
+	int r = 0;
 
 	json_write_open(&j, '{');
 	put_number(&j, "from", (double)selection->from_ns / 1e9);
@@ -139,8 +205,10 @@ static int put_lanes(const struct store_lanes *lanes, const struct store_lanes_o
 	for (u32 i = 0; i < lanes->count; i++)
 		put_lane(&j, &lanes->at[i], selection->to_ns, options->buckets);
 	json_write_close(&j, ']');
+	if (lanes->queue.columns)
+		r = put_queue(&j, lanes, options->queue_by);
 	json_write_close(&j, '}');
-	return buf_err(out);
+	return r < 0 ? r : buf_err(out);
 }
 
 int lanes_answer(struct api_call *c)
@@ -153,6 +221,8 @@ int lanes_answer(struct api_call *c)
 
 	if (r == 0)
 		r = question_number(c->question, "max", 1, LANES_MAX, &options.lanes_max, c->why);
+	if (r == 0)
+		r = question_label(c->question, "queue", &options.queue_by, c->why);
 	if (r < 0)
 		return r;
 	if (selection.to_ns - selection.from_ns > SECONDS_MAX * SECOND_NS)

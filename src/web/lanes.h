@@ -7,6 +7,11 @@
  *	 "lanes": [{"host", "process", "pid", "thread", "tid", "last",
  *		    "lines": [{"wait": "futex", "sum", "values": [...]}, ...]}, ...]}
  *
+ * With queue=LABEL, where each switch is known, how long threads wanted a CPU each time (analysis/queue_waits.h), too:
+ *
+ *	"queue": {"by", "rows": 25, "waits", "sum", "median", "p99", "longest", "cells": [...],
+ *		  "groups": [{"name", "waits", "sum", "median", "p99", "longest"}, ...]}
+ *
  * Values are microseconds in a bucket; -EINVAL: the call's `why` has a sentence.
  */
 #ifndef WEB_LANES_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // lanes.mjs URL SCREENSHOTS: what threads did when, of a program of which that is known and of this machine, in Chromium. Prints TAP.
 import { arrived, check, end, look } from "./look.mjs";
-import { send } from "./waiting.mjs";
+import { send, sendSwitches } from "./waiting.mjs";
 
 const [url, screenshots] = process.argv.slice(2);
 const looking = await look(url), { page, query, text } = looking;
@@ -95,6 +95,33 @@ await page.goto(`${url}/?view=lanes&${range}`);
 await until(() => document.querySelectorAll("#thread-lanes figure").length === 2);
 const table = await page.locator("#lanes-table tr").evaluateAll(rows => rows.map(row => [...row.cells].map(cell => cell.textContent).join("|")).join(" / "));
 check("has a table for those who cannot see it", table === "thread|sleep|lock|running|wants a CPU / shop · 5151||2.00 s|1.50 s|500 ms / shop, thread worker · 5152|4.00 s|||", table);
+
+// ---- How long threads wanted a CPU: known where each switch is
+
+check("says where that is known", await page.locator("#queue-unknown").isVisible() && !await page.locator("#queue-known").isVisible());
+const switches = "switches-" + second, told = await sendSwitches(url, switches, second);
+check("takes switches", told.status === 200, await told.text());
+await arrived(url, switches);
+await page.goto(`${url}/?view=lanes&from=${second}&to=${second + 4}&host=${switches}`);
+await until(() => document.querySelectorAll("#queue tbody tr").length === 1);
+const cells = () => page.locator("#queue tr").evaluateAll(rows => rows.map(row => [...row.cells].map(cell => cell.textContent).join("|")).join(" / "));
+check("says how long threads wanted a CPU", /^104 times a thread .* at most 20 µs, 99 of 100 for at most 250 ms, the longest for 250 ms; 1\.00 s in all/.test(await text("#queue-known .note")), await text("#queue-known .note"));
+check("... by process", /^process\|waits\|in all\|half below\|99 % below\|longest \/ shop\|104\|1\.00 s\|20 µs\|250 ms\|250 ms$/.test(await cells()), await cells());
+const ink = (ms, us) => page.evaluate(([x, y]) => {
+  const one = document.querySelector("#queue canvas"), ratio = one.width / one.clientWidth;
+  const { data } = one.getContext("2d").getImageData(Math.floor((56 + x * (one.clientWidth - 56)) * ratio), Math.floor((1 - y) * (one.clientHeight - 18) * ratio), 1, 1);
+  return data[0] - data[2] > 60;
+}, [ms / 4000, (Math.log2(us / 1.024) + 1) / 25]);
+const inked = [await ink(304, 20), await ink(2501, 250000), await ink(304, 250000), await ink(2501, 20), await ink(1900, 20)];
+check("draws when, and how long", inked.join() === "true,true,false,false,false", inked);
+await page.locator("#queue").scrollIntoViewIfNeeded();
+await shoot("queue");
+await page.selectOption("#queue-by", "cpu");
+await until(() => document.querySelectorAll("#queue tbody tr").length === 2);
+check("... by CPU, and keeps that in the address", query().get("queue") === "cpu" && /^cpu\|.* \/ 7\|4\|1\.00 s\|.* \/ 3\|100\|2\.00 ms\|20 µs\|20 µs\|20 µs$/.test(await cells()), await cells());
+await page.locator("#queue tbody button", { hasText: "3" }).click();
+await until(() => document.querySelectorAll("#queue tbody tr").length === 1);
+check("shows one CPU alone", where() === `host=${switches},cpu=3`, page.url());
 
 // ---- A small page, dark; nothing; this machine
 

@@ -23,3 +23,16 @@ export function send(url, host, second) {
                        locationTable: [{}, ...functions.map((_, i) => ({ lines: [{ functionIndex: i + 1 }] }))], stackTable: [{}, ...[2, 3, 4].map(leaf => ({ locationIndices: [leaf, 1] }))] };
   return fetch(url + "/v1development/profiles", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ resourceProfiles: [{ resource, scopeProfiles: [{ profiles }] }], dictionary }) });
 }
+
+// Each switch of two threads: 6001 wants CPU 3 for 20 us a hundred times in the first second, 6002 wants CPU 7 for 250 ms four times from the third on; each runs for 5 ms then.
+export function sendSwitches(url, host, second) {
+  const names = ["", "lanes", "nanoseconds", "thread.id", "cpu.logical_number", "wait.reason"], US = 1000n;
+  const attributeTable = [{}, ...[["3", 6001], ["3", 6002], ["4", 3], ["4", 7]].map(([key, value]) => ({ keyStrindex: Number(key), value: { intValue: String(value) } })), { keyStrindex: 5, value: { stringValue: "run_queue" } }];
+  const part = (whose, us, length, isWait) => ({ attributeIndices: [...whose, ...(isWait ? [5] : [])], timestampsUnixNano: [String(BigInt(second) * 1000n * MS + BigInt(us) * US)], values: [String(BigInt(length) * US)] });
+  const round = (whose, us, length) => [part(whose, us, length, true), part(whose, us + length, 5000, false)];
+  const samples = [...Array(100).keys()].flatMap(i => round([1, 3], i * 10000 + 3000, 20)).concat([...Array(4).keys()].flatMap(i => round([2, 4], 2000000 + i * 500000, 250000)));
+  const attributes = [["host.name", { stringValue: host }], ["process.executable.name", { stringValue: "shop" }], ["process.pid", { intValue: "6001" }]].map(([key, value]) => ({ key, value }));
+  const profile = { sampleType: { typeStrindex: 1, unitStrindex: 2 }, timeUnixNano: String(BigInt(second) * 1000n * MS), samples };
+  const dictionary = { stringTable: names, mappingTable: [{}], linkTable: [{}], attributeTable, functionTable: [{}], locationTable: [{}], stackTable: [{}] };
+  return fetch(url + "/v1development/profiles", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ resourceProfiles: [{ resource: { attributes }, scopeProfiles: [{ profiles: [profile] }] }], dictionary }) });
+}

@@ -1,68 +1,9 @@
 // What the machine did over time, and the heat map of its samples.
 import { absolute, ask, change, chooseRange, chosen, lookAtMoment, replaceFilters, state } from "../state.js";
-import { brush, prepare, ticks } from "../chart.js";
-import { tick } from "../time.js";
+import { HeatMap } from "../heatmap.js";
 import { Metrics } from "../metrics.js";
 
-const LEFT = 56, FLOOR = 18, ROWS_MIN = 10, ROWS_MAX = 100;
-
-export class Heat {
-  constructor(canvas, choose) {
-    this.canvas = canvas;
-    brush(canvas, dragged => this.draw(dragged), (from, to) => {
-      const at = share => this.data.from + share * this.data.seconds;
-      choose(at(from), at(to));
-    }, null, LEFT);
-    new ResizeObserver(() => this.draw()).observe(canvas);
-  }
-
-  show(data) {
-    this.data = data;
-    const image = this.image = new OffscreenCanvas(data.seconds, data.rows), context = image.getContext("2d");
-    const pixels = context.createImageData(data.seconds, data.rows);
-    for (let second = 0; second < data.seconds; second++) {
-      for (let row = 0; row < data.rows; row++) {
-        const value = data.cells[second * data.rows + row], at = ((data.rows - 1 - row) * data.seconds + second) * 4;
-        const strength = data.max ? Math.sqrt(value / data.max) : 0;
-        pixels.data.set([232, 89, 12, 255 * strength], at);
-      }
-    }
-    context.putImageData(pixels, 0, 0);
-    this.draw();
-  }
-
-  draw(dragged = null) {
-    if (!this.image || !this.canvas.clientWidth)
-      return;
-    const { context, width, height } = prepare(this.canvas), style = getComputedStyle(document.documentElement);
-    const wide = width - LEFT, floor = height - FLOOR;
-    context.fillStyle = style.getPropertyValue("--empty");
-    context.fillRect(LEFT, 0, wide, floor);
-    context.imageSmoothingEnabled = false;
-    context.drawImage(this.image, LEFT, 0, wide, floor);
-    this.axes(context, wide, floor, style);
-    if (dragged) {
-      context.fillStyle = "#8886";
-      context.fillRect(LEFT + dragged[0] * wide, 0, (dragged[1] - dragged[0]) * wide, floor);
-    }
-  }
-
-  // Up: parts of a second. Along: the time.
-  axes(context, wide, floor, style) {
-    const { from, seconds } = this.data;
-    context.fillStyle = style.getPropertyValue("--dim");
-    context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "middle";
-    context.textAlign = "right";
-    for (const part of [0, 250, 500, 750, 1000])
-      context.fillText(part === 1000 ? "1 s" : part + " ms", LEFT - 6, Math.min(floor - 6, Math.max(7, floor * (1 - part / 1000))));
-    context.textAlign = "center";
-    for (const at of ticks(from, from + seconds, Math.max(2, Math.floor(wide / 110)))) {
-      const text = tick(at, seconds < 10 ? 1 : 2, seconds), half = context.measureText(text).width / 2;
-      context.fillText(text, Math.min(LEFT + wide - half, Math.max(LEFT + half, LEFT + (at - from) / seconds * wide)), floor + FLOOR - 7);
-    }
-  }
-}
+const ROWS_MIN = 10, ROWS_MAX = 100, MARKS = [0, 250, 500, 750, 1000].map(part => [part / 1000, part === 1000 ? "1 s" : part + " ms"]);
 
 let heat, metrics;
 
@@ -81,7 +22,7 @@ async function load() {
   const rows = Number(period) ? Math.min(ROWS_MAX, Math.max(ROWS_MIN, Math.round(1e9 / period))) : ROWS_MAX, query = chosen({ rows });
   query.set("from", start.toFixed(3));
   const [answer] = await Promise.all([ask("heat", query), loadMetrics()]);
-  heat.show(answer);
+  heat.show({ ...answer, to: answer.from + answer.seconds, columns: answer.seconds, marks: MARKS });
   document.getElementById("heat-note").textContent = answer.max ? `${new Date(answer.from * 1000).toLocaleTimeString()} to ` +
     `${new Date((answer.from + answer.seconds) * 1000).toLocaleTimeString()}, at most ${answer.max} samples in ${(1000 / answer.rows).toFixed(0)} ms` +
     (to - absolute(state.from) > 901 ? "; the last 15 minutes of the range" : "") : "Nothing with times of its own was sampled in this range.";
@@ -89,7 +30,7 @@ async function load() {
 
 export default {
   start(root) {
-    heat = new Heat(root.querySelector("#heat"), chooseRange);
+    heat = new HeatMap(root.querySelector("#heat"), chooseRange);
     metrics = new Metrics(root.querySelector("#metrics"), lookAtMoment);
   },
   load,

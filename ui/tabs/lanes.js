@@ -1,8 +1,9 @@
 // What threads did over time: on a CPU, wanting one, waiting for what.
-import { absolute, addFilter, ask, change, chartRange, chooseRange, chosen, replaceFilters, state } from "../state.js";
+import { absolute, addFilter, ask, change, chartRange, chooseRange, chosen, declare, replaceFilters, state } from "../state.js";
 import { brush, prepare, ticks } from "../chart.js";
 import { element, update } from "../element.js";
 import { Lanes, title } from "../lanes.js";
+import { Queue } from "../queueview.js";
 import { hideTip, isMenuOpen, openMenu, showTip } from "../menu.js";
 import { moment, precise, tick } from "../time.js";
 import { percent, seconds } from "../tree.js";
@@ -10,8 +11,10 @@ import { reasonColour, reasonText, reasonWord } from "../waits.js";
 
 const $ = id => document.getElementById(id);
 const HEIGHT = 22, FLOOR = 18, BUCKETS_MIN = 60, BUCKETS_MAX = 400, SHOWN = 50, LONGEST = 900, PX = 3, NEAREST = 4;
+const QUEUES = ["process", "cpu", "thread", "service", "container", "pod", "host"];
 const rows = new Map();
-let lanes, types = [], lit = null, question = "";
+declare({ queue: "process" });
+let queue, lanes, types = [], lit = null, question = "";
 
 const swatch = reason => {
   const made = element("i", { class: "swatch" });
@@ -243,10 +246,19 @@ function processesOf() {
   return [...new Map(lanes.lanes.filter(({ pid }) => pid >= 0).map(({ pid, process }) => [String(pid), process || "?"]))].sort((a, b) => a[1] < b[1] ? -1 : 1);
 }
 
+// Only who knows each switch knows how long a wait was: what a sample weighs is something else.
+function showQueue(answer) {
+  $("queue-known").hidden = !answer.queue;
+  $("queue-unknown").hidden = Boolean(answer.queue) || !lanes.lanes.length;
+  $("queue-by").value = state.queue;
+  if (answer.queue)
+    queue.show(answer.queue, lanes);
+}
+
 const isHeld = () => [...rows.values()].some(row => row.bucket >= 0);
 
 async function load() {
-  const width = $("thread-lanes").clientWidth || innerWidth, buckets = Math.min(BUCKETS_MAX, Math.max(BUCKETS_MIN, Math.floor(width / PX))), query = chosen({ buckets, max: SHOWN });
+  const width = $("thread-lanes").clientWidth || innerWidth, buckets = Math.min(BUCKETS_MAX, Math.max(BUCKETS_MIN, Math.floor(width / PX))), query = chosen({ buckets, max: SHOWN, queue: QUEUES.includes(state.queue) ? state.queue : QUEUES[0] });
   // Under a hand nothing moves.
   if (lanes && question === String(query) && isHeld())
     return;
@@ -258,13 +270,14 @@ async function load() {
   types = found;
   const isEmpty = !lanes.lanes.length;
   $("lanes-empty").hidden = !isEmpty;
-  for (const id of ["thread-lanes", "lanes-legend", "lanes-axis", "lanes-table", "lanes-details"])
+  for (const id of ["queue", "thread-lanes", "lanes-legend", "lanes-axis", "lanes-table", "lanes-details"])
     $(id).hidden = isEmpty;
   $("lanes-note").textContent = isEmpty ? "" : noteText();
   showProcesses(processesOf());
   showLegend();
   showRows();
   showTable();
+  showQueue(answer);
   drawAxis();
 }
 
@@ -274,11 +287,15 @@ export default {
       const pid = $("lanes-process").value, others = state.where.filter(filter => !/^(pid|tid)=/.test(filter));
       change({ where: pid ? [...others, "pid=" + pid] : others, path: "" });
     });
+    $("queue-by").append(...QUEUES.map(value => element("option", { value }, value)));
+    $("queue-by").addEventListener("change", () => change({ queue: $("queue-by").value }));
+    queue = new Queue($("queue-known"), (from, to) => chooseRange(from, to, { from: absolute(chartRange().from), to: absolute(chartRange().to) }), (label, value) => addFilter(`${label}=${value}`));
     new ResizeObserver(drawAxis).observe($("lanes-axis"));
   },
   load,
   restyle() {
     rows.forEach(row => row.draw());
+    queue.draw();
     if (lanes)
       drawAxis();
   },
@@ -289,11 +306,14 @@ export default {
     <p id="lanes-note" class="note wrap"></p>
     <p id="lanes-empty" class="empty" hidden>Nothing is known of threads in this range: what is left of it may be sums. Drag in the chart above to choose a later one.</p>
     <div class="scroll" id="lanes-box"><canvas id="lanes-axis" height="18" aria-hidden="true"></canvas><div id="thread-lanes"></div>
-      <details id="lanes-table"><summary>As a table</summary><div class="lanes-wide"><table><thead><tr id="lanes-head"></tr></thead><tbody id="lanes-rows"></tbody></table></div></details></div>
+      <details id="lanes-table"><summary>As a table</summary><div class="lanes-wide"><table><thead><tr id="lanes-head"></tr></thead><tbody id="lanes-rows"></tbody></table></div></details>
+      <section id="queue"><div class="tools"><h2>Wanting a CPU</h2><label><span>by</span> <select id="queue-by"></select></label></div><p id="queue-unknown" class="note wrap" hidden>How long each wait for a CPU
+      was is known where each switch is: <code>kinds: [cpu, lanes]</code> of the receiver profiling, or <code>wick record -e lanes</code>, of chosen processes. Above are shares of the time.</p><div id="queue-known" hidden></div></section></div>
     <p id="lanes-details" class="note" aria-live="polite">&nbsp;</p>`,
   css: `
 .thread-lane { margin: 0 0 .3rem; } .thread-lane canvas { width: 100%; height: ${HEIGHT}px; display: block; cursor: crosshair; touch-action: pan-y; outline-offset: -2px; }
 .thread-lane figcaption { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .thread-lane figcaption button { border: 0; background: none; padding: 0; min-height: 0; color: var(--accent); font-weight: 600; }
 #lanes-axis { width: 100%; height: ${FLOOR}px; display: block; position: sticky; top: 0; background: var(--bg); z-index: 1; } #lanes-process { max-width: min(60vw, 24rem); }
-#lanes-legend button[aria-pressed=true] { color: var(--fg); text-decoration: underline; } .lanes-wide { overflow-x: auto; } #lanes-rows th { font-weight: 400; background: none; position: static; }`,
+#lanes-legend button[aria-pressed=true] { color: var(--fg); text-decoration: underline; } .lanes-wide { overflow-x: auto; } #queue canvas { width: 100%; height: 200px; display: block; cursor: crosshair; image-rendering: pixelated; touch-action: pan-y; } #queue th button { border: 0; background: none; padding: 0; min-height: 0; color: var(--accent); }
+#queue tbody th, #lanes-rows th { font-weight: 400; background: none; position: static; }`,
 };
