@@ -10,15 +10,17 @@
 #include "cmd/heading.h"
 #include "cmd/view.h"
 #include "cmd/view_locks.h"
+#include "cmd/view_queue.h"
 #include "analysis/calltree.h"
 #include "analysis/locks.h"
+#include "analysis/queue_profile.h"
 #include "profile/profile.h"
 #include "analysis/summary.h"
 
 #define NARROW_NODES_MAX (64u << 20)
 
 struct report_values {
-	bool tree, json, inlines, collapse, locks;
+	bool tree, json, inlines, collapse, locks, queue;
 	struct option_texts focus, ignore, hide;
 	int by;
 	s64 limit;
@@ -31,6 +33,8 @@ static const struct option_entry report_options[] = {
 	{ "tree", 't', OPTION_SWITCH, AT(tree), NULL, NULL, 0, 0, NULL, "who calls whom, from the root down" },
 	{ "locks", 0, OPTION_SWITCH, AT(locks), NULL, NULL, 0, 0, NULL,
 	  "of a profile of waits: which locks, who waits for them and who has them, and deadlocks" },
+	{ "queue", 0, OPTION_SWITCH, AT(queue), NULL, NULL, 0, 0, NULL,
+	  "of a profile with lanes: how long threads wanted a CPU each time, by process, or with --by=thread" },
 	{ "by", 'b', OPTION_CHOICE, AT(by), "WHAT", "function", 0, 0, view_by_names, "what a row is" },
 	{ "limit", 'n', OPTION_INTEGER, AT(limit), "ROWS", NULL, 1, 1e9, NULL,
 	  "print that many rows; without it what fits the terminal, or all" },
@@ -122,6 +126,22 @@ static int report_locks(const struct report_values *v, const struct terminal *te
 	return buf_err(out);
 }
 
+static int report_queue(const struct report_values *v, const struct terminal *terminal, const struct profile *profile,
+			struct buf *out)
+{
+	_cleanup_(queue_profile_freep) struct queue_profile *queue = NULL;
+	u32 limit = v->limit ? (u32)v->limit : (u32)-1;
+	int r = queue_profile_new(profile, v->by == SUMMARY_THREAD ? SUMMARY_THREAD : SUMMARY_PROCESS, &queue);
+
+	if (r < 0)
+		return r;
+	if (v->json)
+		view_queue_json(queue, limit, out);
+	else
+		view_queue(terminal, queue, limit, out);
+	return buf_err(out);
+}
+
 /* 0 with what is to be printed; -EINVAL and a sentence. */
 static int report_rows(const struct report_values *v, const struct terminal *terminal, const char *path,
 		       const struct profile *profile, struct buf *out, struct buf *why)
@@ -159,6 +179,7 @@ static int report_run(const void *values, int count, char **operands)
 	if (r)
 		return r;
 	r = v->locks ? report_locks(v, &terminal, profile, &out) :
+	    v->queue ? report_queue(v, &terminal, profile, &out) :
 		       report_rows(v, &terminal, operands[0], profile, &out, &why);
 	if (r == -EINVAL && why.len)
 		return command_fail(&command_report, "%s", why.data);
@@ -181,6 +202,7 @@ const struct command command_report = {
 		    "  wick report --by=process -n 10 out.otlp\n"
 		    "  wick report --focus=malloc --hide=kind=kernel --tree out.pb.gz\n"
 		    "  wick record -e wakeup -o waits.otlp -p PID -d 10 && wick report --locks waits.otlp\n"
+		    "  wick record -e lanes -o lanes.otlp -p PID -d 10 && wick report --queue lanes.otlp\n"
 		    "  perf record -g ./prog && wick report perf.data\n"
 		    "  wick report --json out.pb.gz | jq -r '.rows[0].name'\n",
 	.options = { .entries = report_options },

@@ -8,9 +8,11 @@
 #include "cmd/heading.h"
 #include "cmd/view.h"
 #include "cmd/view_locks.h"
+#include "cmd/view_queue.h"
 #include "analysis/calltree.h"
 #include "analysis/difference.h"
 #include "analysis/locks.h"
+#include "analysis/queue_profile.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "analysis/summary.h"
@@ -65,6 +67,20 @@ static void draw_locks(const struct profile *profile)
 	expect_printable(&out);
 }
 
+static void draw_queue(const struct profile *profile)
+{
+	struct terminal terminal = { .fd = -1, .width = 100, .height = 30 };
+	_cleanup_(queue_profile_freep) struct queue_profile *queue = NULL;
+	_cleanup_(buf_done) struct buf out;
+
+	buf_init(&out, OUTPUT_MAX);
+	if (queue_profile_new(profile, SUMMARY_THREAD, &queue) == 0) {
+		view_queue(&terminal, queue, 100, &out);
+		view_queue_json(queue, 100, &out);
+	}
+	expect_printable(&out);
+}
+
 static void merge_twice(const struct profile *profile)
 {
 	_cleanup_(merger_freep) struct merger *merger = NULL;
@@ -95,6 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		expect_printable(&out);
 	}
 	draw_locks(profile);
+	draw_queue(profile);
 	merge_twice(profile);
 	return 0;
 }
