@@ -103,6 +103,9 @@ class Stack:
         self.java = [f for f in self.frames if f[2] == "jvm"]
         self.chain = [f for f in self.java if f[0].startswith("Victim") and "$$Lambda" not in f[0]]
 
+    def outermost(self):
+        return " < ".join(reversed([f[0] for f in self.frames[:3]]))
+
     def text(self):
         """The chain down to hot(), warm(), cold() or whatever is the last that is no helper."""
         names = [re.sub(r"^Victim[.$]", "", f[0]) for f in self.chain]
@@ -141,7 +144,7 @@ def check_chain(tap, name, mode, stacks):
         total += stack.count
         if not stack.is_rooted or not wanted.search(text):
             shown = text if len(text) < 200 else text[:90] + " ... " + text[-90:]
-            bad[("" if stack.is_rooted else "cut: ") + shown] += stack.count
+            bad[("" if stack.is_rooted else f"cut at {stack.outermost()}: ") + shown] += stack.count
     good = total - sum(bad.values())
     tap.check(f"{name}: every frame, in order", total and good / total >= EXACT, f"{good} of {total} samples")
     for text, count in bad.most_common(5):
