@@ -557,6 +557,7 @@ static bool ingest_settle_pending(struct ingest *in, u64 until_ns)
 	bool is_late = false;
 
 	waiting_sort(w);
+	waiting_shorten(w);
 	for (; i < w->count && !is_late; i++) {
 		struct pending next = w->at[i];
 		struct process *p = next.process;

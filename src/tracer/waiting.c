@@ -8,6 +8,7 @@
 #include "proc/processes.h"
 #include "tracer/record.h"
 
+#define SHORTEST_BYTES (3 * SLICE_STEP_BYTES)	/* more stacks than not need no more */
 #define OF_PROCESS_FREE 2	/* of what may wait for files, as many times what is free may be of one process */
 
 void waiting_init(struct waiting *w, size_t max_bytes)
@@ -63,6 +64,51 @@ void waiting_keep(struct waiting *w, u32 kept, u32 seen)
 	if (seen != kept && seen < w->count)
 		memmove(w->at + kept, w->at + seen, (w->count - seen) * sizeof(*w->at));
 	w->count -= seen - kept;
+}
+
+static void shorten(struct waiting *w, struct pending *pending, u32 max_bytes)
+{
+	struct trace_record *record = pending->record, *shorter;
+	u32 less = record->slice_bytes > max_bytes ? record->slice_bytes - max_bytes : 0;
+
+	if (!less)
+		return;
+	record->slice_bytes = max_bytes;
+	shorter = realloc(record, record_bytes(record));
+	pending->record = shorter ? shorter : record;
+	pending->process->waiting_bytes -= less;
+	w->for_files_bytes -= less;
+	w->bytes -= less;
+}
+
+static u32 longest_slice(const struct waiting *w)
+{
+	u32 longest = 0;
+
+	for (u32 i = 0; i < w->count; i++)
+		if (w->at[i].process && w->at[i].record->slice_bytes > longest)
+			longest = w->at[i].record->slice_bytes;
+	return longest;
+}
+
+/* Will there soon be no room for one more of a process? */
+static bool is_tight(const struct waiting *w, const struct process *p)
+{
+	return p && p->waiting_bytes + for_files_max(w) / 16 >
+		    OF_PROCESS_FREE * (for_files_max(w) - w->for_files_bytes);
+}
+
+void waiting_shorten(struct waiting *w)
+{
+	u32 max_bytes;
+
+	if (w->for_files_bytes <= for_files_max(w) / 2)
+		return;
+	max_bytes = longest_slice(w) / 2 / SLICE_STEP_BYTES * SLICE_STEP_BYTES;
+	for (; max_bytes >= SHORTEST_BYTES; max_bytes /= 2)
+		for (u32 i = 0; i < w->count; i++)
+			if (is_tight(w, w->at[i].process))
+				shorten(w, &w->at[i], max_bytes);
 }
 
 /* A process alone has two thirds of all, of many each has the same part, and there is always some left for the next. */

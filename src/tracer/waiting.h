@@ -44,6 +44,9 @@ void waiting_sort(struct waiting *waiting);
 /* Of the first `seen` the first `kept` are left. */
 void waiting_keep(struct waiting *waiting, u32 kept, u32 seen);
 
+/* Where there is little room for more of a process, its longest slices are shortened: rather that than none. */
+void waiting_shorten(struct waiting *waiting);
+
 /* Is there room for one more that waits for files of a process? From waiting_hold() on it does, and has it. */
 bool waiting_has_room(const struct waiting *waiting, const struct process *process, const struct pending *pending);
 void waiting_hold(struct waiting *waiting, struct pending *pending, struct process *process);

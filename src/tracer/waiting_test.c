@@ -102,3 +102,29 @@ TEST(waiting_records_take_as_much_as_they_are_given)
 	OK(process.waiting_bytes > 1 << 20);
 	waiting_done(&w, NULL);
 }
+
+TEST(waiting_slices_are_shortened_rather_than_others_refused)
+{
+	struct process process = { 0 };
+	struct waiting w;
+	u32 held = 0;
+
+	waiting_init(&w, 0);
+	for (; held < 1000; held++) {
+		add(&w, held, SLICE_BYTES_MAX);
+		waiting_shorten(&w);
+		if (!waiting_has_room(&w, &process, &w.at[held]))
+			break;
+		waiting_hold(&w, &w.at[held], &process);
+	}
+	EQ(held, 1000);
+	OK(w.bytes <= WAITING_BYTES_MAX);
+	for (u32 i = 0; i < held; i++)
+		OK(w.at[i].record->slice_bytes >= 3 * SLICE_STEP_BYTES);
+	for (; w.count; waiting_keep(&w, w.count - 1, w.count))
+		waiting_release(&w, NULL, &w.at[w.count - 1]);
+	EQ(w.bytes, 0);
+	EQ(w.for_files_bytes, 0);
+	EQ(process.waiting_bytes, 0);
+	waiting_done(&w, NULL);
+}
