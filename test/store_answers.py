@@ -39,7 +39,7 @@ class Window:
 
     def __init__(self, rng, host, start_ns):
         self.samples = []
-        strings, functions, stacks, attributes, links = [""], [0], [()], [None], [None]
+        strings, functions, locations, stacks, attributes, links = [""], [0], [None], [()], [None], [None]
 
         def number(table, item):
             if item not in table:
@@ -55,14 +55,15 @@ class Window:
                 time_ns = start_ns + rng.randrange(5_000_000_000)
                 link = rng.choice([None, (f"{rng.randrange(5):032x}", f"{rng.randrange(3) + 1:016x}")])
                 link = None if link and not int(link[0], 16) else link
-                stack = tuple(number(functions, number(strings, name)) for name in reversed(names))
+                lines = [rng.randrange(4) for _ in names]
+                stack = tuple(number(locations, (number(functions, number(strings, name)), line)) for name, line in zip(reversed(names), lines))
                 samples.append({"stackIndex": number(stacks, stack), "timestampsUnixNano": [str(time_ns)],
                                 "linkIndex": number(links, link),
                                 "attributeIndices": [number(attributes, ("thread.name", thread)),
                                                      number(attributes, ("cpu.logical_number", cpu))] +
                                                     ([number(attributes, ("wait.reason", wait))] if wait else [])})
                 self.samples.append({"host": host, "process": process, "thread": thread, "cpu": str(cpu), "time": time_ns,
-                                     "wait": wait, "names": names, "link": link})
+                                     "wait": wait, "names": names, "link": link, "line": lines[0]})
             resources.append({"resource": {"attributes": [attribute("host.name", host),
                                                           attribute("process.executable.name", process)]},
                               "scopeProfiles": [{"profiles": [{
@@ -72,8 +73,8 @@ class Window:
         self.request = {"resourceProfiles": resources, "dictionary": {
             "mappingTable": [{}], "linkTable": [{}] + [{"traceId": trace, "spanId": span} for trace, span in links[1:]],
             "attributeTable": [{}] + [dict(attribute(*a), keyStrindex=number(strings, a[0])) for a in attributes[1:]],
-            "functionTable": [{"nameStrindex": f} for f in functions],
-            "locationTable": [{}] + [{"lines": [{"functionIndex": i}]} for i in range(1, len(functions))],
+            "functionTable": [{}] + [{"nameStrindex": f, "filenameStrindex": number(strings, f"/build/{strings[f]}.c"), "startLine": 1} for f in functions[1:]],
+            "locationTable": [{}] + [{"lines": [{"functionIndex": f, "line": line}]} for f, line in locations[1:]],
             "stackTable": [{"locationIndices": list(stack)} for stack in stacks],
             "stringTable": strings}}
         for row in self.request["dictionary"]["attributeTable"]:
@@ -314,6 +315,22 @@ def compare_some_stacks(base, rng, samples, first_ns, last_ns):
     return check(f"has values and charts of some stacks {query} ({len(left)} samples)", good, lines, collections.Counter(s["process"] for s in left))
 
 
+def compare_source(base, rng, samples, first_ns, last_ns, keeps_lines):
+    """What each line of a function has: of callers none is kept, recursion counts once. Together that is what the table of functions says."""
+    query, wanted = selection(rng, first_ns, last_ns)
+    chosen, function = [s for s in samples if wanted(s)], rng.choice(["main", "f1", "f2"])
+    mine = [s for s in chosen if function in s["names"]]
+    leaf = collections.Counter(s["line"] for s in mine if keeps_lines and s["line"] and s["names"][-1] == function)
+    answer, top = ask(base, "source", function=function, **query), ask(base, "top", rows=1000, **query)
+    row = next((row[4:6] for row in top["rows"] if row[0] == function), [0, 0])
+    got = {line: (own, total) for file in answer["files"] for line, own, total in file["lines"]}
+    good = got == {line: (count, count) for line, count in leaf.items()} and answer["all"] == len(chosen)
+    good &= row == [answer["self"], answer["total"]] == [sum(s["names"][-1] == function for s in mine), len(mine)]
+    good &= [answer["unknown"][key] + sum(line[i] for line in got.values()) for i, key in enumerate(("self", "total"))] == row
+    good &= [file["file"] for file in answer["files"]] == ([f"/build/{function}.c"] if mine else [])
+    return check(f"adds up the lines of {function} in {query} ({len(mine)} samples)", good, answer, leaf, row)
+
+
 def same(got, want):
     return all(abs(a - b) < 1e-6 for a, b in zip(got, want))
 
@@ -385,7 +402,7 @@ def failure(base, name):
         return error.code, json.load(error)["error"]
 
 
-def compare_all(base, rng, samples, first_ns, last_ns):
+def compare_all(base, rng, samples, first_ns, last_ns, keeps_lines=True):
     ok = check("all that was sent is there", wait_for(base, len(samples), first_ns, last_ns))
     for _ in range(SELECTIONS):
         ok &= compare(base, rng, samples, first_ns, last_ns)
@@ -394,6 +411,7 @@ def compare_all(base, rng, samples, first_ns, last_ns):
         ok &= compare_traces(base, rng, samples, first_ns, last_ns)
         ok &= compare_inverted(base, rng, samples, first_ns, last_ns)
         ok &= compare_tables(base, rng, samples, first_ns, last_ns)
+        ok &= compare_source(base, rng, samples, first_ns, last_ns, keeps_lines)
     ok &= compare_heat(base, samples, first_ns)
     return ok & check_series(base, samples, first_ns, last_ns)
 
@@ -561,7 +579,7 @@ def check_clickhouse(python, work, rng, windows, first_ns, last_ns):
                    sentence)
         for i, window in enumerate(windows):
             send(writers[i % 2].base, window)
-        ok &= compare_all(shows.base, rng, [s for w in windows for s in w.samples], first_ns, last_ns)
+        ok &= compare_all(shows.base, rng, [s for w in windows for s in w.samples], first_ns, last_ns, keeps_lines=False)
         status = ask(shows.base, "status")
         ok &= check("it says what there is", status["backend"] == "clickhouse" and status["bytes"] > 1000 and
                     status["levels"][0]["rows"] == sum(len(w.samples) for w in windows), status)

@@ -86,7 +86,7 @@ static bool is_for_this_machine(const struct builtin_options *options, const cha
 bool builtin_given(const struct builtin_options *options)
 {
 	return options->listen || options->store_path || options->retention || options->clickhouse ||
-	       options->page_files;
+	       options->page_files || options->page_source;
 }
 
 /* In quotes, as JSON has them. */
@@ -165,6 +165,8 @@ int builtin_write(const struct builtin_options *options, struct buf *yaml, char 
 		put_endpoint(yaml, "\n    clickhouse:\n      endpoint: ", options->clickhouse);
 	if (options->page_files)
 		put_endpoint(yaml, "\n    files: ", options->page_files);
+	if (options->page_source)
+		put_endpoint(yaml, "\n    source: ", options->page_source);
 	buf_addf(yaml, "\nservice:\n  extensions: [page]\n  telemetry:\n    metrics:\n      readers:\n"
 		       "        - pull:\n            exporter:\n              prometheus:\n");
 	put_endpoint(yaml, "                host: ", host);

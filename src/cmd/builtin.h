@@ -14,7 +14,7 @@
 struct buf;
 
 struct builtin_options {
-	const char *listen, *store_path, *retention, *clickhouse, *page_files;	/* NULL: the defaults */
+	const char *listen, *store_path, *retention, *clickhouse, *page_files, *page_source;	/* NULL: the defaults */
 };
 
 /* Entries of a command's table. */
@@ -28,7 +28,9 @@ struct builtin_options {
 	{ "store.clickhouse", 0, OPTION_TEXT, offsetof(type, member.clickhouse), "URL", NULL, 0, 0, NULL, \
 	  "keep them in a ClickHouse server instead, as in http://localhost:8123" }, \
 	{ "page.files", 0, OPTION_TEXT, offsetof(type, member.page_files), "DIRECTORY", NULL, 0, 0, NULL, \
-	  "serve the page's files from there, while you work on them" }
+	  "serve the page's files from there, while you work on them" }, \
+	{ "page.source", 0, OPTION_TEXT, offsetof(type, member.page_source), "DIRECTORY", NULL, 0, 0, NULL, \
+	  "show source files from there, line by line with their samples; several have commas between them" }
 
 bool builtin_given(const struct builtin_options *options);
 

@@ -31,7 +31,8 @@ TEST(builtin_configuration_is_a_good_one)
 TEST(builtin_configuration_with_clickhouse_writes_to_it_and_shows_it)
 {
 	struct config_options options = {
-		.builtin = { .clickhouse = "http://ch:8123", .retention = "30d", .page_files = "ui" },
+		.builtin = { .clickhouse = "http://ch:8123", .retention = "30d", .page_files = "ui",
+			     .page_source = "/src,/b" },
 	};
 	const struct config_node *exporters, *page;
 	struct config_errors errors;
@@ -46,6 +47,7 @@ TEST(builtin_configuration_with_clickhouse_writes_to_it_and_shows_it)
 	STREQ(config_get(config_get(exporters, "clickhouse"), "ttl")->text, "720h");
 	STREQ(config_get(config_get(page, "clickhouse"), "endpoint")->text, "http://ch:8123");
 	STREQ(config_get(page, "files")->text, "ui");
+	STREQ(config_get(page, "source")->text, "/src,/b");
 	config_free(config);
 	/* A week, where nothing is said, as in a store of its own. */
 	options.builtin.retention = NULL;

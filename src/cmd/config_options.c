@@ -42,8 +42,8 @@ static int write_plan(const struct config_options *options, const struct plan *p
 
 	if (options->configs.count && builtin_given(&options->builtin)) {
 		config_error(errors, nowhere, "",
-			     "--listen, --store.path, --store.retention, --store.clickhouse and --page.files "
-			     "are for the built-in configuration; with another, use --set");
+			     "--listen, --store.path, --store.retention, --store.clickhouse, --page.files and "
+			     "--page.source are for the built-in configuration; with another, use --set");
 		return -EINVAL;
 	}
 	if (plan->is_builtin)

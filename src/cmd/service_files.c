@@ -203,6 +203,8 @@ static void ask_for(struct asking *a, const struct service_path *path)
 		ask(a, real, LANDLOCK_WRITE);
 	else if (path->need >= NEED_OWN)
 		ask_to_write(a, path->at);
+	else if (path->need == NEED_LOOK && realpath(path->at, real))
+		ask(a, real, LANDLOCK_READ);
 	else if (path->need == NEED_READ)
 		ask_to_read(a, path->at);
 }

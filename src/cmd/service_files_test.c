@@ -11,6 +11,8 @@
 #include "base/landlock.h"
 #include "cmd/confinement.h"
 #include "cmd/service_paths.h"
+#include "cmd/service_user.h"
+#include "config/config.h"
 #include "test.h"
 
 struct fixture {
@@ -81,6 +83,79 @@ TEST(service_files_lack_what_was_not_named)
 	STREQ(lacks(&f), "");	/* the directory itself */
 	f.paths.count = 0;
 	name(&f, "out", NEED_OWN);
+	OK(rmdir(f.at[0].at) == 0);
+	end(&f);
+}
+
+static struct config *load(const char *yaml)
+{
+	struct config_request request = { .text = &(struct config_text){ "test", yaml } };
+	struct config_errors errors;
+	struct config *config = NULL;
+
+	config_errors_init(&errors);
+	EQ(config_load(&request, &config, &errors), 0);
+	config_errors_done(&errors);
+	return config;
+}
+
+TEST(service_paths_know_directories_of_sources)
+{
+	struct config *config = load("extensions:\n  page/2:\n    source: /nowhere/a, /nowhere/b\n"
+				     "    source_map:\n      /build: /nowhere/c\n  page:\n    source: [d]\n");
+	static const char *const want[] = { "/nowhere/a", "/nowhere/b", "d" };
+	struct service_paths paths = { 0 };
+
+	EQ(service_paths_find(config, &paths), 0);
+	EQ(paths.count, 3);
+	for (u32 i = 0; i < paths.count; i++) {
+		STREQ(paths.at[i].at, want[i]);
+		EQ(paths.at[i].need, NEED_LOOK);
+	}
+	service_paths_done(&paths);
+	config_free(config);
+}
+
+/* A directory of sources of root's is not worth a service that is root. */
+TEST(service_user_gives_up_what_it_may_only_look_at)
+{
+	struct fixture f;
+
+	if (geteuid() != 0)
+		SKIP("only root has another user to become");
+	begin(&f);
+	name(&f, "src", NEED_LOOK);
+	OK(mkdir(f.at[0].at, 0700) == 0);
+	service_user_choose(&f.paths, &f.c, &f.notice);
+	OK(f.c.uid != 0 && f.c.owns_nothing);
+	f.at[0].need = NEED_READ;
+	service_user_choose(&f.paths, &f.c, &f.notice);
+	EQ(f.c.uid, 0);
+	OK(rmdir(f.at[0].at) == 0);
+	end(&f);
+}
+
+TEST(service_files_may_be_looked_at_where_they_are)
+{
+	struct fixture f;
+
+	if (!landlock_abi())
+		SKIP("this kernel has no Landlock");
+	begin(&f);
+	name(&f, "src", NEED_LOOK);
+	name(&f, "missing", NEED_LOOK);
+	OK(mkdir(f.at[0].at, 0700) == 0);
+	allow(&f);
+	name(&f, "src/a.c", NEED_READ);
+	STREQ(lacks(&f), "nothing");
+	f.paths.count = 0;
+	name(&f, "src", NEED_WRITE);
+	STREQ(lacks(&f), "/src");
+	f.paths.count = 0;
+	name(&f, "other", NEED_READ);	/* what is beside it is not */
+	STREQ(lacks(&f), "");
+	f.paths.count = 0;
+	name(&f, "src", NEED_LOOK);
 	OK(rmdir(f.at[0].at) == 0);
 	end(&f);
 }

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/str.h"
 #include "config/config.h"
 #include "processors/k8s_api.h"
 
 #define PATHS_MAX 4096
+#define TEXTS_BYTES_MAX (1 << 20)
 #define LOW_PORTS 1024
 #define CACHE "/var/cache/wick"
 
@@ -87,6 +89,28 @@ static void note_port(struct service_paths *paths, const char *key, const char *
 		paths->ports[paths->port_count++] = (u32)port;
 }
 
+/* Directories that the page may show sources from, of which one text may name several. */
+static void add_sources(struct service_paths *paths, const char *text)
+{
+	struct str rest = str_of(text), one;
+
+	while (str_cut(&rest, ',', &one)) {
+		const char *copy;
+
+		one = str_trim(one);
+		copy = arena_strndup(&paths->texts, one.at, one.len);
+		if (!copy)
+			paths->err = arena_err(&paths->texts);
+		else if (*copy)
+			add(paths, copy, NEED_LOOK);
+	}
+}
+
+static bool is_of_page(const char *section, const char *id)
+{
+	return !strcmp(section, "extensions") && is_of_type(id, "page");
+}
+
 static void look_at(struct service_paths *paths, const char *section, const char *id, const char *key, const char *text)
 {
 	/* An endpoint that is a path is a socket's, which is made there. */
@@ -98,6 +122,8 @@ static void look_at(struct service_paths *paths, const char *section, const char
 		note_port(paths, key, text);
 	if (!strncmp(text, "unix:", 5))
 		add(paths, text + (strncmp(text, "unix://", 7) ? 5 : 7), NEED_WRITE);
+	else if (is_of_page(section, id) && !strcmp(key, "source"))
+		add_sources(paths, text);
 	else if (standard)
 		add(paths, text, standard->need);
 	else if (*text == '/' || (is_path_key(key) && *text && !strstr(text, "://")))
@@ -107,6 +133,9 @@ static void look_at(struct service_paths *paths, const char *section, const char
 static void walk(struct service_paths *paths, const char *section, const char *id, const char *key,
 		 const struct config_node *node)
 {
+	/* Of directories that `source` names. */
+	if (is_of_page(section, id) && !strcmp(key, "source_map"))
+		return;
 	for (u32 i = 0; node->kind == NODE_LIST && i < node->count; i++)
 		walk(paths, section, id, key, node->list[i]);
 	for (u32 i = 0; node->kind == NODE_MAP && i < node->count; i++)
@@ -183,6 +212,7 @@ int service_paths_find(const struct config *config, struct service_paths *paths)
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	const struct config_node *node;
 
+	arena_init(&paths->texts, TEXTS_BYTES_MAX);
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
 		node = config_get(config->root, sections[i]);
 		if (node)
@@ -205,5 +235,6 @@ int service_paths_find(const struct config *config, struct service_paths *paths)
 void service_paths_done(struct service_paths *paths)
 {
 	free(paths->at);
+	arena_done(&paths->texts);
 	*paths = (struct service_paths){ 0 };
 }

@@ -9,12 +9,14 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/types.h"
 
 struct config;
 
 enum path_need {
 	NEED_READ,
+	NEED_LOOK,	/* … as far as its user may: that stays who it is */
 	NEED_WRITE,
 	NEED_CACHE,	/* what names are fetched for; the sampler's is beside it */
 	NEED_OWN,	/* a directory for the service alone */
@@ -31,6 +33,7 @@ struct service_path {
 struct service_paths {
 	struct service_path *at;
 	u32 count, cap;
+	struct arena texts;	/* that stand between commas */
 	u32 ports[SERVICE_PORTS_MAX], port_count;	/* to listen on, where they are said */
 	bool binds_low;		/* a port below 1024 */
 	bool looks_for_files;	/* that profiles name, wherever they are */

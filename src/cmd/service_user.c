@@ -49,6 +49,8 @@ static bool is_usable(const struct service_path *path)
 	const char *above = parent(path->at, folder, sizeof(folder));
 	struct stat st;
 
+	if (path->need == NEED_LOOK)
+		return true;
 	if (path->need >= NEED_OWN)
 		return access(above, X_OK) == 0 || errno == ENOENT;
 	if (strpbrk(path->at, "*?["))

@@ -42,10 +42,9 @@ static int open_by_parts(int root_fd, const char *path)
 	return -errno;
 }
 
-static int open_path(int root_fd, const char *path, u64 flags)
+static int open_path(int root_fd, const char *path, u64 flags, u64 resolve)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC | flags,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve | RESOLVE_NO_MAGICLINKS };
 	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 
 	if (fd >= 0)
@@ -79,9 +78,9 @@ int root_file_reopen(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_regular(int root_fd, const char *path, u64 flags)
+static int open_regular(int root_fd, const char *path, u64 flags, u64 resolve)
 {
-	_cleanup_(closep) int place = open_path(root_fd, path, flags);
+	_cleanup_(closep) int place = open_path(root_fd, path, flags, resolve);
 	int fd = place < 0 ? place : root_file_reopen(place);
 
 	return fd == -EINVAL ? -ENOENT : fd;
@@ -89,10 +88,15 @@ static int open_regular(int root_fd, const char *path, u64 flags)
 
 int root_file_open(int root_fd, const char *path)
 {
-	return open_regular(root_fd, path, 0);
+	return open_regular(root_fd, path, 0, RESOLVE_IN_ROOT);
 }
 
 int root_file_open_nofollow(int root_fd, const char *path)
 {
-	return open_regular(root_fd, path, O_NOFOLLOW);
+	return open_regular(root_fd, path, O_NOFOLLOW, RESOLVE_IN_ROOT);
+}
+
+int root_file_open_beneath(int root_fd, const char *path)
+{
+	return open_regular(root_fd, path, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 }

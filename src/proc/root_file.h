@@ -17,4 +17,7 @@ int root_file_open(int root_fd, const char *path);
 /* As above, but -ENOENT if the last part of the path is a link. */
 int root_file_open_nofollow(int root_fd, const char *path);
 
+/* Opens a regular file by a path that begins there, without any link on the way: what would lead out is -errno. */
+int root_file_open_beneath(int root_fd, const char *path);
+
 #endif

@@ -30,6 +30,7 @@
 #include "analysis/reshape.h"
 #include "web/sequence.h"
 #include "web/series_json.h"
+#include "web/source.h"
 #include "web/status.h"
 #include "web/top.h"
 #include "web/types.h"
@@ -184,19 +185,25 @@ static int answer_diff(struct api_call *c)
 	return r < 0 ? r : put_flame(c, joined);
 }
 
+static int get_function(struct api_call *c, struct reshape_function *ret_function)
+{
+	*ret_function = (struct reshape_function){ question_text(c->question, "function", ""),
+						   question_text(c->question, "in", NULL) };
+	if (*ret_function->name)
+		return 0;
+	buf_addf(c->why, "function is missing: the name of the function");
+	return -EINVAL;
+}
+
 static int answer_sandwich(struct api_call *c, int (*reshape)(const struct calltree *, const struct reshape_function *,
 							   struct calltree **))
 {
 	_cleanup_(calltree_freep) struct calltree *flame = NULL, *part = NULL;
-	struct reshape_function function = { question_text(c->question, "function", ""),
-					     question_text(c->question, "in", NULL) };
-	int r;
+	struct reshape_function function;
+	int r = get_function(c, &function);
 
-	if (!*function.name) {
-		buf_addf(c->why, "function is missing: the name of the function");
-		return -EINVAL;
-	}
-	r = get_upright(c, &flame);
+	if (r == 0)
+		r = get_upright(c, &flame);
 	if (r == 0)
 		r = reshape(flame, &function, &part);
 	return r < 0 ? r : put_flame(c, part);
@@ -326,17 +333,18 @@ static int answer_sequence(struct api_call *c)
 
 static int answer_lines(struct api_call *c)
 {
-	struct lines_options options = { question_text(c->question, "function", ""),
-					 question_text(c->question, "in", NULL), 1000 };
+	struct lines_options options = { .rows_max = 1000 };
 	_cleanup_(profile_freep) struct profile *profile = NULL;
+	struct reshape_function function;
 	int r = question_number(c->question, "rows", 1, 100000, &options.rows_max, c->why);
 
-	if (r == 0 && !*options.function) {
-		buf_addf(c->why, "function is missing: the name of the function");
-		r = -EINVAL;
-	}
 	if (r == 0)
-		r = get_samples(c, &c->question->selection, &profile);
+		r = get_function(c, &function);
+	if (r < 0)
+		return r;
+	options.function = function.name;
+	options.in = function.home;
+	r = get_samples(c, &c->question->selection, &profile);
 	return r < 0 ? r : lines_json(profile, &options, c->answer->body);
 }
 
@@ -503,6 +511,19 @@ static int get_profile(struct api_call *c, struct profile **ret_profile)
 	return r == -EOPNOTSUPP ? get_summed(c, types_chosen(selection), ret_profile) : r;
 }
 
+/* A store that has sums only knows no lines, but what the function has. */
+static int answer_source(struct api_call *c)
+{
+	struct source_question question = { .file = question_text(c->question, "source", ""),
+					    .from_ns = c->question->selection.from_ns, .options = c->source };
+	_cleanup_(profile_freep) struct profile *profile = NULL;
+	int r = get_function(c, &question.function);
+
+	if (r == 0)
+		r = get_profile(c, &profile);
+	return r < 0 ? r : source_json(profile, &question, c->answer->body, c->why);
+}
+
 static int answer_export(struct api_call *c)
 {
 	const struct format_ops *format = export_format(c);
@@ -550,6 +571,7 @@ static const struct question_kind {
 	{ "search", answer_search, true, true },
 	{ "sequence", answer_sequence, true, true },
 	{ "series", answer_series, true, false },
+	{ "source", answer_source, false, true },	/* files change, too */
 	{ "status", status_answer, false, false },
 	{ "top", answer_top, true, true },
 	{ "traces", answer_traces, true, false },
@@ -641,7 +663,7 @@ void api_answer(const struct api_sources *sources, const char *name, const char 
 	_cleanup_(freep) struct question *question = malloc(sizeof(*question));
 	struct buf why;
 	struct api_call c = { sources->store, sources->base, sources->arrivals, sources->taps, sources->service,
-			      question, clock_ns(CLOCK_REALTIME), answer, &why, "" };
+			      sources->source, question, clock_ns(CLOCK_REALTIME), answer, &why, "" };
 	const struct question_kind *kind = find_kind(of_trace ? "export" : name);
 
 	answer->status = 200;

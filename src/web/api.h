@@ -8,6 +8,7 @@
 struct arrivals;
 struct buf;
 struct service;
+struct source_options;
 struct taps;
 
 /* Who is asked. */
@@ -17,6 +18,7 @@ struct api_sources {
 	struct arrivals *arrivals;	/* or NULL */
 	struct taps *taps;		/* or NULL */
 	struct service *service;	/* or NULL: how the others are is not known */
+	const struct source_options *source;	/* or NULL: no source files are read */
 };
 
 struct api_answer {

@@ -12,6 +12,7 @@ struct buf;
 struct json_write;
 struct question;
 struct service;
+struct source_options;
 struct store;
 struct taps;
 
@@ -20,6 +21,7 @@ struct api_call {
 	struct arrivals *arrivals;
 	struct taps *taps;
 	struct service *service;
+	const struct source_options *source;
 	struct question *question;
 	u64 now_ns;
 	struct api_answer *answer;

@@ -27,6 +27,7 @@
 #include "web/page_store.h"
 #include "web/sessions.h"
 #include "web/sign_in.h"
+#include "web/source_text.h"
 #include "web/upload.h"
 #include "wire/compression.h"
 
@@ -41,6 +42,7 @@ struct options {
 	struct http_endpoint_options http;
 	const char *token, *files;
 	struct page_store_options store;
+	struct source_options source;
 };
 
 struct page {
@@ -72,6 +74,10 @@ static const struct config_field fields[] = {
 	  .help = "what a browser must show once, in a form or as /?token=TOKEN" },
 	{ "files", CONFIG_TEXT, FIELD(struct options, files),
 	  .help = "directory with the page's files, for those who work on them; empty: those in the program" },
+	{ "source", CONFIG_TEXTS, FIELD(struct options, source.directories),
+	  .help = "directories whose source files are shown beside their samples; empty: none" },
+	{ "source_map", CONFIG_PAIRS, FIELD(struct options, source.map),
+	  .help = "beginnings of paths as programs name their sources, and what stands for them here" },
 	{ "store", CONFIG_TEXT, FIELD(struct options, store.directory),
 	  .help = "directory of the store that is shown; empty: that of the store exporter" },
 	{ "clickhouse", CONFIG_SECTION, FIELD(struct options, store.clickhouse), .fields = page_clickhouse_fields,
@@ -293,7 +299,7 @@ static bool serve_unchanged(struct exchange *exchange, struct page_reply *reply,
 static void serve_answer(struct page *page, struct exchange *exchange, struct asked_stores *stores)
 {
 	struct api_sources sources = { stores->main, stores->base, service_arrivals(page->service),
-				       service_taps(page->service), page->service };
+				       service_taps(page->service), page->service, &page->options->source };
 	struct store *store = stores->main;
 	const char *name = exchange_path(exchange) + strlen(API);
 	char tag[API_TAG_BYTES], cost[32];
@@ -623,7 +629,10 @@ static void serve_profiles(void *arg, struct exchange *exchange)
 
 static void check(const void *arg, struct config_place place, const char *path, struct config_errors *errors)
 {
-	page_store_check(&((const struct options *)arg)->store, place, path, errors);
+	const struct options *options = arg;
+
+	page_store_check(&options->store, place, path, errors);
+	source_options_check(&options->source, place, path, errors);
 }
 
 /* By a token, by an authenticator, or by certificates of clients. */
