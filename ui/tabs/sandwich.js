@@ -66,7 +66,7 @@ function lineRow([file, line, self], all, unit, most) {
   const bar = element("i", { class: "bar", "aria-hidden": "true" });
   bar.style.width = BAR * self / most + "px";
   return element("tr", { "data-key": `${file}:${line}` }, element("td", { class: "number" }, bar, percent(self / all)), element("td", { class: "number" }, amount(self, unit)),
-                 element("td", { class: "id", title: `${file}:${line}` }, `${baseName(file)}:${line}`));
+                 element("td", { class: "id", title: `${file}:${line}` }, element("button", { type: "button", onclick: () => change({ view: "source", source: file }) }, `${baseName(file)}:${line}`)));
 }
 
 // What is kept of a sample is the line that it was taken at, and not those of its callers.
@@ -115,6 +115,7 @@ export default {
     // What is typed or picked is another function, of whatever file.
     $("function").addEventListener("input", () => state.in = "");
     $("function").addEventListener("focus", () => nameFunctions().catch(() => {}));
+    $("sandwich-source").addEventListener("click", () => change({ view: "source" }));
     $("sandwich-file").addEventListener("click", () => change({ in: "", up: "", down: "" }));
     $("card-lines").addEventListener("toggle", () => $("card-lines").open === Boolean(state.lines) || change({ lines: $("card-lines").open ? "1" : "" }, true));
     trend = new Chart($("trend"), $("trend-note"), $("trend-legend"), { choose: chooseRange, filter: name => addFilter(`${grouping.by}=${name}`) });
@@ -129,7 +130,7 @@ export default {
   },
   picture: () => sides.callers.canvas,
   html: `
-    <div class="tools"><label><span>Function</span> <input id="function" name="function" list="functions" size="60" spellcheck="false" autocapitalize="off"></label><datalist id="functions"></datalist> <button id="sandwich-file" type="button" hidden></button> <output id="sandwich-share"></output></div>
+    <div class="tools"><label><span>Function</span> <input id="function" name="function" list="functions" size="60" spellcheck="false" autocapitalize="off"></label><datalist id="functions"></datalist> <button id="sandwich-file" type="button" hidden></button> <button id="sandwich-source" type="button">Source</button> <output id="sandwich-share"></output></div>
     <div id="card">
       <div><div id="card-facts"></div><h2>In</h2><ul id="card-files"></ul></div>
       <div id="card-trend" class="timeline"><canvas id="trend" tabindex="0" role="application" aria-roledescription="chart" aria-describedby="trend-note" aria-label="the function over time: arrow keys move, Enter chooses that moment"></canvas>
