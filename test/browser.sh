@@ -41,7 +41,7 @@ locked=
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 build/victims/v-gcc-O2 240 >/dev/null &
 victim=$!
-"$WICK" --listen="127.0.0.1:$port" --max-cpu=1000 --store.path="$work/store" --set=receivers.profiling.samples_per_second=97 2>"$work/log" &
+"$WICK" --listen="127.0.0.1:$port" --max-cpu=1000 --store.path="$work/store" --page.source="$PWD/test/victims" --set=receivers.profiling.samples_per_second=97 2>"$work/log" &
 wick=$!
 tries=0
 while ! curl -sf "http://127.0.0.1:$port/api/v1/top?rows=100" | grep -q native; do
@@ -88,7 +88,7 @@ touches() {
 sends() {
 	part 150 offers node test/browser/offers.mjs "$url" "$logs"
 	part 150 annotations node test/browser/annotations.mjs "$url" "$logs"
-	part 150 sequence node test/browser/sequence.mjs "$url" "$logs"
+	part 150 sequence node test/browser/sequence.mjs "$url" "$logs" "$PWD/build/victims/v-inline"
 }
 # Little else is seen beside what these two send.
 hurts() { part 150 hurts node test/browser/hurts.mjs "$url" "$logs"; }

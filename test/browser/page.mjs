@@ -253,7 +253,7 @@ for (const theme of ["light", "dark"]) {
   check(`has enough contrast, ${theme}`, found.every(({ ratio }) => ratio >= 4.5), found.filter(({ ratio }) => ratio < 4.5));
 }
 if (process.env.AXE) {
-  for (const view of ["start", "flame", "top", "sandwich", "executables", "heat", "sequence", "lanes", "diff", "traces", "logs", "status"]) {
+  for (const view of ["start", "flame", "top", "sandwich", "source", "executables", "heat", "sequence", "lanes", "diff", "traces", "logs", "status"]) {
     await page.goto(`${url}/?live=&view=${view}`);
     await settled();
     await page.evaluate((await import("node:fs")).readFileSync(process.env.AXE, "utf8"));
@@ -265,7 +265,7 @@ if (process.env.AXE) {
 }
 
 const small = await looking.open({ viewport: { width: 390, height: 800 }, colorScheme: "dark", hasTouch: true, isMobile: true });
-for (const view of ["start", "flame", "top", "sandwich", "heat", "sequence", "diff", "status"]) {
+for (const view of ["start", "flame", "top", "sandwich", "source", "heat", "sequence", "diff", "status"]) {
   await small.goto(`${url}/?live=&view=${view}`);
   await small.waitForFunction(() => document.querySelector("main").getAttribute("aria-busy") === "false");
   const width = await small.evaluate(() => document.documentElement.scrollWidth);

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// sequence.mjs URL SCREENSHOTS: the flame chart, of samples whose times are known and of this machine as they come; in Chromium. Prints TAP.
+// sequence.mjs URL SCREENSHOTS PROGRAM: the flame chart, of samples whose times are known and of this machine as they come; lines of functions, and the source of
+// PROGRAM, v-inline of test/victims, whose directory wick may read; in Chromium. Prints TAP.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import zlib from "node:zlib";
 import { arrived, check, end, look } from "./look.mjs";
 
-const [url, screenshots] = process.argv.slice(2);
-const looking = await look(url), { page, query, text } = looking;
+const [url, screenshots, program] = process.argv.slice(2);
+const began = Date.now() / 1000, victim = spawn(program, ["2"], { stdio: "ignore" }), ended = once(victim, "exit");
+const looking = await look(url, { permissions: ["clipboard-read", "clipboard-write"] }), { page, query, text } = looking;
 const until = (condition, argument) => page.waitForFunction(condition, argument, { timeout: 60000 });
 const settled = () => until(() => document.querySelector("main").getAttribute("aria-busy") === "false");
 const shoot = (name, of = page) => of.screenshot({ path: `${screenshots}/sequence-${name}.png` });
@@ -103,6 +109,118 @@ check("says when no line is known", !await page.locator("#lines-table").isVisibl
 await page.goto(`${url}/?view=sandwich&function=main&lines=1&${range}`);
 await until(() => /No sample .* in the function itself/.test(document.getElementById("lines-note").textContent));
 check("does not take calls for its own", await page.locator("#lines-rows tr").count() === 0);
+
+// ---- The source of a function: what its lines have, counted again from an exported pprof file
+
+const varints = bytes => {
+  const all = [];
+  let value = 0n, shift = 0n;
+  for (const byte of bytes) {
+    value |= BigInt(byte & 127) << shift;
+    shift = byte < 128 ? 0n : shift + 7n;
+    if (byte < 128) {
+      all.push(Number(BigInt.asIntN(64, value)));
+      value = 0n;
+    }
+  }
+  return all;
+};
+const numbersOf = (all = []) => all.flatMap(one => typeof one === "number" ? [one] : varints(one));
+// Fields of a message, by number: numbers and bytes.
+function fields(bytes) {
+  const found = {};
+  let at = 0;
+  const next = () => {
+    const end = bytes.findIndex((byte, i) => i >= at && byte < 128) + 1, [value] = varints(bytes.subarray(at, end));
+    at = end;
+    return value;
+  };
+  while (at < bytes.length) {
+    const tag = next(), value = next(), isNumber = (tag & 7) === 0;
+    (found[tag >> 3] ??= []).push(isNumber ? value : bytes.subarray(at, at + value));
+    at += isNumber ? 0 : value;
+  }
+  return found;
+}
+
+// By "FUNCTION FILE:LINE" what samples have at their innermost line, the function's total, and its own.
+function linesOf(bytes) {
+  const { 2: samples, 4: locations, 5: functions, 6: strings } = fields(bytes), string = index => Buffer.from(strings[index]).toString(), sums = { self: {}, total: {}, lines: {} };
+  const byId = messages => new Map(messages.map(fields).map(message => [message[1][0], message])), named = byId(functions), placed = byId(locations);
+  const add = (table, key, value) => table[key] = (table[key] ?? 0) + value;
+  for (const sample of samples.map(fields)) {
+    const [count] = numbersOf(sample[2]), stack = numbersOf(sample[1]).flatMap(id => (placed.get(id)[4] ?? []).map(fields)).map(line => ({ line: line[2]?.[0] ?? 0, of: named.get(line[1][0]) }));
+    const names = stack.map(({ of }) => string(of[2][0])), [leaf] = stack;
+    new Set(names).forEach(name => add(sums.total, name, count));
+    add(sums.self, names[0], count);
+    if (leaf?.line)
+      add(sums.lines, `${names[0]} ${string(leaf.of[4]?.[0] ?? 0)}:${leaf.line}`, count);
+  }
+  return sums;
+}
+
+await ended;
+const over = Date.now() / 1000 + 0.5, chosen = `from=${began.toFixed(3)}&to=${over.toFixed(3)}&pid=${victim.pid}`, api = async (name, more = "") => (await fetch(`${url}/api/v1/${name}?${chosen}${more}`)).json();
+for (let tries = 0; tries < 100 && !(await (await fetch(`${url}/api/v1/values?label=pid&from=${over}`)).json()).length; tries++)
+  await new Promise(resolve => setTimeout(resolve, 100));
+const counted = linesOf(zlib.gunzipSync(Buffer.from(await (await fetch(`${url}/api/v1/export?format=pprof&${chosen}`)).arrayBuffer()))), top = (await api("top")).rows;
+const inner = await api("source", "&function=inl_a_inner"), spun = 11, sourceText = fs.readFileSync("test/victims/inline.c", "utf8").split("\n");
+for (const name of ["inl_a_inner", "inl_b", "leaf_c", "middle"]) {
+  const told = await api("source", `&function=${name}&in=${encodeURIComponent(program)}`), row = top.find(one => one[0] === name) ?? [];
+  const lined = told.files.flatMap(({ file, lines: all }) => all.map(([line, self, total]) => ({ key: `${name} ${file}:${line}`, self, total }))), sum = key => lined.reduce((all, line) => all + line[key], told.unknown[key]);
+  const own = Object.entries(counted.lines).filter(([key]) => key.startsWith(name + " "));
+  check(`tells what each line of ${name} has, as an exported file does`, own.length === lined.length && (own.length > 0 || name === "middle") && lined.every(({ key, self, total }) => counted.lines[key] === self && total === self), [lined, own]);
+  check(`which together is what ${name} has`, sum("self") === (counted.self[name] ?? 0) && sum("total") === counted.total[name] && row[4] === sum("self") && row[5] === sum("total"), [told, row]);
+}
+const hot = inner.files[0].lines.reduce((most, line) => line[1] > most[1] ? line : most);
+check("knows the line that spins", hot[0] === spun && hot[1] > inner.self / 2 && sourceText[spun - 1].includes("SPIN"), inner);
+check("has the text of the file", inner.text.lines[spun - inner.text.first] === sourceText[spun - 1] && inner.text.path.endsWith("/test/victims/inline.c"), inner.text);
+
+await page.goto(`${url}/?view=sandwich&function=inl_a_inner&live=&${chosen}`);
+await page.click("#sandwich-source");
+await page.waitForSelector("#source-rows tr.at");
+await settled();
+const marked = () => page.locator("#source-rows tr.at").evaluateAll(rows => rows.map(row => [...row.cells].map(cell => cell.firstChild?.className === "bar" ? cell.childNodes[1].data : cell.textContent)));
+const milliseconds = value => value * inner.period / 1e9 >= 1 ? (value * inner.period / 1e9).toFixed(2) + " s" : (value * inner.period / 1e6).toFixed(0) + " ms";
+check("leads from the function to its source, the hottest line marked", JSON.stringify(await marked()) === JSON.stringify([[String(spun), milliseconds(hot[1]), milliseconds(hot[2]), sourceText[spun - 1]]]), await marked());
+const inSight = () => page.evaluate(() => {
+  const box = document.getElementById("source-box").getBoundingClientRect(), row = document.querySelector("#source-rows tr.at").getBoundingClientRect();
+  return row.top >= box.top && row.bottom <= box.bottom;
+});
+check("which is in sight", await inSight());
+check("is a table with headings", await page.locator("#source-table th[scope=col]").count() === 4 && await page.locator("#source-rows th[scope=row]").count() === inner.text.lines.length);
+await page.click("#source-copy");
+const copied = await page.evaluate(() => navigator.clipboard.readText());
+check("is copied as text", copied.startsWith("line\tself\ttotal\tsource\n") && copied.includes(`\n${spun}\t${milliseconds(hot[1])}\t${milliseconds(hot[2])}\t${sourceText[spun - 1]}\n`), copied);
+await shoot("source");
+const phone = await looking.open({ viewport: { width: 390, height: 800 }, colorScheme: "dark" });
+await phone.goto(page.url());
+await phone.waitForSelector("#source-rows tr.at");
+check("fits a phone, the hottest line in sight", await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.querySelector("#source-rows tr.at").getBoundingClientRect().bottom <= innerHeight));
+await shoot("source-phone", phone);
+await phone.close();
+
+// Of a file that is nowhere: lines and numbers all the same.
+await page.goto(`${url}/?view=source&function=parse&${range}`);
+await until(() => document.querySelectorAll("#source-rows tr.hot").length === 2);
+check("says what to do without a text", /No text of src\/shop\.c: no directory of `source` has it/.test(await text("#source-note")), await text("#source-note"));
+for (const [key, want] of [["n", "12"], ["n", "11"], ["p", "12"], ["p", "11"]]) {
+  await page.keyboard.press(key);
+  check(`${key} leads to line ${want}`, await page.evaluate(() => document.activeElement.dataset.key) === want && (await marked()).length === 1);
+}
+await shoot("source-missing");
+
+// ---- Who wants to see other files
+
+const refused = await fetch(`${url}/api/v1/source?${chosen}&function=inl_a_inner&source=/etc/passwd`);
+check("shows no file that frames do not name", refused.status === 404 && /no frame of the function/.test(await refused.text()), refused.status);
+await fetch(url + "/v1development/profiles", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({
+  resourceProfiles: [{ resource: { attributes: [attribute("host.name", { stringValue: "thief-" + second })] }, scopeProfiles: [{ profiles: [{ sampleType: { typeStrindex: 1, unitStrindex: 2 }, timeUnixNano: at(0), samples: [{ stackIndex: 1, timestampsUnixNano: [at(0)] }] }] }] }],
+  dictionary: { stringTable: ["", "samples", "count", "steal", "/etc/passwd"], mappingTable: [{}], linkTable: [{}], attributeTable: [{}], functionTable: [{}, { nameStrindex: 3, filenameStrindex: 4 }], locationTable: [{}, { lines: [{ functionIndex: 1, line: 1 }] }], stackTable: [{}, { locationIndices: [1] }] } }) });
+await arrived(url, "thief-" + second);
+await page.goto(`${url}/?view=source&function=steal&from=${second - 1}&to=${second + 3}`);
+await until(() => document.querySelectorAll("#source-rows tr.hot").length === 1);
+check("nor one that they name and that is no source", /No text of \/etc\/passwd: only files that end as sources do/.test(await text("#source-note")) && !(await text("#source-view")).includes("root:"), await text("#source-note"));
 
 // ---- Too much, and nothing
 
