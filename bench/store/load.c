@@ -434,7 +434,7 @@ static void add_sample(struct making *m, u64 time_ns)
 	const struct program *program = &load->programs[process->program];
 	u32 hour = (u32)(load->now_ns / (3600 * SECOND_NS) % 24);
 	u32 rank = (zipf(load, program->stack_count) + hour * program->stack_count / 24) % program->stack_count;
-	u32 thread = zipf(load, THREADS), attributes[3];
+	u32 thread = zipf(load, THREADS), attributes[4], count = 3;
 	struct profile_set *set = set_of(m, process);
 	struct profile_sample *sample = set ? profile_add_sample(m->profile, set) : NULL;
 	char name[32];
@@ -446,7 +446,11 @@ static void add_sample(struct making *m, u64 time_ns)
 	attributes[1] = profile_add_attribute_string(m->profile, "thread.name", name);
 	attributes[2] = profile_add_attribute_int(m->profile, "cpu.logical_number", below(load, load->options.cores));
 	sample->stack = stack_number(m, program->stacks[rank], zipf(load, SITES));
-	sample->attributes = profile_copy_indices(m->profile, attributes, 3);
+	if (load->options.tenants) {
+		(void)snprintf(name, sizeof(name), "tenant-%u", zipf(load, load->options.tenants));
+		attributes[count++] = profile_add_attribute_string(m->profile, "tenant", name);
+	}
+	sample->attributes = profile_copy_indices(m->profile, attributes, count);
 	sample->times_unix_ns = profile_copy(m->profile, &time_ns, sizeof(time_ns));
 	sample->time_count = 1;
 	load->frames += m->profile->stacks.at[sample->stack].count;

@@ -27,6 +27,7 @@ struct load_options {
 	u32 stacks;  /* distinct ones, over all programs */
 	bool by_day; /* the load follows the time of day; else all CPUs are busy */
 	u64 start_ns;
+	u32 tenants; /* values of a label of the samples; 0: they have none */
 };
 
 struct load *load_new(const struct load_options *options);

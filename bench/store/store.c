@@ -3,10 +3,10 @@
  * Hours of a big machine in minutes: a made-up load (load.h) goes into a store at full speed, in simulated time; then
  * questions are asked as the page asks them. Prints a table of what is promised, what was measured, whether it holds.
  *
- *	store [--hours N] [--cores N] [--stacks N] [--window SECONDS] [--max-mib N] [--steady] [--tap]
+ *	store [--hours N] [--cores N] [--stacks N] [--window SECONDS] [--max-mib N] [--tenants N] [--steady] [--tap]
  *
- * --steady: all CPUs are always busy; else the load follows the time of day. --tap: checks what does not depend on
- * the speed of the machine, as a test.
+ * --tenants: samples have a label of so many values. --steady: all CPUs are always busy; else the load follows the time
+ * of day. --tap: checks what does not depend on the speed of the machine, as a test.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -37,7 +37,7 @@
 #define TEND_STEPS 16 /* as the exporter does after each batch */
 
 struct run {
-	u32 hours, cores, stacks, window_s, max_mib;
+	u32 hours, cores, stacks, window_s, max_mib, tenants;
 	bool steady, tap;
 	char directory[64];
 	struct load *load;
@@ -351,7 +351,7 @@ static void report(struct run *run)
 
 static int start(struct run *run)
 {
-	struct load_options options = { run->cores, HZ, PROCESSES, run->stacks, !run->steady, START_NS };
+	struct load_options options = { run->cores, HZ, PROCESSES, run->stacks, !run->steady, START_NS, run->tenants };
 	_cleanup_(buf_done) struct buf why, notice;
 	int r;
 
@@ -363,8 +363,8 @@ static int start(struct run *run)
 	if (!run->load || !mkdtemp(run->directory))
 		return -ENOMEM;
 	run->rss_start = rss_bytes();
-	r = store_open(&(struct store_options){ run->directory, (u64)run->max_mib << 20, 0, "here" }, &run->store, &why,
-		       &notice);
+	r = store_open(&(struct store_options){ run->directory, (u64)run->max_mib << 20, .host = "here" }, &run->store,
+		       &why, &notice);
 	if (r < 0)
 		fprintf(stderr, "%.*s\n", (int)why.len, (char *)why.data);
 	return r;
@@ -389,7 +389,8 @@ int main(int argc, char **argv)
 		{ "hours", required_argument, NULL, 'h' },   { "cores", required_argument, NULL, 'c' },
 		{ "stacks", required_argument, NULL, 's' },  { "window", required_argument, NULL, 'w' },
 		{ "max-mib", required_argument, NULL, 'm' }, { "steady", no_argument, NULL, 'b' },
-		{ "tap", no_argument, NULL, 't' },	     { 0 },
+		{ "tap", no_argument, NULL, 't' },	     { "tenants", required_argument, NULL, 'l' },
+		{ 0 },
 	};
 	struct run run = { .hours = 2, .cores = 64, .stacks = 50000, .window_s = 1, .max_mib = 1024 };
 	int option, r;
@@ -410,6 +411,9 @@ int main(int argc, char **argv)
 			break;
 		case 'm':
 			run.max_mib = (u32)atoi(optarg);
+			break;
+		case 'l':
+			run.tenants = (u32)atoi(optarg);
 			break;
 		case 'b':
 			run.steady = true;

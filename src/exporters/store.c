@@ -13,6 +13,7 @@
 #include "exporters/late_names.h"
 #include "pipeline/batch.h"
 #include "pipeline/sender.h"
+#include "store/label_quota.h"
 #include "store/notes.h"
 #include "store/shared.h"
 
@@ -21,6 +22,10 @@
 struct options {
 	const char *path;
 	s64 max_age_ns, max_size_mib;
+	struct label_options {
+		struct config_texts keep, drop;
+		s64 max_sets;
+	} labels;
 	struct late_names_options late_names;
 	struct sender_options sender;
 };
@@ -37,8 +42,18 @@ static const struct options defaults = {
 	.path = "/var/lib/wick",
 	.max_age_ns = 7 * 86400 * 1000000000ll,
 	.max_size_mib = 1024,
+	.labels = { .max_sets = LABEL_QUOTA_DEFAULT },
 	.late_names = LATE_NAMES_DEFAULTS,
 	.sender = SENDER_DEFAULTS(0),
+};
+
+static const struct config_field label_fields[] = {
+	{ "keep", CONFIG_TEXTS, FIELD(struct label_options, keep),
+	  .help = "keys, as http.*, of attributes of samples; only these, numbers too; none: all texts but ids" },
+	{ "drop", CONFIG_TEXTS, FIELD(struct label_options, drop), .help = "keys of those that are not kept" },
+	{ "max_sets", CONFIG_INTEGER, FIELD(struct label_options, max_sets), .min = 1, .max = LABEL_QUOTA_MAX,
+	  .help = "of values, of a process in each window, or period of a roll-up; more are [other]" },
+	{ 0 },
 };
 
 static const struct config_field fields[] = {
@@ -47,6 +62,8 @@ static const struct config_field fields[] = {
 	  .help = "what is older is dropped" },
 	{ "max_size_mib", CONFIG_INTEGER, FIELD(struct options, max_size_mib), .min = 1, .max = 1 << 24,
 	  .help = "of the file; past it old ranges get coarser, then go" },
+	{ "labels", CONFIG_SECTION, FIELD(struct options, labels), .fields = label_fields,
+	  .help = "of samples, as a tenant: what of them is kept, and can be asked for as label.KEY" },
 	{ "late_names", CONFIG_SECTION, FIELD(struct options, late_names), .fields = late_names_fields,
 	  .help = "names for what came without, looked for by build id" },
 	SENDER_FIELDS(struct options, sender),
@@ -122,6 +139,7 @@ static void tell_start(void)
 static int exporter_start(void *self, struct buf *why)
 {
 	struct exporter *exporter = self;
+	const struct label_options *labels = &exporter->options->labels;
 	char host[256] = "localhost";
 	struct buf notice;
 	int r;
@@ -131,7 +149,10 @@ static int exporter_start(void *self, struct buf *why)
 	r = store_acquire(&(struct store_options){ .directory = exporter->options->path,
 						   .bytes_max = (u64)exporter->options->max_size_mib << 20,
 						   .age_max_ns = (u64)exporter->options->max_age_ns,
-						   .host = host },
+						   .host = host,
+						   .labels = { { labels->keep.count, labels->keep.at },
+							       { labels->drop.count, labels->drop.at },
+							       (u32)labels->max_sets } },
 			  &exporter->store, why, &notice);
 	if (notice.len)
 		log_warn(exporter->id, "%s", notice.data);

@@ -18,6 +18,7 @@
 struct store_ops {
 	const char *name;
 	bool narrows;		/* charts and values may be of some stacks only */
+	bool has_labels;	/* answers know STORE_KEYS, STORE_KEY */
 
 	/* nodes_max: 0 for all of them; else there are no groups. */
 	int (*flame)(struct store *store, const struct store_selection *selection, enum store_label group_by,

@@ -41,6 +41,8 @@ static void forget_tables(struct block_rows *rows)
 {
 	table_done(&rows->threads);
 	table_done(&rows->links);
+	label_sets_done(&rows->labels);
+	label_sets_init(&rows->labels);
 	table_init(&rows->threads, &thread_type, NULL, 0, TABLE_MAX);
 	table_init(&rows->links, &link_type, NULL, 0, TABLE_MAX);
 }
@@ -109,6 +111,7 @@ static int compare_nodes(const void *a, const void *b)
 	const struct block_row *x = a, *y = b;
 
 	COMPARE(series);
+	COMPARE(labels);
 	COMPARE(node);
 	return 0;
 }
@@ -118,6 +121,7 @@ static int compare_rows(const void *a, const void *b)
 	const struct block_row *x = a, *y = b;
 
 	COMPARE(series);
+	COMPARE(labels);
 	COMPARE(node);
 	COMPARE(time_ns);
 	COMPARE(thread);
@@ -130,7 +134,8 @@ static int compare_rows(const void *a, const void *b)
 
 static void strip_details(struct block_row *row)
 {
-	*row = (struct block_row){ .series = row->series, .node = row->node, .value = row->value };
+	*row = (struct block_row){ .series = row->series, .node = row->node, .value = row->value,
+				   .labels = row->labels };
 }
 
 static s64 add_saturated(s64 a, s64 b)
@@ -214,14 +219,25 @@ static void plain_column(const struct block_rows *rows, const struct column *col
 	}
 }
 
+/* Where the run ends that begins at a row: those of one series and set of labels. */
+static u32 run_end(const struct block_rows *rows, u32 at)
+{
+	const struct block_row *first = &rows->rows[at];
+
+	while (at < rows->count && rows->rows[at].series == first->series && rows->rows[at].labels == first->labels)
+		at++;
+	return at;
+}
+
 static void plain_runs(const struct block_rows *rows, struct buf *plain)
 {
 	pb_put_raw_varint(plain, rows->count);
 	for (u32 i = 0, end; i < rows->count; i = end) {
 		s64 sum = 0;
 
-		for (end = i; end < rows->count && rows->rows[end].series == rows->rows[i].series; end++)
-			sum = add_saturated(sum, rows->rows[end].value);
+		end = run_end(rows, i);
+		for (u32 n = i; n < end; n++)
+			sum = add_saturated(sum, rows->rows[n].value);
 		pb_put_raw_varint(plain, rows->rows[i].series);
 		pb_put_raw_varint(plain, end - i);
 		pb_put_raw_varint(plain, zigzag(sum));
@@ -269,6 +285,42 @@ static int pack_columns(const struct block_rows *rows, const struct column *colu
 	return r;
 }
 
+/* The sets that rows have, numbered anew as they come: of a window that is cut into minutes each has its own. */
+static int plain_labels(const struct block_rows *rows, struct buf *plain)
+{
+	u32 sets = label_sets_count(&rows->labels), used = 0;
+	_cleanup_(freep) u32 *numbers = array_calloc(sets, sizeof(*numbers));	/* of a set; 0: not used yet */
+	_cleanup_(freep) u32 *old = array_calloc(sets, sizeof(*old));
+	_cleanup_(buf_done) struct buf runs;
+	int r;
+
+	buf_init(&runs, BLOCK_BYTES_MAX);
+	if (!numbers || !old)
+		return -ENOMEM;
+	for (u32 i = 0; i < rows->count; i = run_end(rows, i)) {
+		u32 set = rows->rows[i].labels;
+
+		if (set && !numbers[set]) {
+			old[used] = set;
+			numbers[set] = ++used;
+		}
+		pb_put_raw_varint(&runs, numbers[set]);
+	}
+	if (!used)
+		return buf_err(&runs);
+	r = label_sets_pack(&rows->labels, old, used, plain);
+	buf_add(plain, runs.data, runs.len);
+	return r < 0 ? r : buf_err(&runs);
+}
+
+/* Rows without labels have no such column. */
+static int pack_labels(const struct block_rows *rows, struct buf *plain, struct buf *out)
+{
+	int r = label_sets_count(&rows->labels) > 1 ? plain_labels(rows, plain) : 0;
+
+	return r < 0 || !plain->len ? r : pack_plain(plain, out);
+}
+
 int block_pack(const struct block_rows *rows, bool is_rollup, struct buf *data, struct buf *details)
 {
 	_cleanup_(buf_done) struct buf plain;
@@ -277,6 +329,8 @@ int block_pack(const struct block_rows *rows, bool is_rollup, struct buf *data, 
 	buf_init(&plain, BLOCK_BYTES_MAX);
 	plain_runs(rows, &plain);
 	r = pack_columns(rows, columns_of_data, COUNT(columns_of_data), &plain, data);
+	if (r == 0)
+		r = pack_labels(rows, &plain, data);
 	if (r < 0 || is_rollup)
 		return r;
 	plain_tables(rows, &plain);
@@ -314,6 +368,17 @@ static struct pb next_column(struct pb *packed, bool wanted, struct buf *plain)
 	return pb_from(plain->data, plain->len);
 }
 
+/* How many rows each run has become: 1 where only sums are wanted. */
+struct runs {
+	u32 *lengths;
+	u32 count, cap;
+};
+
+static void runs_done(struct runs *runs)
+{
+	free(runs->lengths);
+}
+
 static int unpack_run(struct pb *r, const struct dict *dict, bool sums, u32 count, u32 *done, struct block_rows *rows)
 {
 	u64 series = pb_varint(r), length = pb_varint(r);
@@ -331,8 +396,18 @@ static int unpack_run(struct pb *r, const struct dict *dict, bool sums, u32 coun
 	return 0;
 }
 
-static int unpack_runs(struct pb *r, const struct dict *dict, bool sums, struct block_rows *rows)
+static int note_run(struct runs *runs, u32 length)
 {
+	int r = array_reserve(&runs->lengths, &runs->cap, runs->count + 1, sizeof(*runs->lengths));
+
+	if (r == 0)
+		runs->lengths[runs->count++] = length;
+	return r;
+}
+
+static int unpack_runs(struct pb *r, const struct dict *dict, u32 columns, struct block_rows *rows, struct runs *runs)
+{
+	bool sums = block_is_sums(columns);
 	u64 count = pb_varint(r), room = sums ? pb_left(r) / 3 : count;
 	u32 done = 0;
 
@@ -340,8 +415,13 @@ static int unpack_runs(struct pb *r, const struct dict *dict, bool sums, struct 
 		return fail(r);
 	if (array_reserve(&rows->rows, &rows->cap, (u32)room + 1, sizeof(*rows->rows)) < 0)
 		return -ENOMEM;
-	while (done < count && !r->err)
+	while (done < count && !r->err) {
+		u32 before = rows->count;
+
 		unpack_run(r, dict, sums, (u32)count, &done, rows);
+		if ((columns & BLOCK_LABELS) && note_run(runs, rows->count - before) < 0)
+			return -ENOMEM;
+	}
 	return r->err ? r->err : pb_left(r) ? -EBADMSG : 0;
 }
 
@@ -454,7 +534,52 @@ static int unpack_columns(struct pb *packed, const struct column *columns, size_
 		if (r < 0)
 			return r;
 	}
-	return pb_left(packed) ? -EBADMSG : 0;
+	return 0;
+}
+
+/* Behind the sets there is the number of one for each run. */
+static int unpack_labels(struct pb *r, const struct runs *runs, struct block_rows *rows)
+{
+	struct block_row *row = rows->rows;
+	int result = label_sets_unpack(&rows->labels, r);
+
+	for (u32 i = 0; i < runs->count && result == 0; i++) {
+		u64 set = pb_varint(r);
+
+		if (r->err || set >= label_sets_count(&rows->labels))
+			return -EBADMSG;
+		for (u32 n = 0; n < runs->lengths[i]; n++)
+			row++->labels = (u32)set;
+	}
+	return result == 0 && pb_left(r) ? -EBADMSG : result;
+}
+
+static int unpack_data(struct pb *data, u32 columns, const struct runs *runs, struct buf *plain,
+		       struct block_rows *rows)
+{
+	int r = unpack_columns(data, columns_of_data, COUNT(columns_of_data), columns, plain, rows);
+	struct pb column;
+
+	if (r < 0 || !pb_left(data))
+		return r;
+	column = next_column(data, columns & BLOCK_LABELS, plain);
+	r = column.err;
+	if (r == 0 && (columns & BLOCK_LABELS))
+		r = unpack_labels(&column, runs, rows);
+	return r == 0 && pb_left(data) ? -EBADMSG : r;
+}
+
+static int unpack_details(struct pb *details, const struct dict *dict, u32 columns, struct buf *plain,
+			  struct block_rows *rows)
+{
+	struct pb column = next_column(details, columns & (BLOCK_THREAD | BLOCK_LINK), plain);
+	int r = column.err;
+
+	if (r == 0 && (columns & (BLOCK_THREAD | BLOCK_LINK)))
+		r = unpack_tables(&column, dict, rows);
+	if (r == 0)
+		r = unpack_columns(details, columns_of_details, COUNT(columns_of_details), columns, plain, rows);
+	return r == 0 && pb_left(details) ? -EBADMSG : r;
 }
 
 static bool rows_in_range(const struct block_rows *rows, const struct dict *dict)
@@ -476,20 +601,15 @@ static int unpack_all(const struct block_bytes *bytes, const struct dict *dict, 
 	struct pb data = pb_from(bytes->data, bytes->data_bytes);
 	struct pb details = pb_from(bytes->details, bytes->detail_bytes);
 	struct pb column = next_column(&data, true, plain);
-	int r = column.err ? column.err : unpack_runs(&column, dict, columns == BLOCK_SUMS, rows);
+	_cleanup_(runs_done) struct runs runs = { 0 };
+	int r = column.err ? column.err : unpack_runs(&column, dict, columns, rows, &runs);
 
 	if (r < 0 || columns == BLOCK_SUMS)
 		return r;
-	r = unpack_columns(&data, columns_of_data, COUNT(columns_of_data), columns, plain, rows);
+	r = unpack_data(&data, columns, &runs, plain, rows);
 	if (r < 0 || !(columns & BLOCK_DETAILS) || !bytes->detail_bytes)
 		return r;
-	column = next_column(&details, columns & (BLOCK_THREAD | BLOCK_LINK), plain);
-	r = column.err;
-	if (r == 0 && (columns & (BLOCK_THREAD | BLOCK_LINK)))
-		r = unpack_tables(&column, dict, rows);
-	if (r == 0)
-		r = unpack_columns(&details, columns_of_details, COUNT(columns_of_details), columns, plain, rows);
-	return r;
+	return unpack_details(&details, dict, columns, plain, rows);
 }
 
 int block_unpack(const struct block_bytes *bytes, const struct dict *dict, u32 columns, struct block_rows *rows)

@@ -2,8 +2,9 @@
 /*
  * A block: rows of one window, or of one period of a roll-up, as columns.
  *
- *	rows are sorted by series, node, time
- *	data		runs (series, how many rows, their sum); node; value
+ *	rows are sorted by series, labels, node, time
+ *	data		runs (series, how many rows, their sum); node; value; where there are any, labels: sets, and the
+ *			number of one for each run
  *	details		only of windows: threads and links that rows refer to; time; thread; CPU; link; line and address
  *			of the leaf
  *
@@ -19,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/types.h"
 #include "profile/table.h"
+#include "store/label_sets.h"
 
 struct buf;
 struct dict;
@@ -44,12 +46,15 @@ struct block_row {
 	u32 cpu;		/* + 1; BLOCK_NO_CPU: not known */
 	u32 line;		/* of the leaf */
 	u64 address;		/* of the leaf, in its file */
+	u32 labels;		/* a set of the block's; 0: none */
+	u32 pad;		/* 0: rows are compared as bytes */
 };
 
 /* What a window's rows are gathered in, and what a block is read into. Entry 0 of threads and links is nothing. */
 struct block_rows {
 	struct block_row *rows;
 	struct table threads, links;	/* of struct block_thread, struct block_link */
+	struct label_sets labels;
 	u32 count, cap;
 };
 
@@ -71,7 +76,7 @@ int block_rows_add(struct block_rows *rows, const struct block_row *row);
 int block_rows_thread(struct block_rows *rows, struct block_thread thread, u32 *ret_number);
 int block_rows_link(struct block_rows *rows, const struct block_link *link, u32 *ret_number);
 
-/* Joins rows that differ in nothing but their value; a roll-up's rows by series and node alone. Sorts. */
+/* Joins rows that differ in nothing but their value; a roll-up's rows by series, labels and node alone. Sorts. */
 void block_rows_fold(struct block_rows *rows, bool is_rollup);
 
 /* The rows must be folded. A roll-up has no details. */
@@ -88,9 +93,15 @@ enum {
 	BLOCK_CPU = 1 << 4,
 	BLOCK_LINK = 1 << 5,
 	BLOCK_LEAF = 1 << 6,
+	BLOCK_LABELS = 1 << 7,
 	BLOCK_DETAILS = BLOCK_TIME | BLOCK_THREAD | BLOCK_CPU | BLOCK_LINK | BLOCK_LEAF,
-	BLOCK_SUMS = 0,		/* no column at all: one row for each series, its value is the sum */
+	BLOCK_SUMS = 0,		/* none, or only labels: one row for each run, its value is the sum */
 };
+
+static inline bool block_is_sums(u32 columns)
+{
+	return !(columns & ~BLOCK_LABELS);
+}
 
 struct block_bytes {
 	const void *data, *details;

@@ -9,7 +9,7 @@
 #include "store/dict.h"
 #include "test.h"
 
-#define ALL (BLOCK_NODE | BLOCK_VALUE | BLOCK_DETAILS)
+#define ALL (BLOCK_NODE | BLOCK_VALUE | BLOCK_LABELS | BLOCK_DETAILS)
 
 static struct dict *new_dict(void)
 {
@@ -82,6 +82,120 @@ TEST(block_comes_back_as_it_went)
 	buf_done(&details);
 }
 
+static u32 tenant(struct block_rows *rows, const char *name)
+{
+	struct label label = { STR("tenant"), str_of(name) };
+	u32 set;
+
+	EQ(label_sets_add(&rows->labels, &label, 1, &set), 0);
+	return set;
+}
+
+/* Rows of two tenants and of none, in a series and in another. */
+static void add_tenants(struct block_rows *rows)
+{
+	(void)tenant(rows, "nobody");
+	for (u32 i = 0; i < 6; i++) {
+		add(rows, i & 1, 1 + i / 2, 1 << i, 7000 + i);
+		rows->rows[i].labels = i < 2 ? 0 : tenant(rows, i < 4 ? "acme" : "beta");
+	}
+}
+
+static s64 sum_of(const struct block_rows *rows, const char *name)
+{
+	s64 sum = 0;
+
+	for (u32 i = 0; i < rows->count; i++)
+		if (str_is(label_sets_value(&rows->labels, rows->rows[i].labels, STR("tenant")), name))
+			sum += rows->rows[i].value;
+	return sum;
+}
+
+TEST(block_has_labels_and_sums_of_them)
+{
+	static const u32 columns[] = { ALL, BLOCK_NODE | BLOCK_VALUE | BLOCK_LABELS, BLOCK_LABELS };
+	_cleanup_(dict_freep) struct dict *dict = new_dict();
+	struct block_rows rows, back;
+	struct buf data, details;
+
+	block_rows_init(&rows);
+	block_rows_init(&back);
+	buf_init(&data, BLOCK_BYTES_MAX);
+	buf_init(&details, BLOCK_BYTES_MAX);
+	add_tenants(&rows);
+	for (u32 rolled = 0; rolled < 2; rolled++) {
+		block_rows_fold(&rows, rolled);
+		data.len = details.len = 0;
+		EQ(block_pack(&rows, rolled, &data, &details), 0);
+		for (u32 i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+			EQ(unpack(&data, &details, dict, columns[i], &back), 0);
+			EQ(back.count, 6);
+			EQ(label_sets_count(&back.labels), 3);
+			EQ(sum_of(&back, "acme"), 4 + 8);
+			EQ(sum_of(&back, "beta"), 16 + 32);
+			EQ(sum_of(&back, ""), 1 + 2);
+		}
+		EQ(unpack(&data, &details, dict, BLOCK_SUMS, &back), 0);
+		EQ(sum_of(&back, ""), 63);
+	}
+	block_rows_done(&back);
+	block_rows_done(&rows);
+	buf_done(&data);
+	buf_done(&details);
+}
+
+TEST(block_with_labels_says_when_memory_runs_out)
+{
+	_cleanup_(dict_freep) struct dict *dict = new_dict();
+	struct block_rows rows, back;
+	long used = 1;
+
+	block_rows_init(&rows);
+	block_rows_init(&back);
+	add_tenants(&rows);
+	block_rows_fold(&rows, false);
+	for (long n = 0; used > n; n++) {
+		struct buf data, details;
+		int r;
+
+		buf_init(&data, BLOCK_BYTES_MAX);
+		buf_init(&details, BLOCK_BYTES_MAX);
+		test_alloc_fail(n);
+		r = block_pack(&rows, false, &data, &details);
+		if (r == 0)
+			r = unpack(&data, &details, dict, ALL, &back);
+		used = test_alloc_reset();
+		EQ(r, used > n ? -ENOMEM : 0);
+		EQ(back.count, used > n ? 0 : 6);
+		buf_done(&data);
+		buf_done(&details);
+	}
+	block_rows_done(&back);
+	block_rows_done(&rows);
+}
+
+/* Sets that no row has cost nothing. */
+TEST(block_without_labels_has_not_a_byte_of_them)
+{
+	struct block_rows rows;
+	struct buf data, details;
+	size_t bytes;
+
+	block_rows_init(&rows);
+	buf_init(&data, BLOCK_BYTES_MAX);
+	buf_init(&details, BLOCK_BYTES_MAX);
+	add(&rows, 1, 1, 1, 7000);
+	EQ(block_pack(&rows, false, &data, &details), 0);
+	bytes = data.len;
+	(void)tenant(&rows, "nobody");
+	data.len = 0;
+	EQ(block_pack(&rows, false, &data, &details), 0);
+	EQ(data.len, bytes);
+	block_rows_done(&rows);
+	buf_done(&data);
+	buf_done(&details);
+}
+
 TEST(block_of_a_roll_up_keeps_series_and_nodes)
 {
 	_cleanup_(dict_freep) struct dict *dict = new_dict();
@@ -112,18 +226,21 @@ TEST(block_with_numbers_out_of_range_is_refused)
 	_cleanup_(dict_freep) struct dict *dict = new_dict(), *small = dict_new();
 	struct block_rows rows, back;
 	struct buf data, details;
+	u32 whole = 0;
 
 	block_rows_init(&rows);
 	block_rows_init(&back);
 	buf_init(&data, BLOCK_BYTES_MAX);
 	buf_init(&details, BLOCK_BYTES_MAX);
-	add(&rows, 1, 1, 1, 7000);
+	add_tenants(&rows);
 	block_rows_fold(&rows, false);
 	EQ(block_pack(&rows, false, &data, &details), 0);
 	EQ(unpack(&data, &details, small, ALL, &back), -EBADMSG);
+	/* Cut before the labels it is a block without them. */
 	for (size_t cut = 0; cut < data.len; cut++)
-		OK(block_unpack(&(struct block_bytes){ data.data, details.data, cut, details.len }, dict, ALL, &back) <
-		   0);
+		whole += block_unpack(&(struct block_bytes){ data.data, details.data, cut, details.len }, dict, ALL,
+				      &back) == 0;
+	EQ(whole, 1);
 	/* Without details at all it is a roll-up. */
 	for (size_t cut = 1; cut < details.len; cut++)
 		OK(block_unpack(&(struct block_bytes){ data.data, details.data, data.len, cut }, dict, ALL, &back) < 0);

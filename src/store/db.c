@@ -42,6 +42,8 @@ static const char *const upgrades[DB_VERSION] = {
 	"CREATE INDEX note_by_time ON note(time_ns);",
 	/* Chunks of the dictionary may say what series wait for. Those of before do not, and stay as they are. */
 	"",
+	/* Blocks may have labels. Those of before have none, and stay as they are. */
+	"",
 };
 
 

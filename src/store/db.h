@@ -26,7 +26,7 @@
 struct buf;
 struct db;
 
-#define DB_VERSION 6
+#define DB_VERSION 7
 #define DB_LEVELS 4
 
 struct db_block {

@@ -438,23 +438,32 @@ static s64 place_of(struct flame_query *q, struct flame_epoch *g, const struct d
 	return at;
 }
 
-/* Rows of a series stand together, and mostly have one group. */
+/* Rows of a series, and in it those of a set of labels, stand together, and mostly have one group. */
+static bool is_same_group(const struct flame_query *q, const struct scan_row *row)
+{
+	return q->has_group && q->group_epoch == row->epoch_index && q->group_series == row->row->series &&
+	       (q->group_by < STORE_KEY ||
+		(q->group_block == row->block && q->group_labels == row->row->labels));
+}
+
 static s64 group_of(struct flame_query *q, const struct scan_row *row)
 {
 	char scratch[SCAN_LABEL_BYTES];
 	struct frame group = { .type = STR("label") };
 	s64 frame;
 
-	if (q->has_group && q->group_epoch == row->epoch_index && q->group_series == row->row->series)
+	if (is_same_group(q, row))
 		return q->group;
 	group.name = scan_label(row, q->group_by, scratch);
 	if (!group.name.len)
 		group.name = store_label_none(q->group_by);
 	frame = calltree_frame(q->flame, &group);
 	q->group = frame < 0 ? frame : calltree_node(q->flame, 0, (u32)frame);
-	q->has_group = !scan_label_column(q->group_by);
+	q->has_group = block_is_sums(scan_label_column(q->group_by));
 	q->group_epoch = row->epoch_index;
 	q->group_series = row->row->series;
+	q->group_labels = row->row->labels;
+	q->group_block = row->block;
 	return q->group;
 }
 

@@ -31,7 +31,8 @@ struct flame_query {
 	bool is_begun;		/* what was gathered of some epoch is in the flame */
 	struct weigh weigh;
 	bool has_group;
-	u32 group_epoch, group_series;
+	u32 group_epoch, group_series, group_labels;
+	u64 group_block;
 	s64 group;		/* the node of the last row's group */
 	bool is_negative;	/* a value is */
 	bool is_joined;		/* two frames of the dictionary are one in the flame: so may be their nodes */

@@ -12,6 +12,7 @@
 #include "profile/profile.h"
 #include "store/block.h"
 #include "store/dict.h"
+#include "store/keep_labels.h"
 #include "store/sqlite.h"
 
 #define FUTURE_NS 300000000000ull	/* clocks of hosts differ by seconds, not by more than this */
@@ -23,6 +24,7 @@ struct ingest {
 	struct dict *dict;
 	struct names *names;
 	struct block_rows *rows;
+	struct keep_labels labels;
 	struct ingest_result result;
 	u32 *nodes;		/* by stack; UNKNOWN until it is needed */
 	u32 *strings;		/* by string of the profile */
@@ -41,6 +43,7 @@ static void ingest_done(struct ingest *in)
 	free(in->locations);
 	free(in->frames);
 	free(in->path);
+	keep_labels_done(&in->labels);
 }
 
 /* An array of UNKNOWNs. */
@@ -256,7 +259,7 @@ static int describe_row(struct ingest *in, const struct profile_sample *sample, 
 		row->address = leaf->address;
 		row->line = line > 0 && line < UINT32_MAX ? (u32)line : 0;
 	}
-	return r;
+	return r < 0 ? r : keep_labels_of(&in->labels, sample->attributes, &row->labels);
 }
 
 static int add_sample(struct ingest *in, u32 series, const struct profile_set *set, const struct profile_sample *sample)
@@ -376,9 +379,17 @@ int ingest_rows(const struct profile *profile, struct str host, const struct sto
 
 	if (!in.nodes || !in.strings || !in.exes || !in.locations)
 		return -ENOMEM;
+	r = keep_labels_init(&in.labels, profile, options->labels, &rows->labels);
 	for (u32 i = 0; i < profile->resources.count && r == 0; i++)
 		if (str_equal(host_of(&profile->resources.at[i]), host))
-			r = add_resource(&in, &profile->resources.at[i]);
+			keep_labels_expect(&in.labels, &profile->resources.at[i]);
+	for (u32 i = 0; i < profile->resources.count && r == 0; i++) {
+		if (!str_equal(host_of(&profile->resources.at[i]), host))
+			continue;
+		keep_labels_begin(&in.labels);
+		r = add_resource(&in, &profile->resources.at[i]);
+	}
+	in.result.labels_past_limit = in.labels.lost;
 	if (r == 0)
 		r = dict->err;
 	if (r == 0)

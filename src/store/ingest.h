@@ -10,6 +10,7 @@
 
 struct block_rows;
 struct dict;
+struct label_rules;
 struct names;
 struct profile;
 struct str;
@@ -19,11 +20,13 @@ struct str;
 struct store_ingest_options {
 	u64 now_ns;		/* CLOCK_REALTIME */
 	u64 age_max_ns;		/* times before that, or in the future, are taken for wrong */
+	const struct label_rules *labels;
 };
 
 struct ingest_result {
 	u64 start_ns, end_ns;	/* of all rows */
 	u64 times_wrong;	/* replaced by the time of arrival */
+	u64 labels_past_limit;	/* samples whose labels are [other], or not all there */
 };
 
 /* The hosts that a profile is of, at most INGEST_HOSTS_MAX; how many. The strings are the profile's, or static. */

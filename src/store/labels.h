@@ -4,6 +4,9 @@
  * of the SERIES labels; the others are told apart row by row, and roll-ups do
  * not keep them.
  *
+ * Samples have labels of their own, too (store/label_rules.h): of any KEY, in blocks and, as far as there is room, in
+ * roll-ups.
+ *
  *	X(id, name in queries, attribute of the resource)
  */
 #ifndef STORE_LABELS_H
@@ -40,6 +43,8 @@ enum store_label {
 	STORE_ROW_LABELS(X)
 	STORE_LABEL_COUNT,
 #undef X
+	STORE_KEYS,	/* "label": its values are the keys of samples' own labels */
+	STORE_KEY,	/* "label.KEY": from here on, by the number of KEY in the selection's keys */
 };
 
 /* What a group is called whose label is empty. */

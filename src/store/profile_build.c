@@ -39,15 +39,27 @@ static bool owner_equal(const void *a, const void *b)
 	return !memcmp(a, b, sizeof(struct built_owner));
 }
 
+static u64 labels_hash(const void *row, u64 seed)
+{
+	return hash_bytes(seed, row, sizeof(struct built_labels));
+}
+
+static bool labels_equal(const void *a, const void *b)
+{
+	return !memcmp(a, b, sizeof(struct built_labels));
+}
+
 static const struct table_type series_type = { sizeof(struct built_series), series_hash, series_equal, NULL };
 static const struct table_type owner_type = { sizeof(struct built_owner), owner_hash, owner_equal, NULL };
+static const struct table_type labels_type = { sizeof(struct built_labels), labels_hash, labels_equal, NULL };
 
 int profile_build_init(struct profile_build *b, bool is_summed)
 {
 	*b = (struct profile_build){ .profile = profile_new(), .is_summed = is_summed };
 	table_init(&b->series, &series_type, NULL, 0, SERIES_MAX);
 	table_init(&b->owners, &owner_type, NULL, 0, OWNERS_MAX);
-	return b->profile ? 0 : -ENOMEM;
+	table_init(&b->labels, &labels_type, NULL, 0, OWNERS_MAX);
+	return b->profile && table_add(&b->labels, &(struct built_labels){ 0 }) == 0 ? 0 : -ENOMEM;
 }
 
 void profile_build_done(struct profile_build *b)
@@ -55,6 +67,7 @@ void profile_build_done(struct profile_build *b)
 	profile_free(b->profile);
 	table_done(&b->series);
 	table_done(&b->owners);
+	table_done(&b->labels);
 	free(b->rows);
 }
 
@@ -94,13 +107,41 @@ static u32 add_text_attribute(struct profile *p, const char *key, struct str tex
 		.key = profile_add_cstring(p, key), .value = { .kind = ANY_STRING, .string = text } });
 }
 
+/* The row of a set of labels: the first is the one without any. */
+static s64 find_labels(struct profile_build *b, const struct scan_row *row)
+{
+	struct built_labels built = { 0 };
+	struct label labels[LABELS_MAX];
+
+	if (!row->row->labels)
+		return 0;
+	built.count = label_sets_get(&row->rows->labels, row->row->labels, labels);
+	for (u32 i = 0; i < built.count; i++)
+		built.at[i] = profile_add_attribute(b->profile, &(struct profile_attribute){
+			.key = profile_add_string(b->profile, labels[i].key.at, labels[i].key.len),
+			.value = { .kind = ANY_STRING, .string = labels[i].value } });
+	return table_add(&b->labels, &built);
+}
+
+static int add_owner(struct profile_build *b, const struct scan_row *row, struct built_owner *owner, u32 *ret_owner)
+{
+	s64 number = find_labels(b, row);
+
+	owner->labels = (u32)number;
+	if (number >= 0)
+		number = table_add(&b->owners, owner);
+	*ret_owner = (u32)number;
+	return number < 0 ? (int)number : 0;
+}
+
 static int find_owner(struct profile_build *b, const struct scan_row *row, u32 *ret_owner)
 {
 	struct str wait = dict_string(row->dict, dict_series(row->dict, row->row->series)->label[STORE_WAIT]);
 	struct profile *p = b->profile;
 	struct built_owner owner = { 0 };
-	s64 number;
 
+	if (b->is_summed)
+		return add_owner(b, row, &owner, ret_owner);
 	if (row->row->thread) {
 		const struct block_thread *thread = block_thread(row->rows, row->row->thread);
 		struct str name = dict_string(row->dict, thread->name);
@@ -122,9 +163,7 @@ static int find_owner(struct profile_build *b, const struct scan_row *row, u32 *
 		memcpy(link.span_id, from->span_id, sizeof(link.span_id));
 		owner.link = profile_add_link(p, &link);
 	}
-	number = table_add(&b->owners, &owner);
-	*ret_owner = (u32)number;
-	return number < 0 ? (int)number : 0;
+	return add_owner(b, row, &owner, ret_owner);
 }
 
 #define BY(field) (x->field != y->field ? (x->field < y->field ? -1 : 1) :
@@ -168,8 +207,9 @@ int profile_build_add(struct profile_build *b, const struct scan_row *row)
 	struct built_row built = { .node = row->row->node, .epoch = row->epoch_index, .value = row->row->value };
 	int r = find_series(b, row);
 
-	if (r == 0 && !b->is_summed) {
+	if (r == 0)
 		r = find_owner(b, row, &built.owner);
+	if (r == 0 && !b->is_summed) {
 		built.line = row->row->line;
 		built.address = row->row->address;
 		built.time_ns = row->period_ns ? 0 : row->time_ns;
@@ -305,14 +345,14 @@ static void add_sample(struct builder *w, struct profile_set *set, const struct 
 {
 	const struct built_owner *owner = (const struct built_owner *)w->b->owners.rows + rows->owner;
 	struct profile_sample *sample = profile_add_sample(w->p, set);
-	u32 attributes[4], n = 0;
+	const struct built_labels *labels = (const struct built_labels *)w->b->labels.rows + owner->labels;
+	u32 attributes[4 + LABELS_MAX], n = labels->count;
 
 	if (!sample || !add_values(w->p, sample, rows, count))
 		return;
 	sample->stack = add_stack(w, rows);
-	if (w->b->is_summed)
-		return;
 	sample->link = owner->link;
+	memcpy(attributes, labels->at, n * sizeof(*attributes));
 	attributes[n] = owner->tid;
 	n += owner->tid != 0;
 	attributes[n] = owner->thread;

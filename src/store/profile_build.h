@@ -2,8 +2,8 @@
 /*
  * A profile of what the store holds: samples as they came, with whose they are, as far as the store has kept it.
  *
- * Samples of one stack, thread, CPU, link, address and line are one, with a time and a value each. What only roll-ups
- * have left has no times, threads, CPUs, links or lines.
+ * Samples of one stack, thread, CPU, link, set of labels, address and line are one, with a time and a value each. What
+ * only roll-ups have left has no times, threads, CPUs, links or lines.
  */
 #ifndef STORE_PROFILE_BUILD_H
 #define STORE_PROFILE_BUILD_H
@@ -19,6 +19,11 @@ struct built_series {
 
 struct built_owner {
 	u32 tid, thread, cpu, link, wait;
+	u32 labels;			/* a row of labels */
+};
+
+struct built_labels {
+	u32 count, at[LABELS_MAX];	/* attributes */
 };
 
 struct built_row {
@@ -33,10 +38,10 @@ struct built_row {
 
 struct profile_build {
 	struct profile *profile;
-	struct table series, owners;
+	struct table series, owners, labels;
 	struct built_row *rows;
 	u32 count, cap;
-	bool is_summed;			/* rows of one series and node are one, without anything else */
+	bool is_summed;			/* rows of one series, set of labels and node are one, without anything else */
 	const struct dict *dict;	/* of the last row, its series there and here */
 	u32 last_series, series_number, resource_number;
 };

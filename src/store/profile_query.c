@@ -85,13 +85,12 @@ static void move_rows(struct profile_query *q, const u32 *map)
 static int read_rows(struct profile_query *q, struct sqlite_store *store, const struct store_selection *selection,
 		     bool is_summed, struct scan_plan *plan)
 {
-	struct scan_options options = { .columns = BLOCK_NODE | BLOCK_VALUE, .period_max_ns = UINT64_MAX,
-					.make_room = make_room };
+	struct scan_options options = { .columns = BLOCK_NODE | BLOCK_VALUE | BLOCK_LABELS, .make_room = make_room };
 	int r = profile_build_init(&q->build, is_summed);
 
-	if (!is_summed)
-		options = (struct scan_options){ .columns = BLOCK_NODE | BLOCK_VALUE | BLOCK_DETAILS,
-						 .or_rollups = true, .make_room = make_room };
+	options.period_max_ns = is_summed ? UINT64_MAX : 0;
+	options.columns |= is_summed ? 0 : BLOCK_DETAILS;
+	options.or_rollups = !is_summed;
 	q->flame = (struct flame_query){ .store = store, .group_by = STORE_LABEL_COUNT, .flame = calltree_new(),
 					 .epoch_count = store->epoch_count };
 	q->flame.epochs = calloc((size_t)q->flame.epoch_count + 1, sizeof(*q->flame.epochs));

@@ -40,12 +40,12 @@ struct values_query {
 	u32 cap;
 };
 
-/* Sums of series are enough for their labels, if all stacks count. */
+/* Sums are enough for labels of series, and samples' own, if all stacks count. */
 static u32 label_columns(const struct store_selection *selection, enum store_label label)
 {
-	u32 column = scan_label_column(label) | (selection->narrow ? BLOCK_NODE : 0);
+	u32 columns = scan_label_column(label) | (selection->narrow ? BLOCK_NODE : 0);
 
-	return column ? column | BLOCK_VALUE : BLOCK_SUMS;
+	return block_is_sums(columns) ? columns : columns | BLOCK_VALUE;
 }
 
 static int values_query_init(struct values_query *q, struct store *store, const struct store_selection *selection,
@@ -70,29 +70,40 @@ static struct str label_text(const struct scan_row *row, enum store_label label,
 	return label == STORE_LABEL_COUNT ? (struct str){ "", 0 } : scan_label(row, label, scratch);
 }
 
-/* The number of the row's value; past VALUES_MAX all that come count as the first. */
-static int value_number(struct values_query *q, const struct scan_row *row, u32 *ret_number)
+/* Past VALUES_MAX all that come count as the first. */
+static int count_text(struct values_query *q, struct str text, s64 value)
 {
-	char scratch[SCAN_LABEL_BYTES];
-	struct str text = label_text(row, q->label, scratch);
 	u32 number = interner_add(&q->texts, text.at, text.len, NULL);
 
-	*ret_number = number == INTERNER_NONE ? 0 : number;
-	return array_reserve(&q->totals, &q->cap, *ret_number + 1, sizeof(*q->totals));
+	number = number == INTERNER_NONE ? 0 : number;
+	if (array_reserve(&q->totals, &q->cap, number + 1, sizeof(*q->totals)) < 0)
+		return -ENOMEM;
+	q->totals[number] = saturating_add(q->totals[number], value);
+	return 0;
+}
+
+static int count_keys(struct values_query *q, const struct scan_row *row)
+{
+	struct label labels[LABELS_MAX];
+	u32 count = label_sets_get(&row->rows->labels, row->row->labels, labels);
+	int r = 0;
+
+	for (u32 i = 0; i < count && r == 0; i++)
+		r = count_text(q, label_name(labels[i].key), row->row->value);
+	return r;
 }
 
 static int count_value(void *arg, const struct scan_row *row)
 {
 	struct values_query *q = arg;
-	u32 number;
+	char scratch[SCAN_LABEL_BYTES];
 	int r = some_stacks_has(&q->stacks, row);
 
 	if (r <= 0)
 		return r;
-	r = value_number(q, row, &number);
-	if (r == 0)
-		q->totals[number] = saturating_add(q->totals[number], row->row->value);
-	return r;
+	if (q->label == STORE_KEYS)
+		return count_keys(q, row);
+	return count_text(q, label_text(row, q->label, scratch), row->row->value);
 }
 
 static int compare_values(const void *a, const void *b)

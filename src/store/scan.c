@@ -148,7 +148,7 @@ u32 scan_label_column(enum store_label label)
 	case STORE_SPAN:
 		return BLOCK_LINK;
 	default:
-		return 0;
+		return label >= STORE_KEYS ? BLOCK_LABELS : 0;
 	}
 }
 
@@ -182,6 +182,8 @@ struct str scan_label(const struct scan_row *row, enum store_label label, char s
 
 	if (!is_row_label(label))
 		return dict_string(row->dict, dict_series(row->dict, row->row->series)->label[label]);
+	if (label >= STORE_KEY)
+		return label_sets_value(&row->rows->labels, row->row->labels, str_of(row->keys->at[label - STORE_KEY]));
 	if (row->row->thread)
 		thread = *block_thread(row->rows, row->row->thread);
 	if (label == STORE_THREAD)
@@ -210,7 +212,19 @@ static bool row_matches(const struct scan_row *row, const struct store_selection
 	for (u32 i = 0; i < selection->filter_count; i++) {
 		const struct store_filter *filter = &selection->filters[i];
 
-		if (is_row_label(filter->label) && !scan_matches(filter, scan_label(row, filter->label, scratch)))
+		if (is_row_label(filter->label) && filter->label < STORE_KEY &&
+		    !scan_matches(filter, scan_label(row, filter->label, scratch)))
+			return false;
+	}
+	return true;
+}
+
+static bool labels_match(const struct scan_row *row, const struct store_selection *selection)
+{
+	for (u32 i = 0; i < selection->filter_count; i++) {
+		const struct store_filter *filter = &selection->filters[i];
+
+		if (filter->label >= STORE_KEY && !scan_matches(filter, scan_label(row, filter->label, NULL)))
 			return false;
 	}
 	return true;
@@ -225,7 +239,7 @@ struct scanner {
 	const struct scan_part *part;
 	const struct scan_options *options;
 	u32 columns;		/* those of the options, and what filters look at */
-	bool row_filters;
+	bool row_filters, label_filters;
 	struct block_rows rows;	/* of the block that is read */
 	scan_fn *fn;
 	void *arg;
@@ -267,9 +281,12 @@ static int scan_rows(struct scanner *s, u32 epoch_index, const struct db_block *
 	struct scan_row at = { .epoch_index = epoch_index,
 			       .dict = s->dict,
 			       .rows = &s->rows,
+			       .keys = s->selection->keys,
 			       .period_ns = block->level ? store_period_ns[block->level] : 0,
 			       .block = ++s->blocks,
 			       .is_instant = !block->level && block->start_ns == block->end_ns };
+	u32 labels = UINT32_MAX;
+	bool has_labels = true;
 	int r = 0;
 
 	if (!wanted)
@@ -277,7 +294,12 @@ static int scan_rows(struct scanner *s, u32 epoch_index, const struct db_block *
 	for (u32 i = 0; i < s->rows.count && r == 0; i++) {
 		at.row = &s->rows.rows[i];
 		at.time_ns = at.row->time_ns ? at.row->time_ns : block->start_ns;
-		if (!wanted[at.row->series] ||
+		/* Rows of a set stand together. */
+		if (s->label_filters && at.row->labels != labels) {
+			labels = at.row->labels;
+			has_labels = labels_match(&at, s->selection);
+		}
+		if (!wanted[at.row->series] || !has_labels ||
 		    (check_times && (at.time_ns < s->part->from_ns || at.time_ns >= s->part->to_ns)) ||
 		    (s->row_filters && !row_matches(&at, s->selection)))
 			continue;
@@ -419,9 +441,10 @@ int scan(struct sqlite_store *store, const struct store_selection *selection, co
 	int r;
 
 	s.columns = filter_columns(selection);
-	s.row_filters = s.columns;
-	/* A label of rows leaves no sums. */
-	s.columns |= options->columns | (s.columns ? BLOCK_VALUE : 0);
+	s.row_filters = !block_is_sums(s.columns);
+	s.label_filters = s.columns & BLOCK_LABELS;
+	/* A label of rows leaves no sums, but for their own. */
+	s.columns |= options->columns | (s.row_filters ? BLOCK_VALUE : 0);
 	block_rows_init(&s.rows);
 	r = run(&s, &plan);
 	scanner_done(&s);

@@ -37,7 +37,8 @@ struct scan_row {
 	u32 epoch_index;
 	const struct dict *dict;	/* until fn returns; who wants it longer holds it (store/dicts.h) */
 	const struct block_row *row;
-	const struct block_rows *rows;	/* its block, for threads and links */
+	const struct block_rows *rows;	/* its block, for threads, links and labels */
+	const struct store_keys *keys;	/* of the selection */
 	u64 time_ns;
 	u64 period_ns;			/* of a roll-up, which begins at time_ns; 0: the time is the row's own */
 	u64 block;			/* rows of one block have one number, and no others */

@@ -42,8 +42,8 @@ static struct store *open_store(u64 bytes_max)
 	}
 	buf_init(&why, 512);
 	buf_init(&notice, 512);
-	EQ(store_open(&(struct store_options){ directory, bytes_max, 1000 * HOUR_NS, "here" }, &store, &why, &notice),
-	   0);
+	EQ(store_open(&(struct store_options){ directory, bytes_max, 1000 * HOUR_NS, .host = "here" }, &store, &why,
+		      &notice), 0);
 	EQ(notice.len, 0);
 	buf_done(&why);
 	buf_done(&notice);

@@ -282,8 +282,10 @@ static int put_late(struct sqlite_store *store, s64 epoch, const struct block_ro
 		_cleanup_(block_rows_done) struct block_rows copy;
 
 		r = copy_rows(rows, first, end, &copy);
+		copy.labels = rows->labels;
 		if (r == 0)
 			r = store_put_rows(store, level, epoch, period_start(time_ns, level), time_ns, &copy);
+		copy.labels = (struct label_sets){ 0 };
 	}
 	return r;
 }
@@ -314,9 +316,11 @@ static int put_minutes(struct sqlite_store *store, s64 epoch, struct block_rows 
 			return r;
 		part.threads = rows->threads;
 		part.links = rows->links;
+		part.labels = rows->labels;
 		r = store_put_rows(store, 0, epoch, rows->rows[first].time_ns, rows->rows[end - 1].time_ns, &part);
 		/* They are those of all parts. */
 		part.threads = part.links = (struct table){ 0 };
+		part.labels = (struct label_sets){ 0 };
 		if (r == 0)
 			r = put_late(store, epoch, rows, first, end);
 	}
@@ -372,8 +376,10 @@ static int take_rows(struct sqlite_store *store, const struct profile *profile, 
 			break;
 		block_rows_done(rows);
 	}
-	if (r == 0)
+	if (r == 0) {
 		atomic_fetch_add(&store->times_wrong, result.times_wrong);
+		atomic_fetch_add(&store->labels_past_limit, result.labels_past_limit);
+	}
 	return r;
 }
 
@@ -396,7 +402,7 @@ static int add_host(struct sqlite_store *store, const struct profile *profile, s
 int store_add(struct store *base, const struct profile *profile, u64 sender, u64 now_ns)
 {
 	struct sqlite_store *store = sqlite_store(base);
-	struct store_ingest_options options = { now_ns, store->age_max_ns };
+	struct store_ingest_options options = { now_ns, store->age_max_ns, &store->labels };
 	_cleanup_(freep) struct str *hosts = reallocarray(NULL, INGEST_HOSTS_MAX, sizeof(*hosts));
 	u64 grown = 0;
 	u32 count;
@@ -451,6 +457,8 @@ static int sqlite_stats(struct store *base, struct store_stats *ret_stats)
 	pthread_rwlock_unlock(&store->lock);
 	ret_stats->blocks_broken = atomic_load(&store->blocks_broken);
 	ret_stats->times_wrong = atomic_load(&store->times_wrong);
+	ret_stats->labels_past_limit = atomic_load(&store->labels_past_limit);
+	ret_stats->labels_rolled_up = atomic_load(&store->labels_rolled_up);
 	ret_stats->generation = sqlite_generation(base);
 	return 0;
 }
@@ -472,6 +480,7 @@ static void sqlite_free(struct sqlite_store *store)
 	pthread_mutex_destroy(&store->write_lock);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
+	label_rules_done(&store->labels);
 	free(store->base.directory);
 	free(store->path);
 	free(store->base.host);
@@ -487,6 +496,7 @@ static void sqlite_close(struct store *base)
 static const struct store_ops sqlite_ops = {
 	.name = "sqlite",
 	.narrows = true,
+	.has_labels = true,
 	.flame = sqlite_flame,
 	.profile = sqlite_profile,
 	.chart = sqlite_chart,
@@ -513,6 +523,11 @@ static struct sqlite_store *sqlite_new(const struct store_options *options)
 
 	if (!store)
 		return NULL;
+	if (label_rules_copy(&options->labels, &store->labels) < 0) {
+		label_rules_done(&store->labels);
+		free(store);
+		return NULL;
+	}
 	/* From the time of day on: what was asked of an earlier process is not taken for the same. */
 	atomic_init(&store->generation, clock_ns(CLOCK_REALTIME) / 1000000);
 	store->base.ops = &sqlite_ops;

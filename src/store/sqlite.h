@@ -27,6 +27,7 @@ struct sqlite_store {
 	char *path;
 	int lock_fd;
 	u64 bytes_max, age_max_ns;
+	struct label_rules labels;
 	u64 memory_max;			/* of dictionaries; 0: the part of the budget that stores have */
 
 	pthread_mutex_t write_lock;	/* of db: taken before `lock` */
@@ -44,7 +45,7 @@ struct sqlite_store {
 	u64 others_rows;		/* of other hosts, that were written */
 
 	_Atomic u64 uploads;		/* how many files with symbols came */
-	_Atomic u64 generation, blocks_broken, times_wrong;
+	_Atomic u64 generation, blocks_broken, times_wrong, labels_past_limit, labels_rolled_up;
 };
 
 /* A store that is known to be one. */

@@ -19,6 +19,11 @@ const char *store_backend(const struct store *store)
 	return store->ops->name;
 }
 
+bool store_has_labels(const struct store *store)
+{
+	return store->ops->has_labels;
+}
+
 const char *store_host(const struct store *store)
 {
 	return store->host;

@@ -26,6 +26,7 @@
 #include "base/cleanup.h"
 #include "base/types.h"
 #include "store/db.h"
+#include "store/label_rules.h"
 #include "store/labels.h"
 #include "store/names.h"
 
@@ -40,6 +41,7 @@ struct store_options {
 	u64 bytes_max;		/* of the file; 0: 1 GiB */
 	u64 age_max_ns;		/* 0: 7 days */
 	const char *host;	/* this machine's name, for resources that have none */
+	struct label_rules labels;	/* which are kept; copied */
 };
 
 /* -EBUSY: another wick has it, `why` says which. `notice` gets what was lost or set aside, if anything. */
@@ -70,6 +72,9 @@ const char *store_directory(const struct store *store);
 
 /* "sqlite" or "clickhouse". */
 const char *store_backend(const struct store *store);
+
+/* Does it answer questions for label.KEY, and for the keys that there are? */
+bool store_has_labels(const struct store *store);
 
 /* This machine's name, as it was opened with. */
 const char *store_host(const struct store *store);
@@ -120,12 +125,20 @@ struct store_filter {
 };
 
 #define STORE_FILTERS_MAX 32
+#define STORE_KEYS_MAX 32
+
+/* Those that label.KEY stands for in a question: STORE_KEY + i is at[i]. */
+struct store_keys {
+	const char *at[STORE_KEYS_MAX];
+	u32 count;
+};
 
 struct store_selection {
 	u64 from_ns, to_ns;		/* CLOCK_REALTIME; to is not in it */
 	struct store_filter filters[STORE_FILTERS_MAX];
 	u32 filter_count;
 	const struct narrow *narrow;	/* of charts and values: only of stacks that it leaves; NULL: of all */
+	const struct store_keys *keys;	/* that filters and groups ask for; NULL: none */
 };
 
 /* group_by: STORE_LABEL_COUNT for none; else the outermost frames are that label's values. */
@@ -176,7 +189,10 @@ struct store_heat {
 int store_heat(struct store *store, const struct store_selection *selection, u32 rows, struct store_heat *ret_heat);
 void store_heat_done(struct store_heat *heat);
 
-/* The values of a label in a selection with what they sum up to, largest first. -EOPNOTSUPP: as above. */
+/*
+ * The values of a label in a selection with what they sum up to, largest first; of STORE_KEYS the keys that there are.
+ * -EOPNOTSUPP: as above.
+ */
 struct store_values {
 	u32 count;
 	struct store_value {
@@ -214,6 +230,8 @@ struct store_stats {
 	struct names_stats names;
 	u64 blocks_broken;		/* could not be read, and were left out of an answer */
 	u64 times_wrong;		/* samples whose time cannot be, kept under that of their arrival */
+	u64 labels_past_limit;		/* samples whose labels are [other], or not all kept */
+	u64 labels_rolled_up;		/* sums of roll-ups whose labels became [other] there */
 	u64 generation;			/* grows with every change */
 };
 /* Counts every block; what only wants to know whether something changed asks for the generation. */

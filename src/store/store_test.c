@@ -45,8 +45,8 @@ static struct store *open_store(u64 bytes_max)
 
 	buf_init(&why, 512);
 	buf_init(&notice, 512);
-	EQ(store_open(&(struct store_options){ directory, bytes_max, 1000 * HOUR_NS, "here" }, &store, &why, &notice),
-	   0);
+	EQ(store_open(&(struct store_options){ directory, bytes_max, 1000 * HOUR_NS, .host = "here" }, &store, &why,
+		      &notice), 0);
 	buf_done(&why);
 	buf_done(&notice);
 	return store;
@@ -299,7 +299,7 @@ TEST(store_is_locked_by_who_has_it)
 	_cleanup_(store_closep) struct store *store = open_store(0);
 	buf_init(&why, 512);
 	buf_init(&notice, 512);
-	EQ(store_open(&(struct store_options){ directory, 0, 0, "here" }, &other, &why, &notice), -EBUSY);
+	EQ(store_open(&(struct store_options){ directory, 0, 0, .host = "here" }, &other, &why, &notice), -EBUSY);
 	OK(strstr(why.data, "in use by process"));
 	buf_done(&why);
 	buf_done(&notice);
@@ -320,7 +320,8 @@ TEST(store_sets_a_broken_file_aside)
 	close(fd);
 	buf_init(&why, 512);
 	buf_init(&notice, 512);
-	EQ(store_open(&(struct store_options){ directory, 0, 1000 * HOUR_NS, "here" }, &store, &why, &notice), 0);
+	EQ(store_open(&(struct store_options){ directory, 0, 1000 * HOUR_NS, .host = "here" }, &store, &why,
+		      &notice), 0);
 	OK(strstr(notice.data, "broken"));
 	add_seconds(store, START_NS, 10);
 	check_range(store, START_NS, START_NS + HOUR_NS);
