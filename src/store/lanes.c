@@ -137,7 +137,7 @@ static int lane_of(struct lanes_query *q, const struct scan_row *row, u32 *ret_l
 
 static bool is_queue_asked(const struct lanes_query *q)
 {
-	return q->options->is_exact && q->options->queue_by < STORE_LABEL_COUNT;
+	return q->options->is_exact && q->options->queue_by != STORE_LABEL_COUNT;
 }
 
 /* Whose wait for a CPU it is; LANE_NO_GROUP past the limit. */

@@ -618,6 +618,8 @@ static void answer_call(struct api_call *c, const struct question_kind *kind, co
 {
 	int r = question_parse(query, c->now_ns, c->question, c->why);
 
+	if (r == 0)
+		r = call_check_labels(c);
 	if (r == 0 && kind->is_summed)
 		r = types_choose(c->store, &c->question->selection, c->type);
 	if (r == 0)

@@ -32,4 +32,7 @@ struct api_call {
 /* A label by its name in the question, or "auto": whose it is. As question_label(). */
 int call_label(struct api_call *call, const char *key, enum store_label *ret_label);
 
+/* Are labels of samples asked for, of a store that has none? Then -EINVAL and a sentence. */
+int call_check_labels(struct api_call *call);
+
 #endif

@@ -39,7 +39,8 @@ static void put_text(struct json_write *j, const char *key, const char *text)
 /* Types and reasons are what is answered, not what is asked for. */
 static struct store_selection without_types(const struct store_selection *selection)
 {
-	struct store_selection other = { .from_ns = selection->from_ns, .to_ns = selection->to_ns };
+	struct store_selection other = { .from_ns = selection->from_ns, .to_ns = selection->to_ns,
+					 .keys = selection->keys };
 
 	for (u32 i = 0; i < selection->filter_count; i++) {
 		enum store_label label = selection->filters[i].label;
@@ -160,14 +161,14 @@ static int put_groups(struct json_write *j, const struct store_lanes *lanes)
 	return 0;
 }
 
-static int put_queue(struct json_write *j, const struct store_lanes *lanes, enum store_label by)
+static int put_queue(struct json_write *j, const struct store_lanes *lanes, const char *by)
 {
 	const struct queue_waits *queue = &lanes->queue;
 	int r;
 
 	json_write_key(j, "queue");
 	json_write_open(j, '{');
-	put_text(j, "by", store_label_name(by));
+	put_text(j, "by", by);
 	put_number(j, "rows", QUEUE_ROWS);
 	put_lengths(j, &queue->all);
 	json_write_key(j, "cells");
@@ -180,10 +181,10 @@ static int put_queue(struct json_write *j, const struct store_lanes *lanes, enum
 	return r;
 }
 
-static int put_lanes(const struct store_lanes *lanes, const struct store_lanes_options *options,
-		     const struct store_selection *selection, struct buf *out)
+static int put_lanes(const struct api_call *c, const struct store_lanes *lanes,
+		     const struct store_lanes_options *options, const struct store_selection *selection)
 {
-	struct json_write j = { .b = out };
+	struct json_write j = { .b = c->answer->body };
 	int r = 0;
 
 	json_write_open(&j, '{');
@@ -206,9 +207,9 @@ static int put_lanes(const struct store_lanes *lanes, const struct store_lanes_o
 		put_lane(&j, &lanes->at[i], selection->to_ns, options->buckets);
 	json_write_close(&j, ']');
 	if (lanes->queue.columns)
-		r = put_queue(&j, lanes, options->queue_by);
+		r = put_queue(&j, lanes, question_label_name(c->question, "queue", options->queue_by));
 	json_write_close(&j, '}');
-	return r < 0 ? r : buf_err(out);
+	return r < 0 ? r : buf_err(c->answer->body);
 }
 
 int lanes_answer(struct api_call *c)
@@ -237,7 +238,7 @@ int lanes_answer(struct api_call *c)
 		return -EINVAL;
 	}
 	if (r == 0)
-		r = put_lanes(&lanes, &options, &selection, c->answer->body);
+		r = put_lanes(c, &lanes, &options, &selection);
 	store_lanes_done(&lanes);
 	return r;
 }

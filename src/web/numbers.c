@@ -53,12 +53,40 @@ static int own_label(struct api_call *c, enum store_label *ret_label)
 	return r;
 }
 
+int call_check_labels(struct api_call *c)
+{
+	if (!c->question->keys.count || store_has_labels(c->store))
+		return 0;
+	buf_addf(c->why, "the page knows no labels of samples (label.KEY) of a %s server; ask that itself",
+		 store_backend(c->store));
+	return -EINVAL;
+}
+
 /* A label by its name, or "auto". */
 int call_label(struct api_call *c, const char *key, enum store_label *ret_label)
 {
+	int r;
+
 	if (!strcmp(question_text(c->question, key, ""), "auto"))
 		return own_label(c, ret_label);
-	return question_label(c->question, key, ret_label, c->why);
+	r = question_label(c->question, key, ret_label, c->why);
+	return r < 0 ? r : call_check_labels(c);
+}
+
+/* Whose values are asked for: of "label" those are the keys that there are. */
+static int asked_label(struct api_call *c, enum store_label *ret_label)
+{
+	const char *text = question_text(c->question, "label", "");
+	int r = 0;
+
+	*ret_label = STORE_KEYS;
+	if (strcmp(text, "label"))
+		r = question_label(c->question, "label", ret_label, c->why);
+	if (r == 0 && *ret_label == STORE_LABEL_COUNT) {
+		buf_addf(c->why, "label is missing: host, process, thread, ...");
+		r = -EINVAL;
+	}
+	return r < 0 ? r : call_check_labels(c);
 }
 
 /* Charts and values: of which stacks. narrow must outlive the selection. */
@@ -83,21 +111,18 @@ static int get_stacks(struct api_call *c, struct narrow *narrow)
 int numbers_values(struct api_call *c)
 {
 	struct json_write j = { .b = c->answer->body };
-	struct store_values values;
+	struct store_values values = { 0 };
 	struct narrow narrow;
 	enum store_label label;
 	u32 max = 1000;
-	int r = question_label(c->question, "label", &label, c->why);
+	int r = asked_label(c, &label);
 
-	if (r == 0 && label == STORE_LABEL_COUNT) {
-		buf_addf(c->why, "label is missing: host, process, thread, ...");
-		r = -EINVAL;
-	}
 	if (r == 0)
 		r = question_number(c->question, "max", 1, 100000, &max, c->why);
 	if (r == 0)
 		r = get_stacks(c, &narrow);
-	if (r == 0)
+	/* The page asks for keys that there are: where there can be none, that is the answer. */
+	if (r == 0 && (label != STORE_KEYS || store_has_labels(c->store)))
 		r = store_values(c->store, &c->question->selection, label, max, &values);
 	if (r == -EOPNOTSUPP) {
 		buf_addf(c->why, "a %s server has no values of some stacks only", store_backend(c->store));
@@ -155,7 +180,7 @@ int numbers_chart(struct api_call *c)
 	put_number(&j, "to", (double)selection->to_ns / 1e9);
 	if (by != STORE_LABEL_COUNT) {
 		json_write_key(&j, "by");
-		json_write_text(&j, store_label_name(by));
+		json_write_text(&j, question_label_name(c->question, "by", by));
 	}
 	if (chart.watched) {
 		json_write_key(&j, "watched");

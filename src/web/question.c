@@ -13,6 +13,7 @@
 #include "base/hex.h"
 
 #define RANGE_DEFAULT_NS (900 * SECOND_NS)
+#define LABEL_PREFIX "label."
 
 /* In place, up to the end of the string; false for what is not %XX or hides a NUL. */
 static bool decode(char *text)
@@ -87,20 +88,53 @@ int question_number(const struct question *q, const char *key, u32 min, u32 max,
 	return 0;
 }
 
-int question_label(const struct question *q, const char *key, enum store_label *ret_label, struct buf *why)
+/* label.KEY is the number of KEY among the question's; -EINVAL and a sentence. */
+static int find_key(struct question *q, const char *key, enum store_label *ret_label, struct buf *why)
+{
+	u32 i = 0;
+
+	while (i < q->keys.count && strcmp(q->keys.at[i], key))
+		i++;
+	if (!*key || i == STORE_KEYS_MAX) {
+		buf_addf(why, "a label of samples is " LABEL_PREFIX "KEY, of at most %d keys", STORE_KEYS_MAX);
+		return -EINVAL;
+	}
+	q->keys.at[i] = key;
+	q->keys.count += i == q->keys.count;
+	*ret_label = STORE_KEY + i;
+	return 0;
+}
+
+/* STORE_LABEL_COUNT: there is none of that name. */
+static int find_label(struct question *q, const char *name, enum store_label *ret_label, struct buf *why)
+{
+	if (!strncmp(name, LABEL_PREFIX, strlen(LABEL_PREFIX)))
+		return find_key(q, name + strlen(LABEL_PREFIX), ret_label, why);
+	*ret_label = store_label_find(name);
+	return 0;
+}
+
+int question_label(struct question *q, const char *key, enum store_label *ret_label, struct buf *why)
 {
 	const char *text = question_text(q, key, "");
+	enum store_label label;
+	int r = find_label(q, text, &label, why);
 
-	*ret_label = STORE_LABEL_COUNT;
-	if (!*text)
-		return 0;
-	*ret_label = store_label_find(text);
-	if (*ret_label != STORE_LABEL_COUNT)
-		return 0;
-	buf_addf(why, "%s: there is no label of that name; labels are", key);
-	for (u32 i = 0; i < STORE_LABEL_COUNT; i++)
-		buf_addf(why, " %s", store_label_name(i));
-	return -EINVAL;
+	if (r == 0 && label == STORE_LABEL_COUNT && *text) {
+		buf_addf(why, "%s: there is no label of that name; labels are", key);
+		for (u32 i = 0; i < STORE_LABEL_COUNT; i++)
+			buf_addf(why, " %s", store_label_name(i));
+		buf_addf(why, " " LABEL_PREFIX "KEY");
+		r = -EINVAL;
+	}
+	if (r == 0)
+		*ret_label = label;
+	return r;
+}
+
+const char *question_label_name(const struct question *q, const char *key, enum store_label label)
+{
+	return label < STORE_LABEL_COUNT ? store_label_name(label) : question_text(q, key, "");
 }
 
 /* ---- Times ---------------------------------------------------------------------------- */
@@ -206,51 +240,60 @@ static int add_filter(struct store_selection *selection, enum store_label label,
 }
 
 /* LABEL=VALUE, LABEL!=VALUE, LABEL~PART: cut in place. */
-static int parse_where(struct store_selection *selection, char *text, struct buf *why)
+static int parse_where(struct question *q, struct store_selection *selection, char *text, struct buf *why)
 {
 	size_t len = strcspn(text, "=!~");
 	enum store_match match = text[len] == '~' ? STORE_CONTAINS : text[len] == '!' ? STORE_NOT_EQUAL : STORE_EQUAL;
 	char *value = text + len + (text[len] == '!' ? 2 : 1);
 	enum store_label label;
+	int r;
 
 	if (!text[len] || (text[len] == '!' && text[len + 1] != '=')) {
 		buf_addf(why, "where is to be LABEL=VALUE, LABEL!=VALUE or LABEL~PART");
 		return -EINVAL;
 	}
 	text[len] = '\0';
-	label = store_label_find(text);
-	if (label == STORE_LABEL_COUNT) {
+	r = find_label(q, text, &label, why);
+	if (r == 0 && label == STORE_LABEL_COUNT) {
 		buf_addf(why, "where: there is no such label");
-		return -EINVAL;
+		r = -EINVAL;
 	}
-	return add_filter(selection, label, match, value, why);
+	return r < 0 ? r : add_filter(selection, label, match, value, why);
 }
 
 /* Links in other tools call them so. */
-static enum store_label label_of_key(const char *key)
+static int label_of_key(struct question *q, const char *key, enum store_label *ret_label, struct buf *why)
 {
 	if (!strcmp(key, "trace_id"))
-		return STORE_TRACE;
-	return strcmp(key, "span_id") ? store_label_find(key) : STORE_SPAN;
+		key = store_label_name(STORE_TRACE);
+	else if (!strcmp(key, "span_id"))
+		key = store_label_name(STORE_SPAN);
+	return find_label(q, key, ret_label, why);
+}
+
+static int parse_filter(struct question *q, const char *key, char *value, struct buf *why)
+{
+	bool is_base = !strcmp(key, "base_where");
+	enum store_label label;
+	int r;
+
+	q->has_base_filters |= is_base;
+	if (is_base)
+		return *value ? parse_where(q, &q->base, value, why) : 0;
+	if (!strcmp(key, "where"))
+		return parse_where(q, &q->selection, value, why);
+	r = label_of_key(q, key, &label, why);
+	if (r < 0 || label == STORE_LABEL_COUNT)
+		return r;
+	return add_filter(&q->selection, label, STORE_EQUAL, value, why);
 }
 
 static int parse_filters(struct question *q, struct buf *why)
 {
 	int r = 0;
 
-	for (u32 i = 0; i < q->count && r == 0; i++) {
-		enum store_label label = label_of_key(q->pairs[i].key);
-
-		bool is_base = !strcmp(q->pairs[i].key, "base_where");
-
-		q->has_base_filters |= is_base;
-		if (is_base && *q->pairs[i].value)
-			r = parse_where(&q->base, (char *)q->pairs[i].value, why);
-		else if (!strcmp(q->pairs[i].key, "where"))
-			r = parse_where(&q->selection, (char *)q->pairs[i].value, why);
-		else if (label != STORE_LABEL_COUNT)
-			r = add_filter(&q->selection, label, STORE_EQUAL, (char *)q->pairs[i].value, why);
-	}
+	for (u32 i = 0; i < q->count && r == 0; i++)
+		r = parse_filter(q, q->pairs[i].key, (char *)q->pairs[i].value, why);
 	return r;
 }
 
@@ -262,7 +305,8 @@ int question_parse(const char *query, u64 now_ns, struct question *ret_question,
 	memset(&q->selection, 0, sizeof(q->selection));
 	memset(&q->base, 0, sizeof(q->base));
 	q->has_base_filters = false;
-	q->count = 0;
+	q->count = q->keys.count = 0;
+	q->selection.keys = q->base.keys = &q->keys;
 	if (strlen(query) >= sizeof(q->text)) {
 		buf_addf(why, "the query is longer than %d bytes", QUESTION_BYTES_MAX);
 		return -EINVAL;

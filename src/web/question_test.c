@@ -272,3 +272,41 @@ TEST(question_reads_conditions)
 	refuses("where==a", "no such label");
 	refuses("where=Host=a", "no such label");
 }
+
+TEST(question_reads_labels_of_samples)
+{
+	enum store_label label = STORE_PID;
+
+	EQ(parse("label.tenant=acme&where=label.http.route~%2Fa&where=label.tenant!=b&by=label.job"
+		 "&base_where=label.job=x"), 0);
+	EQ(question.selection.filter_count, 3);
+	EQ(question.selection.filters[0].label, STORE_KEY);
+	STREQ(question.selection.filters[0].value, "acme");
+	EQ(question.selection.filters[1].label, STORE_KEY + 1);
+	EQ(question.selection.filters[1].match, STORE_CONTAINS);
+	EQ(question.selection.filters[2].label, STORE_KEY);
+	EQ(question.base.filters[0].label, STORE_KEY + 2);
+	EQ(TOLD(question_label(&question, "by", &label, &sentence)), 0);
+	EQ(label, STORE_KEY + 2);
+	OK(question.selection.keys == question.base.keys);
+	EQ(question.keys.count, 3);
+	STREQ(question.keys.at[0], "tenant");
+	STREQ(question.keys.at[1], "http.route");
+	STREQ(question.keys.at[2], "job");
+	refuses("where=label.=a", "label.KEY");
+	refuses("where=label=a", "no such label");
+	refuses("where=labels.a=a", "no such label");
+}
+
+TEST(question_takes_no_more_keys_than_fit)
+{
+	char query[1024] = "";
+
+	for (u32 i = 0, at = 0; i < STORE_KEYS_MAX; i++)
+		at += (u32)snprintf(query + at, sizeof(query) - at, "label.%u=x&", i);
+	EQ(parse(query), 0);
+	EQ(question.keys.count, STORE_KEYS_MAX);
+	snprintf(query + strlen(query), 16, "by=label.one");
+	EQ(parse(query), 0);
+	EQ(TOLD(question_label(&question, "by", &(enum store_label){ 0 }, &sentence)), -EINVAL);
+}

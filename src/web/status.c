@@ -201,6 +201,8 @@ int status_answer(struct api_call *c)
 	put_number(&j, "late_addresses", (double)stats.names.addresses);
 	put_number(&j, "late_addresses_left_out", (double)stats.names.left_out);
 	put_number(&j, "times_wrong", (double)stats.times_wrong);
+	put_number(&j, "labels_past_limit", (double)stats.labels_past_limit);
+	put_number(&j, "labels_rolled_up", (double)stats.labels_rolled_up);
 	json_write_key(&j, "levels");
 	json_write_open(&j, '[');
 	for (u32 i = 0; i < DB_LEVELS; i++) {

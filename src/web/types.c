@@ -27,7 +27,8 @@ static bool is_of_type(enum store_label label)
 /* The selection as if it asked for one type, or NULL: for any. */
 static struct store_selection with_type(const struct store_selection *selection, const char *type)
 {
-	struct store_selection other = { .from_ns = selection->from_ns, .to_ns = selection->to_ns };
+	struct store_selection other = { .from_ns = selection->from_ns, .to_ns = selection->to_ns,
+					 .keys = selection->keys };
 
 	for (u32 i = 0; i < selection->filter_count; i++)
 		if (!is_of_type(selection->filters[i].label))
