@@ -21,6 +21,7 @@ const ofReceiver = [
 const ofStatus = [
   ({ disk_free, disk_bytes }) => disk_bytes && disk_free < DISK * disk_bytes && [`The disk of the store has ${bytes(disk_free)} left`, "Make room, or lower max_size_mib of the exporter store: when it is full nothing new is kept."],
   ({ blocks_broken }) => blocks_broken && [`${many(blocks_broken)} parts of the store cannot be read`, "What they held is missing here. The log says which files; see whether the disk fails."],
+  ({ labels_past_limit }) => labels_past_limit && [`${many(labels_past_limit)} samples have labels of too many values, or too long ones`, "Theirs are [other], or left out. Keep keys of few values: labels of the exporter store, docs/requests.md."],
   ({ times_wrong }) => times_wrong && [`${many(times_wrong)} samples had a time that cannot be`, "They stand where they arrived. Set the clock of who sends them."],
   ({ left_out }) => left_out && [`Sampling of this machine is at its limit: ${left_out}`, "Raise max_cpu_percent of the receiver profiling if that matters, or lower samples_per_second."],
   ({ turns_senders_away: away }) => away && ["Those who send most to this wick are told to come later: their work has used its share of CPU time", "--max-cpu gives it room. A wick that is to receive from others sets governor::senders of the receiver profiling to false."],

@@ -9,7 +9,7 @@
 //   picture() a canvas that can be saved
 //   take(file)  a file that was dropped
 //   keys, help  by key: what it does; [keys, text] for the help
-import { absolute, ask, change, chartRange, chosen, chooseRange, addFilter, declare, grouping, labels, lists, onChange, problems, readURL, selection, spent, state, tabs, views } from "./state.js";
+import { absolute, ask, change, chartRange, chosen, chooseRange, addFilter, declare, grouping, isLabel, labels, lists, onChange, OWN, partsOf, problems, readURL, selection, spent, state, tabs, views } from "./state.js";
 import { Chart } from "./chart.js";
 import { copy, toast } from "./copy.js";
 import { element, update } from "./element.js";
@@ -23,7 +23,7 @@ import { isWaiting, reasonNames } from "./waits.js";
 
 const $ = id => document.getElementById(id);
 const CONTROLS = "input[name], select[name]";
-const SUGGESTED_MAX = 100, LINES_MAX = 12;    // as many as there are colours, and what is left
+const SUGGESTED_MAX = 100, KEYS_MAX = 32, LINES_MAX = 12;    // as many as there are colours, and what is left
 const PROGRESS_AFTER_MS = 250;
 
 function say(text) {
@@ -101,6 +101,25 @@ function showSwitch() {
   $("group").querySelector("[value=wait]").hidden = !isWaiting(values.kind) && state.group !== "wait";
 }
 
+// Keys of samples' own labels, to group by and to be completed: asked for once of what is chosen, and when somebody is about to choose.
+let ownKeys = [], ownKeysOf = "";
+
+async function loadKeys(again = false) {
+  const query = String(chosen({ label: "label", max: KEYS_MAX }));
+  if (query === ownKeysOf && !again)
+    return;
+  ownKeysOf = query;
+  ownKeys = (await ask("values", query, "keys").catch(() => [])).map(([key]) => OWN + key);
+  showKeys();
+}
+
+function showKeys() {
+  const all = state.group.startsWith(OWN) && !ownKeys.includes(state.group) ? [...ownKeys, state.group] : ownKeys;
+  update($("own-keys"), ...all.map(value => element("option", { value }, "by " + value.slice(OWN.length))));
+  $("own-keys").hidden = !all.length;
+  $("group").value = state.group;
+}
+
 const chipTitles = { where: "", focus: "only", ignore: "without", hide: "hidden" };
 
 function showChips() {
@@ -125,6 +144,7 @@ function showControls() {
   }
   showTime();
   showLooking();
+  showKeys();
   for (const control of document.querySelectorAll(CONTROLS)) {
     if (control.type === "checkbox")
       control.checked = Boolean(state[control.name]);
@@ -145,7 +165,7 @@ async function loadChart() {
   const buckets = Math.min(600, Math.max(60, Math.floor(innerWidth / 3))), query = selection({ by: state.group || "process", buckets, lines: state.group === "wait" ? reasonNames.length : LINES_MAX });
   Object.entries(chartRange()).forEach(([key, value]) => query.set(key, value));
   const range = new URLSearchParams([...query].filter(([key]) => ["from", "to", "where", "file"].includes(key)));
-  const [data, notes] = await Promise.all([ask("chart", query), ask("annotations", range), loadTypes()]);
+  const [data, notes] = await Promise.all([ask("chart", query), ask("annotations", range), loadTypes(), loadKeys()]);
   grouping.by = data.by ?? state.group;
   chart.show(data, state.context ? [absolute(state.from), absolute(state.to)] : null, notes.rows);
 }
@@ -214,6 +234,7 @@ const adjustLive = follow(() => Boolean(state.live) && state.to === "now", refre
 
 bind($("live"));
 $("group").addEventListener("change", () => change({ group: $("group").value, path: "" }));
+$("group").addEventListener("focus", () => loadKeys(true));
 startTime();
 startKept();
 $("filter").addEventListener("keydown", event => {
@@ -224,10 +245,10 @@ $("filter").addEventListener("keydown", event => {
 });
 // Labels, and the values of the one that is typed; of an empty line what people filter by first.
 async function suggest(text) {
-  const [, label, relation] = /^(\w+)(!=|=|~)/.exec(text) ?? [], wanted = label ? labels.filter(name => name === label) : ["service", "process", "host"];
+  const { label, relation } = partsOf(text), wanted = !label ? ["service", "process", "host"] : isLabel(label) ? [label] : [];
   const all = await Promise.all(wanted.map(async name => (await ask("values", chosen({ label: name, max: SUGGESTED_MAX }), "suggest-" + name))
     .map(([value]) => name + (relation ?? "=") + value)));
-  update($("suggestions"), ...[...(label ? [] : labels.map(name => name + "=")), ...all.flat()].map(value => element("option", { value })));
+  update($("suggestions"), ...[...(label ? [] : [...labels, ...ownKeys].map(name => name + "=")), ...all.flat()].map(value => element("option", { value })));
 }
 for (const name of ["focusin", "input"])
   addEventListener(name, ({ target }) => target.getAttribute?.("list") === "suggestions" && suggest(target.value).catch(() => {}));
@@ -323,7 +344,7 @@ $("theme").addEventListener("click", toggleTheme);
 // ---- Keys
 
 function help() {
-  $("keys").showModal();
+  $("own-keys").showModal();
   busy(Promise.all(views.map(read)).then(modules => $("tab-keys").replaceChildren(...modules.flatMap(({ default: tab }) => tab.help ?? [])
     .flatMap(([keys, text]) => [element("dt", {}, keys), element("dd", {}, text)]))));
 }
@@ -362,7 +383,7 @@ addEventListener("keydown", event => {
 const showHints = () => import("./hints.js").then(hints => hints.showHint());
 
 $("hints").addEventListener("click", () => {
-  $("keys").close();
+  $("own-keys").close();
   busy(showHints());
 });
 if (!localStorage.getItem("hints"))

@@ -30,6 +30,16 @@ export function onChange(listener) {
 export const labels = ["host", "service", "namespace", "pod", "container", "process", "executable", "pid", "type", "wait", "thread", "tid",
                 "cpu", "trace", "span"];
 
+// Samples may have labels of their own: label.KEY.
+export const OWN = "label.";
+export const isLabel = name => labels.includes(name) || name.startsWith(OWN);
+
+// What is typed of a filter: its label and how that relates to the value, once they are there.
+export function partsOf(filter) {
+  const [, label, relation] = /^([^=!~]+)(!=|=|~)/.exec(filter) ?? [];
+  return { label, relation };
+}
+
 // What is wrong with an address is said, and shown as if it were not there.
 export const problems = [];
 
@@ -46,7 +56,7 @@ export function readURL() {
   for (const [key, value] of query) {
     if (lists.includes(key))
       state[key].push(value);
-    else if (labels.includes(key))
+    else if (isLabel(key))
       state.where.push(key + "=" + value);
     else if (key === "trace_id" || key === "span_id")
       state.where.push(key.slice(0, -3) + "=" + value.toLowerCase());

@@ -8,7 +8,7 @@ const MS = 1000000n;
 export function send(url, host, second) {
   const names = [""], number = text => names.includes(text) ? names.indexOf(text) : names.push(text) - 1, at = ms => String(BigInt(second) * 1000n * MS + BigInt(ms) * MS);
   const attributes = [{}], attribute = (key, value) => attributes.push({ keyStrindex: number(key), value }) - 1, text = stringValue => ({ stringValue });
-  const main = [attribute("thread.id", { intValue: "5151" }), attribute("thread.name", text("shop"))], worker = [attribute("thread.id", { intValue: "5152" }), attribute("thread.name", text("worker"))];
+  const main = [attribute("thread.id", { intValue: "5151" }), attribute("thread.name", text("shop")), attribute("tenant", text("acme"))], worker = [attribute("thread.id", { intValue: "5152" }), attribute("thread.name", text("worker"))];
   const reason = Object.fromEntries(["futex", "run_queue", "sleep"].map(name => [name, attribute("wait.reason", text(name))]));
   const ticks = [...Array(100).keys()].map(i => 10 * (i + 1)).concat([...Array(50).keys()].map(i => 3510 + 10 * i));
   const wait = (whose, why, end, ms, stackIndex) => ({ stackIndex, attributeIndices: [...whose, reason[why]], timestampsUnixNano: [at(end)], values: [String(BigInt(ms) * MS)] });

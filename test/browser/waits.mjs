@@ -28,6 +28,21 @@ check("has nothing else to choose from", !await page.locator("#type-label").isVi
 check("does not offer reasons where nobody waits", await page.locator("#group option[value=wait]").evaluate(option => option.hidden));
 await shoot("cpu");
 
+// ---- Labels of samples
+
+await page.selectOption("#group", "label.tenant");
+await until(() => document.querySelector("#chart-legend")?.textContent.includes("acme"));
+await settled();
+check("groups by a label that samples have", query().get("group") === "label.tenant" && await text("#own-keys") === "by tenant" && (await legend()).join() === "acme", await legend());
+await page.fill("#filter", "label.tenant!=");
+await until(() => [...document.querySelectorAll("#suggestions option")].some(({ value }) => value === "label.tenant!=acme"));
+await page.fill("#filter", "label.ten");
+await until(() => [...document.querySelectorAll("#suggestions option")].some(({ value }) => value === "label.tenant="));
+check("completes its key and its values", true);
+await page.fill("#filter", "");
+await page.selectOption("#group", "auto");
+await settled();
+
 await say("Waiting").click();
 await until(() => document.querySelector("#chart-legend")?.textContent.includes("lock"));
 await settled();

@@ -192,3 +192,12 @@ test("a newer question makes an older one moot", async () => {
   globalThis.fetch = fetched;
   assert.deepEqual(signals.map(signal => signal.aborted), [true, false, false]);
 });
+
+test("labels of samples are filters like others", () => {
+  open("/?label.tenant=acme&label.http.route=%2Fa&where=label.tenant!%3Db");
+  assert.deepEqual(state.where, ["label.tenant=acme", "label.http.route=/a", "label.tenant!=b"]);
+  for (const [typed, label, relation] of [["label.http.route~/api", "label.http.route", "~"], ["label.a b!=c=d", "label.a b", "!="], ["host=a", "host", "="],
+                                          ["label.ten", undefined, undefined], ["=a", undefined, undefined], ["", undefined, undefined]])
+    assert.deepEqual(s.partsOf(typed), { label, relation });
+  assert.ok(s.isLabel("host") && s.isLabel("label.host") && !s.isLabel("label") && !s.isLabel("hosts"));
+});
