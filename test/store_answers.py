@@ -22,7 +22,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from common import free_port
+from common import Profile, free_port
 
 WICK = os.environ.get("WICK", "build/wick")
 SELECTIONS = 20
@@ -55,15 +55,19 @@ class Window:
                 time_ns = start_ns + rng.randrange(5_000_000_000)
                 link = rng.choice([None, (f"{rng.randrange(5):032x}", f"{rng.randrange(3) + 1:016x}")])
                 link = None if link and not int(link[0], 16) else link
+                tenant, route = rng.choice(["", "acme", "beta", "a=b~c"]), rng.choice(["", "", "/a", "/b"])
                 lines = [rng.randrange(4) for _ in names]
                 stack = tuple(number(locations, (number(functions, number(strings, name)), line)) for name, line in zip(reversed(names), lines))
                 samples.append({"stackIndex": number(stacks, stack), "timestampsUnixNano": [str(time_ns)],
                                 "linkIndex": number(links, link),
                                 "attributeIndices": [number(attributes, ("thread.name", thread)),
                                                      number(attributes, ("cpu.logical_number", cpu))] +
-                                                    ([number(attributes, ("wait.reason", wait))] if wait else [])})
+                                                    ([number(attributes, ("wait.reason", wait))] if wait else []) +
+                                                    ([number(attributes, ("tenant", tenant))] if tenant else []) +
+                                                    ([number(attributes, ("process.context.label.route", route))] if route else [])})
                 self.samples.append({"host": host, "process": process, "thread": thread, "cpu": str(cpu), "time": time_ns,
-                                     "wait": wait, "names": names, "link": link, "line": lines[0]})
+                                     "wait": wait, "names": names, "link": link, "line": lines[0],
+                                     "label.tenant": tenant, "label.route": route})
             resources.append({"resource": {"attributes": [attribute("host.name", host),
                                                           attribute("process.executable.name", process)]},
                               "scopeProfiles": [{"profiles": [{
@@ -94,12 +98,16 @@ def ask(base, name, **query):
         return json.load(answer)
 
 
-def selection(rng, first_ns, last_ns):
+LABELS = (("host", "a"), ("process", "db"), ("thread", "io"), ("cpu", "2"), ("wait", "futex"))
+OWN_LABELS = (("label.tenant", "acme"), ("label.route", "/a"), ("label.tenant", "a=b~c"))
+
+
+def selection(rng, first_ns, last_ns, labels=LABELS):
     """A random range and filters: for the API, and as a test of a sample."""
     from_ns, to_ns = sorted(rng.sample(range(first_ns // 1000, last_ns // 1000), 2))
     from_ns, to_ns = from_ns * 1000, to_ns * 1000
     where, tests = [], [lambda s: from_ns <= s["time"] < to_ns]
-    for label, value in (("host", "a"), ("process", "db"), ("thread", "io"), ("cpu", "2"), ("wait", "futex")):
+    for label, value in labels:
         kind = rng.randrange(5)
         if kind == 0:
             where.append(f"{label}={value}")
@@ -331,6 +339,59 @@ def compare_source(base, rng, samples, first_ns, last_ns, keeps_lines):
     return check(f"adds up the lines of {function} in {query} ({len(mine)} samples)", good, answer, leaf, row)
 
 
+def compare_labels(base, rng, samples, first_ns, last_ns):
+    """Labels of the samples themselves: filters, values, keys, groups, charts, and what is given away."""
+    query, wanted = selection(rng, first_ns, last_ns, LABELS[:2] + OWN_LABELS if rng.randrange(2) else LABELS + OWN_LABELS)
+    left = [s for s in samples if wanted(s)]
+    sums = {label: dict(collections.Counter(s[label] for s in left)) for label in ("label.tenant", "label.route")}
+    found = {label: dict(map(tuple, ask(base, "values", label=label, **query))) for label in sums}
+    keys = dict(map(tuple, ask(base, "values", label="label", **query)))
+    good = found == sums and keys == {label[6:]: len(left) - sums[label].get("", 0) for label in sums if len(left) > sums[label].get("", 0)}
+    stacks = [(s["label.tenant"] or "(none)", *s["names"]) for s in left]
+    want = collections.Counter(stack[:depth] for stack in stacks for depth in range(len(stack) + 1))
+    good &= +tree_totals(ask(base, "flame", group="label.tenant", **query)) == +want
+    chart = ask(base, "chart", by="label.tenant", buckets=1, **query)
+    lines = {line["name"]: round(line["values"][0] * (chart["to"] - chart["from"])) for line in chart["lines"]}
+    good &= chart["by"] == "label.tenant" and lines == sums["label.tenant"]
+    given = Profile(ask(base, "export", format="json", **query))
+    away = collections.Counter()
+    for sample in given.samples:
+        away[sample.attributes.get("tenant", ""), sample.attributes.get("process.context.label.route", "")] += sample.count
+    good &= away == collections.Counter((s["label.tenant"], s["label.route"]) for s in left)
+    return check(f"knows labels of {query} ({len(left)} samples)", good, found, sums, keys, lines, away)
+
+
+def flooding(host, start_ns, count):
+    """A window whose samples all have a value of their own."""
+    def window():
+        pass
+    window.request = {
+        "resourceProfiles": [{"resource": {"attributes": [attribute("host.name", host)]}, "scopeProfiles": [{"profiles": [{
+            "sampleType": {"typeStrindex": 1, "unitStrindex": 2}, "timeUnixNano": str(start_ns),
+            "samples": [{"stackIndex": 1, "timestampsUnixNano": [str(start_ns + i)], "attributeIndices": [i + 1]} for i in range(count)]}]}]}],
+        "dictionary": {"mappingTable": [{}], "linkTable": [{}], "functionTable": [{}, {"nameStrindex": 3}],
+                       "attributeTable": [{}] + [{"keyStrindex": 4, "value": {"stringValue": f"{start_ns}-{i}"}} for i in range(count)],
+                       "locationTable": [{}, {"lines": [{"functionIndex": 1}]}], "stackTable": [{}, {"locationIndices": [1]}],
+                       "stringTable": ["", "samples", "count", "main", "tenant"]}}
+    return window
+
+
+def compare_flood(base, rng, samples, first_ns, last_ns):
+    """A host with ever new values keeps some of them; what others have said stays."""
+    count, windows, span = 3000, 5, {"from": first_ns / 1e9 - 60, "to": last_ns / 1e9 + 60}
+    for _ in range(windows):
+        send(base, flooding("flood", rng.randrange(first_ns, last_ns), count))
+    came = eventually(lambda: dict(map(tuple, ask(base, "values", label="host", **span))).get("flood") == windows * count)
+    values = dict(map(tuple, ask(base, "values", label="label.tenant", max=100000, host="flood", **span)))
+    past = ask(base, "status")["labels_past_limit"]
+    # Windows that were rolled up together have as many values as one.
+    good = came and past == windows * (count - 1024) <= values["[other]"] and 1024 < len(values) <= windows * 1024 + 1
+    good &= sum(values.values()) == windows * count
+    others = dict(map(tuple, ask(base, "values", label="label.tenant", where="host!=flood", **span)))
+    good &= others == dict(collections.Counter(s["label.tenant"] for s in samples))
+    return check("ever new values of a label are bounded, and cost others nothing", good, len(values), values.get("[other]"), past, others)
+
+
 def same(got, want):
     return all(abs(a - b) < 1e-6 for a, b in zip(got, want))
 
@@ -544,11 +605,13 @@ def check_local(work, rng, windows, first_ns, last_ns):
         ok = compare_all(wick.base, rng, [s for w in windows for s in w.samples], first_ns, last_ns)
         for _ in range(SELECTIONS):
             ok &= compare_some_stacks(wick.base, rng, [s for w in windows for s in w.samples], first_ns, last_ns)
+            ok &= compare_labels(wick.base, rng, [s for w in windows for s in w.samples], first_ns, last_ns)
         status, sentence = failure(wick.base, "chart?focus=/(/&part=")
         ok &= check("says what is wrong with an expression", status == 400 and "parenthesis" in sentence, sentence)
         ok &= check_arrivals(wick.base, windows)
         levels = {level["name"]: level["blocks"] for level in ask(wick.base, "status")["levels"]}
         ok &= check("minutes and hours were rolled up", levels["1 m"] > 0 and levels["1 h"] > 0, levels)
+        ok &= compare_flood(wick.base, rng, [s for w in windows for s in w.samples], first_ns, last_ns)
         ok &= compare_rates(wick.base, wick.base, first_ns)
         ok &= compare_all_lanes(wick.base, rng, last_ns - 6 * 3600 * 10**9)
     finally:
@@ -586,6 +649,10 @@ def check_clickhouse(python, work, rng, windows, first_ns, last_ns):
         ok &= compare_rates(writers[0].base, shows.base, first_ns)
         status, sentence = failure(shows.base, "lanes")
         ok &= check("says that it has no lanes", status == 400 and "sums only" in sentence, sentence)
+        ok &= check("lists no labels of samples", ask(shows.base, "values", label="label") == [])
+        for question in ("flame?where=label.tenant%3Da&part=", "chart?by=label.tenant&part=", "values?label=label.tenant&part="):
+            status, sentence = failure(shows.base, question)
+            ok &= check(f"says that it has no labels of samples: {question}", status == 400 and "label.KEY" in sentence, sentence)
         ok &= check_away(shows, server)
     finally:
         for wick in writers + [shows]:
