@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
+import urllib.request
 
 import common
 
@@ -220,49 +222,99 @@ def hostile():
 CONFIG = """
 receivers:
   profiling:
-    samples_per_second: 97
+    samples_per_second: %(rate)d
     reporter_interval: 500ms
     include: [{executable: "v-labels$"}]
+    governor: {max_cpu: 0}
     thread_labels:
       - {name: tenant, variable: current_tenant, file: 'v-labels$', type: string}
       - {name: not.meant, variable: current_tenant, file: 'libv-', type: string}
       - {name: job, variable: current_job, type: u32}
 exporters:
-  file: {path: "%s/out.json", flush_interval: 50ms, append: true}
+  file: {path: "%(folder)s/out.json", flush_interval: 50ms, append: true}
+  store: {path: "%(folder)s/store"}
+extensions:
+  page: {endpoint: "127.0.0.1:%(port)d"}
 service:
+  extensions: [page]
   telemetry: {metrics: {level: none}}
   pipelines:
-    profiles: {receivers: [profiling], exporters: [file]}
+    profiles: {receivers: [profiling], exporters: [file, store]}
 """
 
 
+def in_file(path):
+    """Samples by their labels, as the receiver has sent them."""
+    found = collections.Counter()
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                if line.endswith("\n"):
+                    for sample in common.Profile(json.loads(line)).samples:
+                        found[tuple(sample.attributes.get(name) for name in ("tenant", "job", "not.meant"))] += sample.count
+    return found
+
+
+def page(port, name, **query):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/{name}?" + urllib.parse.urlencode(query), timeout=20) as answer:
+        return answer.read()
+
+
+def on_page(port, label, **query):
+    try:
+        return dict(map(tuple, json.loads(page(port, "values", label=label, **query))))
+    except OSError:
+        return {}
+
+
+def whose_time(port, found, took):
+    """What the page says each tenant took: sample by sample what was sent, and a split that the program's own clocks confirm."""
+    sent, seen = collections.Counter(), {}
+    for (tenant, _, _), count in found.items():
+        sent[tenant or ""] += count
+    end = time.monotonic() + 15
+    while time.monotonic() < end and seen != dict(sent):
+        seen = on_page(port, "label.tenant")
+        time.sleep(0.3)
+    TAP.check("the page has the time by tenant that was sent", bool(seen) and seen == dict(sent), f"{seen}, sent {dict(sent)}")
+    names = ("a", "b", "beside")
+    sampled, true = sum(seen.get(name, 0) for name in names), sum(took.get(name, 0) for name in names)
+    for name in names:
+        share, wanted = seen.get(name, 0) / max(sampled, 1), took.get(name, 0) / max(true, 1)
+        allowed = max(0.01, common.by_chance(wanted, max(sampled, 1)))
+        TAP.check(f"the page's split of CPU time: {name}", sampled > 500 and abs(share - wanted) <= allowed,
+                  f"{100 * share:.2f} % of {sampled}, by its clock {100 * wanted:.2f} %")
+    jobs = on_page(port, "label.job", where="label.tenant=a")
+    rows = {row[0]: row[5] for row in json.loads(page(port, "top", where="label.tenant=a", rows=1000))["rows"]}
+    TAP.check("filters by tenant", jobs == {"1": seen.get("a")} and rows.get("work_a", 0) >= 0.99 * seen.get("a", 0) > 0 and
+              not rows.get("work_b"), f"{jobs}, work_a {rows.get('work_a')}, work_b {rows.get('work_b')}")
+    TAP.check("what is downloaded has labels again", all(text in gzip.decompress(page(port, "export", format="pprof"))
+                                                         for text in (b"tenant", b"beside", b"job")))
+
+
 def configured():
-    """The receiver's option, through a sampler of its own; and labels in pprof."""
+    """The receiver's option, through a sampler of its own; the page's answers; and labels in pprof."""
     with tempfile.TemporaryDirectory(prefix="wick-labels-") as folder:
+        port = common.free_port()
         with open(f"{folder}/config.yaml", "w", encoding="utf-8") as file:
-            file.write(CONFIG % folder)
-        program = subprocess.Popen([victim("v-labels"), "work", "30"], stdout=subprocess.DEVNULL)
-        found = collections.Counter()
+            file.write(CONFIG % {"folder": folder, "port": port, "rate": RATE})
         with open(f"{folder}/log", "wb") as log:
             wick = subprocess.Popen([common.WICK, "--config", f"{folder}/config.yaml"], stdout=log, stderr=log)
-        end = time.monotonic() + 25
-        while time.monotonic() < end and found["a", "1", None] < 20:
-            time.sleep(0.5)
-            found = collections.Counter()
-            if not os.path.exists(f"{folder}/out.json"):
-                continue
-            with open(f"{folder}/out.json", encoding="utf-8") as file:
-                for line in file:
-                    if line.endswith("\n"):
-                        for sample in common.Profile(json.loads(line)).samples:
-                            found[tuple(sample.attributes.get(name) for name in ("tenant", "job", "not.meant"))] += sample.count
-        for process in (wick, program):
-            process.terminate()
-            process.wait(timeout=30)
+        program = subprocess.Popen([victim("v-labels"), "work", "12"], stdout=subprocess.PIPE, text=True)
+        printed, _ = program.communicate(timeout=60)
+        took = {words[1]: int(words[2]) for words in map(str.split, printed.splitlines()) if words[:1] == ["tenant"]}
+        found, before = in_file(f"{folder}/out.json"), None
+        end = time.monotonic() + 20
+        while time.monotonic() < end and (found["a", "1", None] < 20 or found != before):
+            time.sleep(1)
+            before, found = found, in_file(f"{folder}/out.json")
         with open(f"{folder}/log", encoding="utf-8", errors="replace") as log:
             said = log.read()[-500:]
         TAP.check("thread_labels of the receiver, in files that fit", found["a", "1", None] >= 20 and not any(labels[2] for labels in found),
                   f"{dict(found)} {said if not found else ''}")
+        whose_time(port, found, took)
+        wick.terminate()
+        wick.wait(timeout=30)
         subprocess.run([common.WICK, "record", "-F", str(RATE), *flags(LABELS), "-o", f"{folder}/r.pb.gz", "--", victim("v-labels"), "work", "1.5"],
                        capture_output=True, timeout=60, check=False)
         with gzip.open(f"{folder}/r.pb.gz") as file:
