@@ -204,6 +204,8 @@ static u64 get(const struct block_row *row, const struct column *column)
 {
 	const void *at = (const char *)row + column->offset;
 
+	if (column->bytes == sizeof(u16))
+		return *(const u16 *)at;
 	return column->bytes == sizeof(u32) ? *(const u32 *)at : *(const u64 *)at;
 }
 
@@ -496,7 +498,9 @@ static void put_values(struct block_row *rows, const struct column *column, cons
 
 	for (u32 i = 0; i < count; i++, at += sizeof(*rows)) {
 		*all |= values[i];
-		if (column->bytes == sizeof(u32))
+		if (column->bytes == sizeof(u16))
+			*(u16 *)at = values[i] > UINT16_MAX ? BLOCK_NO_CPU : (u16)values[i];
+		else if (column->bytes == sizeof(u32))
 			*(u32 *)at = (u32)values[i];
 		else
 			*(u64 *)at = values[i];
@@ -517,7 +521,7 @@ static int unpack_column(struct pb *r, const struct column *column, struct block
 		}
 		put_values(&rows->rows[done], column, values, count, &all);
 	}
-	if (column->bytes == sizeof(u32) && all > UINT32_MAX)
+	if (column->bytes <= sizeof(u32) && all > UINT32_MAX)
 		return -EBADMSG;
 	return r->err ? r->err : pb_left(r) ? -EBADMSG : 0;
 }
@@ -549,7 +553,7 @@ static int unpack_labels(struct pb *r, const struct runs *runs, struct block_row
 		if (r->err || set >= label_sets_count(&rows->labels))
 			return -EBADMSG;
 		for (u32 n = 0; n < runs->lengths[i]; n++)
-			row++->labels = (u32)set;
+			row++->labels = (u16)set;
 	}
 	return result == 0 && pb_left(r) ? -EBADMSG : result;
 }

@@ -43,12 +43,12 @@ struct block_row {
 	s64 value;
 	u64 time_ns;		/* CLOCK_REALTIME; 0: not known */
 	u32 thread, link;	/* of the block's tables; 0: none */
-	u32 cpu;		/* + 1; BLOCK_NO_CPU: not known */
+	u16 cpu;		/* + 1; BLOCK_NO_CPU: not known */
+	u16 labels;		/* a set of the block's; 0: none */
 	u32 line;		/* of the leaf */
 	u64 address;		/* of the leaf, in its file */
-	u32 labels;		/* a set of the block's; 0: none */
-	u32 pad;		/* 0: rows are compared as bytes */
 };
+_Static_assert(LABEL_SETS_MAX <= 1u << 16, "a row has the number of a set");
 
 /* What a window's rows are gathered in, and what a block is read into. Entry 0 of threads and links is nothing. */
 struct block_rows {

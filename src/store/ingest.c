@@ -238,11 +238,12 @@ static int describe_row(struct ingest *in, const struct profile_sample *sample, 
 	struct block_thread thread = { 0 };
 	struct indices locations = p->stacks.at[sample->stack];
 	u32 tid = small_number(profile_attribute_find(p, sample->attributes, "thread.id"));
+	u32 cpu = small_number(profile_attribute_find(p, sample->attributes, "cpu.logical_number")), labels = 0;
 	int r = 0;
 
 	thread.tid = tid == UINT32_MAX ? 0 : tid;
 	thread.name = add_text(in, profile_attribute_find(p, sample->attributes, "thread.name"));
-	row->cpu = small_number(profile_attribute_find(p, sample->attributes, "cpu.logical_number")) + 1;
+	row->cpu = cpu < UINT16_MAX ? (u16)(cpu + 1) : BLOCK_NO_CPU;
 	if (thread.tid || thread.name)
 		r = block_rows_thread(in->rows, thread, &row->thread);
 	if (r == 0 && sample->link) {
@@ -259,7 +260,10 @@ static int describe_row(struct ingest *in, const struct profile_sample *sample, 
 		row->address = leaf->address;
 		row->line = line > 0 && line < UINT32_MAX ? (u32)line : 0;
 	}
-	return r < 0 ? r : keep_labels_of(&in->labels, sample->attributes, &row->labels);
+	if (r == 0)
+		r = keep_labels_of(&in->labels, sample->attributes, &labels);
+	row->labels = (u16)labels;
+	return r;
 }
 
 static int add_sample(struct ingest *in, u32 series, const struct profile_set *set, const struct profile_sample *sample)

@@ -110,8 +110,10 @@ static int make_room(struct gather *g, const struct dict *dict, struct gathered 
 		label_quota_done(&into->quota);
 		label_quota_init(&into->quota, share);
 		label_sets_init(&into->rows.labels);
-		for (u32 i = 0; i < into->rows.count && r == 0; i++)
-			r = move_labels(g, dict, &all, &into->rows.rows[i], into, &into->rows.rows[i].labels);
+		for (u32 i = 0, set; i < into->rows.count && r == 0; i++) {
+			r = move_labels(g, dict, &all, &into->rows.rows[i], into, &set);
+			into->rows.rows[i].labels = (u16)set;
+		}
 		into->quota.past_limit += past_limit;
 		label_sets_done(&all);
 	}
@@ -125,13 +127,13 @@ static int give_up_labels(struct block_rows *rows, struct label_quota *quota)
 
 	for (u32 i = 0; i < rows->count && r != -ENOMEM; i++) {
 		struct label labels[LABELS_MAX];
-		u32 count = label_sets_get(&rows->labels, rows->rows[i].labels, labels);
+		u32 count = label_sets_get(&rows->labels, rows->rows[i].labels, labels), set = 0;
 
 		for (u32 n = 0; n < count; n++)
 			labels[n].value = STR(LABEL_OTHER);
-		rows->rows[i].labels = 0;
 		if (count)
-			r = label_sets_add(&rows->labels, labels, count, &rows->rows[i].labels);
+			r = label_sets_add(&rows->labels, labels, count, &set);
+		rows->rows[i].labels = r < 0 ? 0 : (u16)set;
 		quota->past_limit += count > 0;
 	}
 	return r == -E2BIG ? 0 : r;
@@ -168,7 +170,7 @@ static int gather_rows(struct gather *g, const struct dict *dict, struct gathere
 			if (r == 0)
 				r = move_labels(g, dict, &g->rows.labels, &row, into, &to);
 		}
-		row.labels = to;
+		row.labels = (u16)to;
 		if (r == 0)
 			r = block_rows_add(&into->rows, &row);
 	}
