@@ -6,7 +6,8 @@ store_answers.py [--clickhouse] [SEED]: sends profiles of made-up hosts by OTLP/
 ranges, filters, groups. Every function's total must be exactly what counting the sent samples one by one gives.
 
 With --clickhouse they are kept by a ClickHouse server, which two wicks write to; a third one has the page. It must give
-the same answers, and say what is wrong while the server is away.
+the same answers, and say what is wrong while the server is away. What hosts tell of themselves goes to one with a store of its
+own as well: both must chart the same.
 """
 import argparse
 import collections
@@ -513,6 +514,104 @@ def compare_rates(sender, base, before_ns):
     return ok & check("one rate is told in samples and its period", (one["total"], one["unit"]) == (20, "count"), one["total"])
 
 
+class Machine:
+    """A host that tells of itself every five seconds for a while, as OTLP has it: one request."""
+
+    def __init__(self, rng, host, start_ns, seconds):
+        self.host, self.start_ns, self.end_ns = host, start_ns, start_ns + seconds * 10**9
+        metrics, user_s, idle_s = collections.defaultdict(list), 0.0, 0.0
+
+        def point(name, at_ns, value, **attributes):
+            metrics[name].append({"timeUnixNano": str(at_ns), "asDouble": value, "attributes": [
+                {"key": key.replace("_", "."), "value": {"stringValue": text}} for key, text in attributes.items()]})
+
+        for at_ns in range(self.start_ns, self.end_ns + 1, 5 * 10**9):
+            busy = rng.uniform(0, 4)
+            user_s, idle_s = user_s + 5 * busy, idle_s + 5 * (4 - busy)
+            point("system.cpu.time", at_ns, user_s, state="user")
+            point("system.cpu.time", at_ns, idle_s, state="idle")
+            point("system.cpu.logical.count", at_ns, 4)
+            point("system.cpu.load_average.1m", at_ns, rng.uniform(0, 9))
+            point("system.processes.count", at_ns, rng.randrange(100, 200))
+            point("system.memory.limit", at_ns, 1 << 34)
+            point("system.linux.memory.available", at_ns, rng.randrange(1 << 30, 1 << 34))
+            for pid in rng.sample(range(7), 5):
+                name = {"process_pid": str(70 + pid), "process_executable_name": f"p{pid}\'\\"}
+                point("process.cpu.utilization", at_ns, rng.uniform(0.001, 1), **name)
+                point("process.memory.usage", at_ns, rng.randrange(1 << 20, 1 << 33), **name)
+        total = {"aggregationTemporality": 2, "isMonotonic": True}
+        self.request = {"resourceMetrics": [{"resource": {"attributes": [attribute("host.name", host)]}, "scopeMetrics": [{"metrics": [
+            {"name": name, **({"sum": total | {"dataPoints": points}} if name == "system.cpu.time" else {"gauge": {"dataPoints": points}})}
+            for name, points in metrics.items()]}]}]}
+
+    def send(self, base):
+        request = urllib.request.Request(base + "/v1/metrics", json.dumps(self.request).encode(), {"Content-Type": "application/json"})
+        urllib.request.urlopen(request, timeout=20).read()
+
+    def ask(self, base, first_s, last_s, rows):
+        return ask(base, "series", host=self.host, rows=rows, **{"from": self.start_ns / 1e9 + first_s, "to": self.start_ns / 1e9 + last_s})
+
+
+def same_series(got, want):
+    """The same rows, but for what rounding costs a roll-up: some thousandths of a CPU, some bytes, one process."""
+    def close(a, b, most=2.001e-3):
+        return len(a) == len(b) and all(abs(x - y) <= most or abs(x - y) <= 2 and x > 1e6 for x, y in zip(a, b))
+    good = got.keys() == want.keys() and got["source"] == want["source"] == "proc" and got["start"] and got["host"] == want["host"]
+    good = good and close(got["processes"], want["processes"], 1)
+    good = good and all(close(got[key], want[key]) for key in want if key not in ("host", "source", "by_cpu", "by_memory", "processes"))
+    for key in ("by_cpu", "by_memory"):
+        lines = [{(line["pid"], line["name"]): line["values"] for line in series[key]} for series in (got, want)]
+        good = good and len(lines[0]) == 7 and lines[0].keys() == lines[1].keys() and all(close(lines[0][who], lines[1][who]) for who in lines[0])
+    return bool(good)
+
+
+def compare_machines(rng, local, writer, shows):
+    """What two hosts told, in a store of this machine and in ClickHouse: rows as they came, by minute, and by ten minutes."""
+    start_ns = (int(time.time()) - 3600) // 600 * 600 * 10**9
+    machines = [Machine(rng, host, start_ns, 1260) for host in ("m\'1", "m2")]
+    eventually(lambda: ask(shows, "generation") == (time.sleep(1.5), ask(shows, "generation"))[1])
+    before = ask(shows, "generation")["generation"]
+    for machine in machines:
+        machine.send(local)
+        machine.send(writer)
+    ok = check("pages hear of what hosts told", eventually(lambda: ask(shows, "generation")["generation"] > before))
+    for machine in machines:
+        ok &= check(f"all that {machine.host} told is there", eventually(lambda m=machine: len(m.ask(shows, 0, 1260, 10000)["start"]) == 252))
+        for span in ((0, 1260, 10000), (62, 303, 300), (0, 1200, 30), (61, 1139, 20), (0, 1200, 2), (3, 7, 1)):
+            got, want = (machine.ask(base, *span) for base in (shows, local))
+            ok &= check(f"charts {machine.host} as a store of this machine does {span}", same_series(got, want), got, want)
+    nobody = ask(shows, "series", host="nobody", rows=10)
+    return ok & check("a host that told nothing has no rows", nobody["source"] == "samples" and not any(nobody["busy"]), nobody)
+
+
+def change_annotations(base, method, query="", **form):
+    request = urllib.request.Request(f"{base}/api/v1/annotations{query}", urllib.parse.urlencode(form).encode() or None, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def compare_annotations(base, last_ns):
+    """What is said of moments is told of its time, host and service, until it is taken back."""
+    at, evil = last_ns // 10**9, "it\'s \\ `v2`; --\n"
+
+    def listed(**query):
+        return [row for row in ask(base, "annotations", **query, **{"from": at - 100, "to": at + 100})["rows"] if row["kind"] != "restart"]
+    ids = [change_annotations(base, "POST", **form)[1].get("id") for form in (
+        {"title": evil, "text": evil, "kind": "deploy", "time": at - 50, "host": "a"}, {"title": "long", "time": at - 200, "end": at - 90},
+        {"title": "past", "time": at - 101}, {"title": "now", "time": at, "service": "s"})]
+    rows = listed()
+    ok = check("annotations are kept", [row["title"] for row in rows] == ["now", evil, "long"] and rows[1]["text"] == evil and
+               (rows[1]["kind"], rows[1]["host"], rows[0]["service"], rows[2]["end"]) == ("deploy", "a", "s", at - 90), rows)
+    ok &= check("... by host", [row["title"] for row in listed(host="b")] == ["now", "long"])
+    dropped = [change_annotations(base, "DELETE", f"?id={ids[0]}")[0] for _ in range(2)]
+    left = [row["id"] for row in listed()]
+    ok &= check("... and taken back", dropped == [200, 404] and left == [ids[3], ids[1]], dropped, left, ids)
+    return ok & check("an id that cannot be is refused", change_annotations(base, "DELETE", "?id=1x")[0] == 400)
+
+
 REASONS = ["", "futex", "run_queue", "disk", "poll"]
 
 
@@ -613,6 +712,7 @@ def check_local(work, rng, windows, first_ns, last_ns):
         ok &= check("minutes and hours were rolled up", levels["1 m"] > 0 and levels["1 h"] > 0, levels)
         ok &= compare_flood(wick.base, rng, [s for w in windows for s in w.samples], first_ns, last_ns)
         ok &= compare_rates(wick.base, wick.base, first_ns)
+        ok &= compare_annotations(wick.base, last_ns)
         ok &= compare_all_lanes(wick.base, rng, last_ns - 6 * 3600 * 10**9)
     finally:
         ok &= wick.stop()
@@ -634,19 +734,22 @@ def check_clickhouse(python, work, rng, windows, first_ns, last_ns):
     server = ClickHouse(python, os.path.join(work, "clickhouse"))
     options = {"clickhouse": {"endpoint": server.url, "database": "fleet"}}
     shows = Wick(work, "nop", {}, options)
-    writers = [Wick(work, "clickhouse", options["clickhouse"], options) for _ in range(2)]
+    missing = failure(shows.base, "flame")
+    writers = [Wick(work, "clickhouse", options["clickhouse"], page) for page in (options, {})]
+    local = Wick(work, "store", {"path": os.path.join(work, "store")}, {})
     ok = False
     try:
-        status, sentence = failure(shows.base, "flame")
-        ok = check("tables that are not there yet are a sentence", status == 503 and "no profiles of wick" in sentence,
-                   sentence)
+        ok = check("tables that are not there yet are a sentence", missing[0] == 503 and "no profiles of wick" in missing[1], missing)
         for i, window in enumerate(windows):
             send(writers[i % 2].base, window)
         ok &= compare_all(shows.base, rng, [s for w in windows for s in w.samples], first_ns, last_ns, keeps_lines=False)
+        ok &= check("a page that names no store shows what its exporter writes", ask(writers[1].base, "status")["backend"] == "clickhouse")
         status = ask(shows.base, "status")
         ok &= check("it says what there is", status["backend"] == "clickhouse" and status["bytes"] > 1000 and
                     status["levels"][0]["rows"] == sum(len(w.samples) for w in windows), status)
         ok &= compare_rates(writers[0].base, shows.base, first_ns)
+        ok &= compare_machines(rng, local.base, writers[0].base, shows.base)
+        ok &= compare_annotations(shows.base, last_ns)
         status, sentence = failure(shows.base, "lanes")
         ok &= check("says that it has no lanes", status == 400 and "sums only" in sentence, sentence)
         ok &= check("lists no labels of samples", ask(shows.base, "values", label="label") == [])
@@ -655,7 +758,7 @@ def check_clickhouse(python, work, rng, windows, first_ns, last_ns):
             ok &= check(f"says that it has no labels of samples: {question}", status == 400 and "label.KEY" in sentence, sentence)
         ok &= check_away(shows, server)
     finally:
-        for wick in writers + [shows]:
+        for wick in writers + [shows, local]:
             ok &= wick.stop()
         server.stop()
     return ok

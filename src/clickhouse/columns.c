@@ -27,7 +27,7 @@ static const struct shape {
 	[CLICKHOUSE_I32S] = { 4, false, true, false },	   [CLICKHOUSE_U32S] = { 4, false, true, false },
 	[CLICKHOUSE_U64S] = { 8, false, true, false },	   [CLICKHOUSE_I64S] = { 8, false, true, false },
 	[CLICKHOUSE_TEXTS] = { 0, false, true, false },	   [CLICKHOUSE_LABELS] = { 0, true, true, false },
-	[CLICKHOUSE_MAP] = { 0, true, true, true },
+	[CLICKHOUSE_MAP] = { 0, true, true, true },	   [CLICKHOUSE_U8] = { 1, false, false, false },
 };
 
 struct column {

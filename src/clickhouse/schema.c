@@ -24,6 +24,8 @@ static const struct {
 #define X(id, name, type) { name, CLICKHOUSE_##type },
 static const struct clickhouse_column samples_columns[] = { SAMPLES_COLUMNS(X) };
 static const struct clickhouse_column stacks_columns[] = { STACKS_COLUMNS(X) };
+static const struct clickhouse_column machines_columns[] = { MACHINES_COLUMNS(X) };
+static const struct clickhouse_column notes_columns[] = { NOTES_COLUMNS(X) };
 static const struct clickhouse_column otel_columns[] = { OTEL_COLUMNS(X) };
 #undef X
 
@@ -50,6 +52,14 @@ static const struct table {
 		"wick_stacks", stacks_columns, COUNT(stacks_columns),
 		",\n    INDEX idx_functions Functions TYPE bloom_filter(0.01) GRANULARITY 1", true,
 		"Day", "StackHash", "toDateTime(Day, 'UTC') + toIntervalDay(1)",
+	},
+	[CLICKHOUSE_MACHINES] = {
+		"wick_machines", machines_columns, COUNT(machines_columns), "", true,
+		"toDate(Start)", "(HostName, Start)", "toDateTime(Start)",
+	},
+	[CLICKHOUSE_NOTES] = {
+		"wick_notes", notes_columns, COUNT(notes_columns), "", true,
+		"toDate(Time)", "(Time, Id, IsDropped)", "toDateTime(Time)",
 	},
 #define ATTRIBUTE(name)								\
 	",\n    `__otel_materialized_" name "` LowCardinality(String) MATERIALIZED ResourceAttributes['" name "'] " \
@@ -80,6 +90,16 @@ const struct clickhouse_column *clickhouse_columns(enum clickhouse_table table, 
 {
 	*ret_count = tables[table].column_count;
 	return tables[table].columns;
+}
+
+const enum clickhouse_table *clickhouse_tables(enum clickhouse_layout layout, u32 *ret_count)
+{
+	static const enum clickhouse_table wick[] = { CLICKHOUSE_SAMPLES, CLICKHOUSE_STACKS, CLICKHOUSE_MACHINES,
+						      CLICKHOUSE_NOTES };
+	static const enum clickhouse_table otel[] = { CLICKHOUSE_OTEL_PROFILES };
+
+	*ret_count = layout == CLICKHOUSE_OTEL ? COUNT(otel) : COUNT(wick);
+	return layout == CLICKHOUSE_OTEL ? otel : wick;
 }
 
 const char *clickhouse_type_name(enum clickhouse_type type)

@@ -4,6 +4,8 @@
  *
  *	layout wick	wick_samples	a row for each time that a sample was taken at, with its labels
  *			wick_stacks	each distinct stack once a day, by the hash of its frames
+ *			wick_machines	what each host did in some seconds: CPUs, memory, load, its largest processes
+ *			wick_notes	what is said of moments; a note that is dropped gets a second row which says so
  *	layout otel	otel_profiles	as the OpenTelemetry Collector writes it: a row for each sample, with its stack
  *
  * Stacks are kept by day: for every sample of a day (UTC) its stack is in wick_stacks under that Day. So both go
@@ -25,6 +27,8 @@ enum clickhouse_layout { CLICKHOUSE_WICK, CLICKHOUSE_OTEL };
 enum clickhouse_table {
 	CLICKHOUSE_SAMPLES,
 	CLICKHOUSE_STACKS,
+	CLICKHOUSE_MACHINES,
+	CLICKHOUSE_NOTES,
 	CLICKHOUSE_OTEL_PROFILES,
 	CLICKHOUSE_TABLES,
 };
@@ -34,6 +38,7 @@ enum clickhouse_table {
 	X(TIME, "DateTime64(9)", "Delta, ZSTD(1)")				\
 	X(UTC_TIME, "DateTime64(9, 'UTC')", "Delta, ZSTD(1)")			\
 	X(DATE, "Date", "Delta, ZSTD(1)")					\
+	X(U8, "UInt8", "ZSTD(1)")						\
 	X(U32, "UInt32", "ZSTD(1)")						\
 	X(I32, "Int32", "ZSTD(1)")						\
 	X(U64, "UInt64", "ZSTD(1)")						\
@@ -93,6 +98,39 @@ enum clickhouse_type {
 	X(FRAME_TYPES, "FrameTypes", LABELS)					\
 	X(INLINE_DEPTHS, "InlineDepths", U8S)
 
+/* Rows of one host and Start are the same row, sent again. Numbers are those of store/series_row.h. */
+#define MACHINES_COLUMNS(X)							\
+	X(START, "Start", UTC_TIME)						\
+	X(END, "End", UTC_TIME)							\
+	X(HOST, "HostName", LABEL)						\
+	X(CPUS, "Cpus", U64)							\
+	X(BUSY, "Busy", U64)			/* thousandths of a CPU */	\
+	X(BUSY_PEAK, "BusyPeak", U64)						\
+	X(IOWAIT, "IOWait", U64)						\
+	X(STEAL, "Steal", U64)							\
+	X(MEMORY_TOTAL, "MemoryTotal", U64)	/* bytes */			\
+	X(MEMORY_USED, "MemoryUsed", U64)					\
+	X(MEMORY_PEAK, "MemoryPeak", U64)					\
+	X(LOAD, "Load", U64)			/* thousandths */		\
+	X(PROCESSES, "Processes", U64)						\
+	X(CPU_PIDS, "CpuPids", U32S)		/* of those that used most, the largest first */	\
+	X(CPU_NAMES, "CpuNames", LABELS)					\
+	X(CPU_AMOUNTS, "CpuAmounts", U64S)	/* thousandths of a CPU */	\
+	X(MEMORY_PIDS, "MemoryPids", U32S)					\
+	X(MEMORY_NAMES, "MemoryNames", LABELS)					\
+	X(MEMORY_AMOUNTS, "MemoryAmounts", U64S)	/* bytes */
+
+#define NOTES_COLUMNS(X)							\
+	X(TIME, "Time", UTC_TIME)						\
+	X(END, "End", UTC_TIME)			/* 1970: a moment */		\
+	X(ID, "Id", U64)			/* below 2^53, for JSON */	\
+	X(KIND, "Kind", LABEL)							\
+	X(TITLE, "Title", TEXT)							\
+	X(TEXT, "Text", TEXT)							\
+	X(HOST, "HostName", LABEL)		/* "": of all of them */	\
+	X(SERVICE, "ServiceName", LABEL)					\
+	X(IS_DROPPED, "IsDropped", U8)
+
 #define OTEL_COLUMNS(X)								\
 	X(TIMESTAMP, "Timestamp", TIME)						\
 	X(PROFILE_ID, "ProfileId", TEXT)					\
@@ -125,6 +163,12 @@ enum samples_column { SAMPLES_COLUMNS(X) SAMPLES_COLUMN_COUNT };
 #define X(id, name, type) STACKS_##id,
 enum stacks_column { STACKS_COLUMNS(X) STACKS_COLUMN_COUNT };
 #undef X
+#define X(id, name, type) MACHINES_##id,
+enum machines_column { MACHINES_COLUMNS(X) MACHINES_COLUMN_COUNT };
+#undef X
+#define X(id, name, type) NOTES_##id,
+enum notes_column { NOTES_COLUMNS(X) NOTES_COLUMN_COUNT };
+#undef X
 #define X(id, name, type) OTEL_##id,
 enum otel_column { OTEL_COLUMNS(X) OTEL_COLUMN_COUNT };
 #undef X
@@ -137,6 +181,9 @@ struct clickhouse_column {
 /* In the order in which they are written; *ret_count of them. */
 const struct clickhouse_column *clickhouse_columns(enum clickhouse_table table, u32 *ret_count);
 const char *clickhouse_type_name(enum clickhouse_type type);
+
+/* Those of a layout, that of samples first; *ret_count of them. */
+const enum clickhouse_table *clickhouse_tables(enum clickhouse_layout layout, u32 *ret_count);
 
 /* Where the tables are, and how they are made. Strings are borrowed; "" or NULL where not given. */
 struct clickhouse_schema {

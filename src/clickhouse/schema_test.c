@@ -76,6 +76,28 @@ TEST(clickhouse_samples_are_sorted_by_time_then_labels)
 		       "StackHash, Timestamp)\nTTL toDateTime(Timestamp) + toIntervalSecond(91)\n"));
 }
 
+TEST(clickhouse_machines_and_notes_expire_as_samples_do)
+{
+	struct clickhouse_schema schema = { .database = "fleet", .ttl_ns = 36 * 3600000000000 };
+	const char *machines = text_of(clickhouse_create_table, &schema, CLICKHOUSE_MACHINES);
+	const enum clickhouse_table *tables;
+	u32 count;
+
+	OK(strstr(machines, "`fleet`.`wick_machines` (\n    Start DateTime64(9, 'UTC') CODEC(Delta, ZSTD(1)),\n"));
+	OK(strstr(machines, "    MemoryAmounts Array(UInt64) CODEC(ZSTD(1))\n) ENGINE = ReplacingMergeTree()\n"
+			    "PARTITION BY toDate(Start)\nORDER BY (HostName, Start)\n"
+			    "TTL toDateTime(Start) + toIntervalHour(36)\n"));
+	OK(strstr(text_of(clickhouse_create_table, &schema, CLICKHOUSE_NOTES),
+		  "    IsDropped UInt8 CODEC(ZSTD(1))\n) ENGINE = ReplacingMergeTree()\nPARTITION BY toDate(Time)\n"
+		  "ORDER BY (Time, Id, IsDropped)\nTTL toDateTime(Time) + toIntervalHour(36)\n"));
+	tables = clickhouse_tables(CLICKHOUSE_WICK, &count);
+	EQ(count, 4);
+	EQ(tables[0], CLICKHOUSE_SAMPLES);
+	tables = clickhouse_tables(CLICKHOUSE_OTEL, &count);
+	EQ(count, 1);
+	EQ(tables[0], CLICKHOUSE_OTEL_PROFILES);
+}
+
 TEST(clickhouse_otel_profiles_are_the_collectors)
 {
 	struct clickhouse_schema schema = { .database = "otel", .profiles_table = "pr`of" };

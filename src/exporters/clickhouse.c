@@ -155,6 +155,8 @@ const struct component_ops exporter_clickhouse = {
 	.defaults = &defaults,
 	.check = check,
 	.create = create,
+	.start = clickhouse_send_start,
+	.stop = clickhouse_send_stop,
 	.free = clickhouse_send_free,
 	EXPORTER_SENDS(clickhouse_sends, struct options, sender),
 	.looks = LOOKS_AT_PROFILE,

@@ -16,6 +16,9 @@
 #include "clickhouse/sent.h"
 #include "pipeline/batch.h"
 #include "pipeline/service.h"
+#include "store/clickhouse.h"
+#include "store/notes.h"
+#include "store/shared.h"
 
 #define COLUMN_BYTES_MAX (64u << 20)
 #define BLOCK_BYTES_MAX (256u << 20)
@@ -48,6 +51,8 @@ struct clickhouse_send {
 	struct columns *rows, *stacks;		/* of the block that is being made; both are empty between calls */
 	struct buf plain;			/* a block before it is packed */
 	struct metric *stacks_sent, *stacks_forgotten, *times_wrong;
+	const struct component_setup *setup;
+	struct store *store;			/* layout wick */
 };
 
 /* ---- Batches under way --------------------------------------------------------------------- */
@@ -115,12 +120,7 @@ static void answered(void *arg, const struct clickhouse_reply *reply);
 
 static const enum clickhouse_table *tables_of(const struct clickhouse_send *self, u32 *ret_count)
 {
-	static const enum clickhouse_table wick[] = { CLICKHOUSE_SAMPLES, CLICKHOUSE_STACKS };
-	static const enum clickhouse_table otel[] = { CLICKHOUSE_OTEL_PROFILES };
-	bool is_otel = self->options.layout == CLICKHOUSE_OTEL;
-
-	*ret_count = is_otel ? 1 : 2;
-	return is_otel ? otel : wick;
+	return clickhouse_tables(self->options.layout, ret_count);
 }
 
 /* The statement that comes next: 1 if it is under way, 0 if there is none. */
@@ -367,6 +367,7 @@ int clickhouse_send_new(const struct component_setup *setup, const struct clickh
 	if (!self)
 		return -ENOMEM;
 	self->options = *options;
+	self->setup = setup;
 	buf_init(&self->plain, BLOCK_BYTES_MAX);
 	self->sent = sent_new(SENT_STACKS);
 	self->rows = columns_new(tables_of(self, &count)[0], COLUMN_BYTES_MAX);
@@ -381,12 +382,47 @@ int clickhouse_send_new(const struct component_setup *setup, const struct clickh
 	return 0;
 }
 
+int clickhouse_send_start(void *arg, struct buf *why)
+{
+	struct clickhouse_send *self = arg;
+	const struct clickhouse_send_options *options = &self->options;
+	const struct clickhouse_writer_options writer = {
+		.server = options->server, .schema = options->schema, .compression = options->compression,
+		.create_schema = options->create_schema, .has_async_insert = options->has_async_insert,
+		.metrics = service_metrics(self->setup->service), .exporter = self->setup->id,
+	};
+	struct store_clickhouse_options store = { .server = options->server, .writer = &writer };
+	char host[256] = "localhost";
+	int r;
+
+	if (options->layout != CLICKHOUSE_WICK)
+		return 0;
+	(void)gethostname(host, sizeof(host) - 1);
+	store.host = host;
+	store.server.database = options->schema.database;
+	r = store_open_clickhouse(&store, &self->store, why);
+	if (r == 0)
+		r = store_share(self->store);
+	if (r == 0)
+		notes_tell_start();
+	return r;
+}
+
+void clickhouse_send_stop(void *arg, u64 deadline_ns)
+{
+	struct clickhouse_send *self = arg;
+
+	(void)deadline_ns;	/* what waits gets one attempt, of some seconds at most */
+	store_unshare(TAKE(self->store));
+}
+
 void clickhouse_send_free(void *arg)
 {
 	struct clickhouse_send *self = arg;
 
 	if (!self)
 		return;
+	store_unshare(self->store);
 	clickhouse_free(self->server);
 	sent_free(self->sent);
 	columns_free(self->rows);

@@ -8,6 +8,8 @@
  *
  * If one fails the whole batch is sent again: the server knows the tokens of the blocks that it has, so that none is
  * there twice, also if it was only the answer that got lost. Its own thread, the sender's, does all of it.
+ *
+ * In layout wick it also is a store of this process, which takes rows about machines (store/clickhouse_writer.h).
  */
 #ifndef EXPORTERS_CLICKHOUSE_SEND_H
 #define EXPORTERS_CLICKHOUSE_SEND_H
@@ -32,6 +34,8 @@ extern const struct sender_ops clickhouse_sends;
 
 int clickhouse_send_new(const struct component_setup *setup, const struct clickhouse_send_options *options,
 			void **ret_self, struct buf *why);
+int clickhouse_send_start(void *self, struct buf *why);
+void clickhouse_send_stop(void *self, u64 deadline_ns);
 void clickhouse_send_free(void *self);
 
 #endif

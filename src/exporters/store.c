@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Keeps profiles in a store of this machine, where the page finds them. */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,15 +126,6 @@ static int exporter_create(const struct component_setup *setup, const void *opti
 	return 0;
 }
 
-/* Once for each process: a reload is no start. What was not sampled before is explained by it. */
-static void tell_start(void)
-{
-	static atomic_flag told = ATOMIC_FLAG_INIT;
-
-	if (!atomic_flag_test_and_set(&told))
-		notes_tell("restart", "wick started", "version " WICK_VERSION);
-}
-
 static int exporter_start(void *self, struct buf *why)
 {
 	struct exporter *exporter = self;
@@ -158,7 +148,7 @@ static int exporter_start(void *self, struct buf *why)
 		log_warn(exporter->id, "%s", notice.data);
 	buf_done(&notice);
 	if (r == 0)
-		tell_start();
+		notes_tell_start();
 	if (r == 0)
 		r = late_names_start(exporter->setup, &exporter->options->late_names, exporter->store,
 				     &exporter->late_names, why);

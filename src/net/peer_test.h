@@ -11,7 +11,7 @@
 
 #include "test.h"
 
-#define PEER_ANSWERS_MAX 4
+#define PEER_ANSWERS_MAX 8
 
 struct peer {
 	char path[64];

@@ -4,7 +4,8 @@
  * first member of what a backend has, and these are its answers. store.h calls them; no one else does.
  *
  *	sqlite.c		the store of this machine, which is written by store_add() and has late names
- *	clickhouse.c		tables of a ClickHouse server, which exporters of any number of machines write
+ *	clickhouse.c		tables of a ClickHouse server, which exporters of any number of machines write;
+ *				rows about machines, and notes, are written here
  *
  * Any thread may call any of it. Results are written only on success.
  */
@@ -12,6 +13,7 @@
 #define STORE_BACKEND_H
 
 #include "store/lanes.h"
+#include "store/notes.h"
 #include "store/series.h"
 #include "store/store.h"
 
@@ -38,6 +40,14 @@ struct store_ops {
 		      struct store_traces *ret_traces);
 	int (*series)(struct store *store, const char *host, u64 from_ns, u64 to_ns, u32 rows_max,
 		      struct series_rows *ret_rows);
+	/* other: NULL if it is this machine. Does not wait for what is elsewhere. */
+	int (*add_series)(struct store *store, const struct series_other *other, const struct series_row *row);
+	int (*add_note)(struct store *store, const struct store_note *note, u64 now_ns, s64 *ret_id);
+	/* The same some time later, for who cannot wait; NULL: add_note() does not take long. */
+	void (*tell_note)(struct store *store, const struct store_note *note);
+	int (*drop_note)(struct store *store, s64 id);
+	/* Of all hosts and services. */
+	int (*each_note)(struct store *store, u64 from_ns, u64 to_ns, store_note_fn *fn, void *arg);
 	int (*stats)(struct store *store, struct store_stats *ret_stats);
 	u64 (*generation)(struct store *store);
 	void (*explain)(struct store *store, struct buf *why);	/* NULL: errors are those of this machine */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -32,6 +33,7 @@ struct clickhouse_store {
 	struct store base;
 	struct clickhouse_options options;
 	struct clickhouse_schema schema;
+	struct clickhouse_writer *writer;	/* NULL: it only asks */
 
 	pthread_mutex_t lock;
 	struct clickhouse *idle[IDLE_MAX];
@@ -45,6 +47,7 @@ struct clickhouse_store {
 	bool stop;
 	u64 wanted_ns, looked_ns;	/* CLOCK_MONOTONIC */
 	struct clickhouse_extent extent;
+	struct clickhouse_others others;
 	bool is_away;
 	_Atomic u64 generation;
 };
@@ -120,8 +123,8 @@ static void asking_done(struct asking *e)
 	tuples_done(&e->tuples);
 }
 
-/* server: NULL for any. */
-static int ask(struct clickhouse_store *store, struct clickhouse *server, struct asking *e, const char *types)
+/* server: NULL for any. A table that is not there is -ENOENT, other failures are judged. */
+static int ask_if_there(struct clickhouse_store *store, struct clickhouse *server, struct asking *e, const char *types)
 {
 	struct clickhouse *taken = NULL;
 	_cleanup_(buf_done) struct buf why;
@@ -134,7 +137,14 @@ static int ask(struct clickhouse_store *store, struct clickhouse *server, struct
 		r = clickhouse_query(server ? server : taken, e->sql.data, types, &e->tuples, &why);
 	if (taken)
 		give_back(store, taken);
-	return judge(store, r, why.len ? why.data : strerror(-r));
+	return r == -ENOENT ? r : judge(store, r, why.len ? why.data : strerror(-r));
+}
+
+static int ask(struct clickhouse_store *store, struct clickhouse *server, struct asking *e, const char *types)
+{
+	int r = ask_if_there(store, server, e, types);
+
+	return r == -ENOENT ? judge(store, r, "") : r;
 }
 
 /* What came of reading an answer. */
@@ -274,18 +284,35 @@ static int get_extent(struct clickhouse_store *store, struct clickhouse *server,
 	return r < 0 ? r : was_read(store, clickhouse_answer_extent(&e.tuples, ret_extent));
 }
 
+/* Writers of before had no tables for that; and what cannot be had of it is no reason to say nothing of the samples. */
+static void get_others(struct clickhouse_store *store, struct clickhouse *server, struct clickhouse_others *ret_others)
+{
+	_cleanup_(asking_done) struct asking e;
+
+	asking_init(&e);
+	clickhouse_sql_others(&store->schema, &e.sql);
+	if (ask_if_there(store, server, &e, CLICKHOUSE_OTHERS) == 0)
+		(void)was_read(store, clickhouse_answer_others(&e.tuples, ret_others));
+}
+
 /* That the server went away or came back is a change, too: pages are to say so. */
 static void look(struct clickhouse_store *store)
 {
 	struct clickhouse_extent extent = { 0 };
+	struct clickhouse_others others = { 0 };
 	bool is_away = get_extent(store, store->watching, &extent) < 0;
 
+	if (!is_away)
+		get_others(store, store->watching, &others);
 	LOCKED(&store->lock);
-	if (is_away != store->is_away || (!is_away && memcmp(&extent, &store->extent, sizeof(extent))))
+	if (is_away != store->is_away || (!is_away && (memcmp(&extent, &store->extent, sizeof(extent)) ||
+						       memcmp(&others, &store->others, sizeof(others)))))
 		atomic_fetch_add(&store->generation, 1);
 	store->is_away = is_away;
-	if (!is_away)
+	if (!is_away) {
 		store->extent = extent;
+		store->others = others;
+	}
 	store->looked_ns = monotonic_ns();
 }
 
@@ -369,12 +396,156 @@ static int get_stats(struct store *base, struct store_stats *ret_stats)
 	return 0;
 }
 
-/* Nobody wrote any: CPUs are charted from samples. */
+/* ---- Machines --------------------------------------------------------------------------------- */
+
+/* Where no table is nobody wrote any: 0. */
+static int ask_machines(struct clickhouse_store *store, const struct clickhouse_machine_question *question,
+			struct clickhouse_machines *machines)
+{
+	_cleanup_(asking_done) struct asking e;
+	int r;
+
+	asking_init(&e);
+	clickhouse_sql_machines(&store->schema, question, &e.sql);
+	r = ask_if_there(store, NULL, &e, CLICKHOUSE_MACHINES_ROW);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return was_read(store, clickhouse_answer_machines(&e.tuples, question->period_ns, question->rows_max,
+							  machines));
+}
+
+static int ask_tops(struct clickhouse_store *store, const struct clickhouse_machine_question *question,
+		    struct clickhouse_machines *machines)
+{
+	_cleanup_(asking_done) struct asking e;
+	int r;
+
+	asking_init(&e);
+	clickhouse_sql_tops(&store->schema, question, &e.sql);
+	r = ask(store, NULL, &e, CLICKHOUSE_TOPS);
+	return r < 0 ? r : was_read(store, clickhouse_answer_tops(&e.tuples, machines));
+}
+
 static int get_series(struct store *base, const char *host, u64 from_ns, u64 to_ns, u32 rows_max,
 		      struct series_rows *ret_rows)
 {
-	*ret_rows = (struct series_rows){ 0 };
+	struct clickhouse_store *store = clickhouse_store(base);
+	struct clickhouse_machine_question question = {
+		.host = *host ? host : base->host, .from_ns = from_ns, .to_ns = to_ns,
+		.period_ns = series_period(to_ns - from_ns, rows_max), .rows_max = SERIES_ROWS_MAX,
+	};
+	_cleanup_(clickhouse_machines_done) struct clickhouse_machines machines = { 0 };
+	int r = ask_machines(store, &question, &machines);
+
+	if (r == 0 && machines.rows.count)
+		r = ask_tops(store, &question, &machines);
+	if (r < 0)
+		return r;
+	*ret_rows = machines.rows;
+	machines.rows = (struct series_rows){ 0 };
 	return 0;
+}
+
+static int add_series(struct store *base, const struct series_other *other, const struct series_row *row)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+
+	return store->writer ? clickhouse_writer_add(store->writer, other ? other->host : base->host, row) :
+			       -EOPNOTSUPP;
+}
+
+/* ---- Notes ------------------------------------------------------------------------------------- */
+
+/* Nobody counts them for a whole fleet: any number will do that JSON can tell. */
+static s64 new_id(void)
+{
+	u64 number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		number = clock_ns(CLOCK_REALTIME);
+	return (s64)(number & ((1ull << 52) - 1)) + 1;
+}
+
+static void make_note(const struct clickhouse_store *store, const struct store_note *note, s64 id, struct buf *sql)
+{
+	struct store_note made = *note;
+
+	made.id = id;
+	clickhouse_sql_add_note(&store->schema, &made, sql);
+}
+
+static int add_note(struct store *base, const struct store_note *note, u64 now_ns, s64 *ret_id)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+	_cleanup_(asking_done) struct asking e;
+	s64 id = new_id();
+	int r;
+
+	asking_init(&e);
+	make_note(store, note, id, &e.sql);
+	r = ask(store, NULL, &e, "");
+	if (r < 0)
+		return r;
+	atomic_fetch_add(&store->generation, 1);
+	*ret_id = id;
+	return 0;
+}
+
+static void tell_note(struct store *base, const struct store_note *note)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+	_cleanup_(buf_done) struct buf sql;
+
+	buf_init(&sql, SQL_BYTES_MAX);
+	make_note(store, note, new_id(), &sql);
+	buf_add(&sql, "", 1);
+	if (store->writer && buf_err(&sql) == 0)
+		(void)clickhouse_writer_run(store->writer, sql.data);	/* too many: the first ones say enough */
+}
+
+static int has_note(struct clickhouse_store *store, s64 id)
+{
+	_cleanup_(asking_done) struct asking e;
+	bool has = false;
+	int r;
+
+	asking_init(&e);
+	clickhouse_sql_has_note(&store->schema, id, &e.sql);
+	r = ask_if_there(store, NULL, &e, CLICKHOUSE_HAS_NOTE);
+	if (r == 0)
+		r = was_read(store, clickhouse_answer_has_note(&e.tuples, &has));
+	return r == -ENOENT ? 0 : r < 0 ? r : has;
+}
+
+static int drop_note(struct store *base, s64 id)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+	_cleanup_(asking_done) struct asking e;
+	int r;
+
+	asking_init(&e);
+	r = has_note(store, id);
+	if (r <= 0)
+		return r;
+	clickhouse_sql_drop_note(&store->schema, id, &e.sql);
+	r = ask(store, NULL, &e, "");
+	atomic_fetch_add(&store->generation, 1);
+	return r < 0 ? r : 1;
+}
+
+static int each_note(struct store *base, u64 from_ns, u64 to_ns, store_note_fn *fn, void *arg)
+{
+	struct clickhouse_store *store = clickhouse_store(base);
+	_cleanup_(asking_done) struct asking e;
+	int r;
+
+	asking_init(&e);
+	clickhouse_sql_notes(&store->schema, from_ns, to_ns, NOTES_MAX, &e.sql);
+	r = ask_if_there(store, NULL, &e, CLICKHOUSE_NOTE);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	r = clickhouse_answer_notes(&e.tuples, NOTES_MAX, fn, arg);
+	return r == -EBADMSG ? was_read(store, r) : r;
 }
 
 static void explain(struct store *base, struct buf *why)
@@ -403,6 +574,7 @@ static void store_free(struct store *base)
 	struct clickhouse_store *store = clickhouse_store(base);
 
 	end_watcher(store);
+	clickhouse_writer_free(store->writer);
 	clickhouse_free(store->watching);
 	while (store->idle_count)
 		clickhouse_free(store->idle[--store->idle_count]);
@@ -420,6 +592,11 @@ static const struct store_ops clickhouse_ops = {
 	.values = get_values,
 	.traces = get_traces,
 	.series = get_series,
+	.add_series = add_series,
+	.add_note = add_note,
+	.tell_note = tell_note,
+	.drop_note = drop_note,
+	.each_note = each_note,
 	.stats = get_stats,
 	.generation = get_generation,
 	.explain = explain,
@@ -451,6 +628,8 @@ int store_open_clickhouse(const struct store_clickhouse_options *options, struct
 	cond_init(&store->changed);
 	store->base.host = strdup(options->host);
 	r = store->base.host ? start_watcher(store, why) : -ENOMEM;
+	if (r == 0 && options->writer)
+		r = clickhouse_writer_new(options->writer, &store->writer, why);
 	if (r < 0) {
 		store_free(&store->base);
 		return r;

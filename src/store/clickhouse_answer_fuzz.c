@@ -2,6 +2,7 @@
 /* What a server may answer instead of what it was asked for: the first byte says what that was. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clickhouse/tuples.h"
 #include "store/clickhouse_answer.h"
@@ -66,6 +67,42 @@ static void read_numbers(struct tuples tuples)
 	(void)clickhouse_answer_parts(&once_more, &parts);
 }
 
+static void read_machines(const uint8_t *data, size_t size)
+{
+	size_t half = size / 2;
+	struct tuples rows = { .at = cursor_of(data, half) }, tops = { .at = cursor_of(data + half, size - half) };
+	struct clickhouse_machines machines = { 0 };
+	struct series_row joined;
+
+	if (clickhouse_answer_machines(&rows, size % 2 ? 60 : 0, 100, &machines) == 0 && machines.rows.count) {
+		(void)clickhouse_answer_tops(&tops, &machines);
+		(void)series_row_join(machines.rows.at, machines.rows.count, &joined);
+	}
+	if (machines.rows.count > 100)
+		abort();
+	clickhouse_machines_done(&machines);
+}
+
+static int look_at_note(void *arg, const struct store_note *note)
+{
+	(void)arg;
+	if (strlen(note->kind) > NOTE_WORD_MAX || strlen(note->title) > NOTE_LINE_MAX ||
+	    strlen(note->text) > NOTE_TEXT_MAX || strlen(note->service) > NOTE_LINE_MAX)
+		abort();
+	return 0;
+}
+
+static void read_notes(struct tuples tuples)
+{
+	struct tuples again = tuples, once_more = tuples;
+	struct clickhouse_others others;
+	bool has;
+
+	(void)clickhouse_answer_notes(&tuples, 100, look_at_note, NULL);
+	(void)clickhouse_answer_has_note(&again, &has);
+	(void)clickhouse_answer_others(&once_more, &others);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct tuples tuples;
@@ -73,10 +110,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	tuples = (struct tuples){ .at = cursor_of(data + 1, size - 1) };
-	switch (data[0] % 5) {
+	switch (data[0] % 7) {
 	case 0:
 	case 1:
-		read_flame(data + 1, size - 1, data[0] % 5);
+		read_flame(data + 1, size - 1, data[0] % 7);
 		break;
 	case 2:
 		read_chart(&tuples);
@@ -84,8 +121,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 3:
 		read_lists(tuples);
 		break;
-	default:
+	case 4:
 		read_numbers(tuples);
+		break;
+	case 5:
+		read_machines(data + 1, size - 1);
+		break;
+	default:
+		read_notes(tuples);
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "store/clickhouse_answer.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "clickhouse/tuples.h"
@@ -114,6 +115,128 @@ TEST(clickhouse_answer_heat_stays_in_its_cells)
 	put_number(&tuples.body, 4, 4);
 	put_number(&tuples.body, 1, 4);
 	EQ(clickhouse_answer_heat(rows(&tuples), &heat), -EBADMSG);
+}
+
+/* ---- Machines and notes ---------------------------------------------------------------------------- */
+
+static void put_machine(struct buf *out, u64 start_ns, u64 end_ns, double total_ns, double number)
+{
+	put_number(out, start_ns, 8);
+	put_number(out, end_ns, 8);
+	put_real(out, total_ns);
+	for (u32 n = 0; n < SERIES_NUMBER_COUNT; n++)
+		put_real(out, number + n);
+}
+
+static void put_top(struct buf *out, u64 kind, u64 start_ns, u32 pid, const char *name, double amount)
+{
+	put_number(out, kind, 1);
+	put_number(out, start_ns, 8);
+	put_number(out, pid, 4);
+	put_text(out, name);
+	put_real(out, amount);
+}
+
+TEST(clickhouse_answer_machines_are_rows_with_their_processes)
+{
+	_cleanup_(clickhouse_machines_done) struct clickhouse_machines machines = { 0 };
+	_cleanup_(tuples_done) struct tuples tuples, tops;
+
+	tuples_init(&tuples, 4096);
+	put_machine(&tuples.body, 60, 125, 60, 1.5);
+	put_machine(&tuples.body, 120, 130, 5, 0.4);
+	EQ(clickhouse_answer_machines(rows(&tuples), 60, 2, &machines), 0);
+	EQ(machines.rows.count, 2);
+	EQ(machines.rows.at[0].start_ns, 60);
+	EQ(machines.rows.at[0].end_ns, 120);
+	EQ(machines.rows.at[1].end_ns, 130);
+	EQ(machines.rows.at[0].numbers[SERIES_CPUS], 2);
+	EQ(machines.rows.at[1].numbers[SERIES_BUSY], 1);
+	tuples_init(&tops, 4096);
+	put_top(&tops.body, SERIES_BY_CPU, 60, 7, "a name that is longer than a row has room for", 600);
+	put_top(&tops.body, SERIES_BY_CPU, 61, 8, "of a row that came later", 600);
+	put_top(&tops.body, SERIES_BY_CPU, 120, 9, "nothing", 1);
+	put_top(&tops.body, SERIES_BY_MEMORY, 120, 9, "much", 1e30);
+	EQ(clickhouse_answer_tops(rows(&tops), &machines), 0);
+	EQ(machines.rows.at[0].top[SERIES_BY_CPU].count, 1);
+	EQ(machines.rows.at[0].top[SERIES_BY_CPU].at[0].pid, 7);
+	EQ(machines.rows.at[0].top[SERIES_BY_CPU].at[0].amount, 10);
+	STREQ(machines.rows.at[0].top[SERIES_BY_CPU].at[0].name, "a name that is longer than a ro");
+	EQ(machines.rows.at[1].top[SERIES_BY_CPU].count, 0);
+	EQ(machines.rows.at[1].top[SERIES_BY_MEMORY].at[0].amount, INT64_MAX);
+}
+
+TEST(clickhouse_answer_machines_that_cannot_be)
+{
+	static const struct {
+		u64 start_ns, end_ns;
+	} bad[] = { { 60, 70 }, { 50, 70 }, { 70, 70 }, { 80, 70 }, { (u64)-5, 70 } };
+
+	for (u32 i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		_cleanup_(clickhouse_machines_done) struct clickhouse_machines machines = { 0 };
+		_cleanup_(tuples_done) struct tuples tuples;
+
+		tuples_init(&tuples, 4096);
+		put_machine(&tuples.body, 60, 65, 5, 1);
+		put_machine(&tuples.body, bad[i].start_ns, bad[i].end_ns, 5, 1);
+		EQ(clickhouse_answer_machines(rows(&tuples), 0, 9, &machines), -EBADMSG);
+	}
+}
+
+TEST(clickhouse_answer_machines_of_more_than_was_asked_for)
+{
+	_cleanup_(clickhouse_machines_done) struct clickhouse_machines machines = { 0 }, cut = { 0 };
+	_cleanup_(tuples_done) struct tuples tuples, tops;
+
+	tuples_init(&tuples, 4096);
+	tuples_init(&tops, 4096);
+	put_machine(&tuples.body, 60, 65, 0, 0.0 / 0.0);
+	EQ(clickhouse_answer_machines(rows(&tuples), 0, 1, &machines), 0);
+	EQ(machines.rows.at[0].numbers[SERIES_LOAD], 0);
+	EQ(clickhouse_answer_machines(rows(&tuples), 0, 1, &machines), -EBADMSG);
+	for (u32 i = 0; i <= SERIES_TOP; i++)
+		put_top(&tops.body, SERIES_BY_MEMORY, 60, i, "p", 5);
+	EQ(clickhouse_answer_tops(rows(&tops), &machines), -EBADMSG);
+	tops.body.len = 0;
+	put_top(&tops.body, SERIES_TOPS, 60, 1, "p", 5);
+	EQ(clickhouse_answer_tops(rows(&tops), &machines), -EBADMSG);
+	tuples.body.len--;
+	EQ(clickhouse_answer_machines(rows(&tuples), 0, 1, &cut), -EBADMSG);
+}
+
+static int keep_title(void *arg, const struct store_note *note)
+{
+	buf_addf(arg, "%lld %llu %s %zu;", note->id, note->time_ns, note->title, strlen(note->kind));
+	return note->id == 3 ? -EINTR : 0;
+}
+
+static void put_note(struct buf *out, u64 id, u64 time_ns)
+{
+	put_number(out, id, 8);
+	put_number(out, time_ns, 8);
+	put_number(out, 0, 8);
+	put_text(out, "a-kind-that-is-longer-than-one-may-be");
+	put_text(out, "title");
+	for (u32 i = 0; i < 3; i++)
+		put_text(out, "");
+}
+
+TEST(clickhouse_answer_notes_are_cut_to_what_a_note_has)
+{
+	_cleanup_(tuples_done) struct tuples tuples;
+	_cleanup_(buf_done) struct buf out;
+
+	buf_init(&out, 4096);
+	tuples_init(&tuples, 4096);
+	put_note(&tuples.body, 9, 5);
+	put_note(&tuples.body, 1, (u64)-1);
+	EQ(clickhouse_answer_notes(rows(&tuples), 2, keep_title, &out), 0);
+	STREQ(out.data, "9 5 title 32;1 0 title 32;");
+	EQ(clickhouse_answer_notes(rows(&tuples), 1, keep_title, &out), -EBADMSG);
+	put_note(&tuples.body, 3, 5);
+	EQ(clickhouse_answer_notes(rows(&tuples), 9, keep_title, &out), -EINTR);
+	tuples.body.len--;
+	EQ(clickhouse_answer_notes(rows(&tuples), 9, keep_title, &out), -EBADMSG);
 }
 
 static void put_trace(struct buf *out, const char *trace, const char *span)

@@ -6,6 +6,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "clickhouse/sql.h"
+#include "store/notes.h"
+#include "store/series.h"
 
 /* The last day that a Date has, in 2149: toDate() of a later time may be any day. A DateTime64(9) has some more. */
 #define TIME_MAX_NS (65535ull * 86400 * SECOND_NS)
@@ -203,6 +205,180 @@ void clickhouse_sql_traces(const struct clickhouse_schema *schema, const struct 
 	buf_addf(out, " AND TraceId != '' GROUP BY TraceId, Span ORDER BY Total DESC, TraceId, Span LIMIT %u", max);
 }
 
+/* ---- Machines ---------------------------------------------------------------------------------- */
+
+static const char *machines_column(enum machines_column column)
+{
+	u32 count;
+
+	return clickhouse_columns(CLICKHOUSE_MACHINES, &count)[column].name;
+}
+
+/* Whole periods, also where the range begins or ends within them; else also a row that reaches into it. */
+static void add_machine_range(struct buf *out, const struct clickhouse_machine_question *q)
+{
+	u64 from_ns = q->period_ns ? q->from_ns - q->from_ns % q->period_ns :
+		      q->from_ns > SERIES_ROW_NS_MAX ? q->from_ns - SERIES_ROW_NS_MAX : 0;
+	u64 to_ns = q->to_ns < TIME_MAX_NS ? q->to_ns : TIME_MAX_NS;
+
+	if (q->period_ns)
+		to_ns += q->period_ns - 1 - (to_ns + q->period_ns - 1) % q->period_ns;
+	buf_addf(out, "Start >= ");
+	add_time(out, from_ns);
+	buf_addf(out, " AND Start < ");
+	add_time(out, to_ns);
+}
+
+/* FROM its rows, with the one of the answer that each becomes a part of. */
+static void add_machine_rows(struct buf *out, const struct clickhouse_schema *schema,
+			     const struct clickhouse_machine_question *q)
+{
+	buf_addf(out, "FROM (SELECT *, toUnixTimestamp64Nano(Start) AS StartNs, toUnixTimestamp64Nano(End) AS EndNs, "
+		      "toFloat64(EndNs - StartNs) AS Ns, ");
+	if (q->period_ns)
+		buf_addf(out, "toInt64(intDiv(StartNs, %llu) * %llu) AS Row ", q->period_ns, q->period_ns);
+	else
+		buf_addf(out, "StartNs AS Row ");
+	buf_addf(out, "FROM ");
+	clickhouse_add_table(schema, CLICKHOUSE_MACHINES, out);
+	buf_addf(out, " WHERE HostName = ");
+	sql_add_literal(out, q->host, strlen(q->host));
+	buf_addf(out, " AND End > Start AND ");
+	add_machine_range(out, q);
+	buf_addf(out, ")");
+}
+
+void clickhouse_sql_machines(const struct clickhouse_schema *schema, const struct clickhouse_machine_question *q,
+			     struct buf *out)
+{
+	enum { MEAN, MAX };
+	static const struct {
+		enum machines_column column;
+		int join;
+	} numbers[SERIES_NUMBER_COUNT] = {
+#define X(id, name, join, scale) [SERIES_##id] = { MACHINES_##id, join },
+		SERIES_NUMBERS(X)
+#undef X
+	};
+
+	buf_addf(out, "SELECT Row, toInt64(max(EndNs)) AS Last, sum(Ns) AS Total");
+	for (u32 n = 0; n < SERIES_NUMBER_COUNT; n++)
+		buf_addf(out, numbers[n].join == MEAN ? ", sum(%s * Ns) / Total" : ", toFloat64(max(%s))",
+			 machines_column(numbers[n].column));
+	buf_addf(out, " ");
+	add_machine_rows(out, schema, q);
+	buf_addf(out, " GROUP BY Row HAVING Last > %llu ORDER BY Row LIMIT %u",
+		 q->from_ns < TIME_MAX_NS ? q->from_ns : TIME_MAX_NS, q->rows_max);
+}
+
+static void add_tops(struct buf *out, const struct clickhouse_schema *schema,
+		     const struct clickhouse_machine_question *q, enum series_top_kind kind)
+{
+	enum machines_column first = kind == SERIES_BY_CPU ? MACHINES_CPU_PIDS : MACHINES_MEMORY_PIDS;
+
+	buf_addf(out, "SELECT toUInt8(%d) AS Kind, Row, Pid, toString(Name) AS Process, %s AS Amount ", kind,
+		 kind == SERIES_BY_CPU ? "sum(One * Ns)" : "toFloat64(max(One))");
+	add_machine_rows(out, schema, q);
+	buf_addf(out, " ARRAY JOIN %s AS Pid, %s AS Name, %s AS One GROUP BY Row, Pid, Name",
+		 machines_column(first), machines_column(first + 1), machines_column(first + 2));
+}
+
+void clickhouse_sql_tops(const struct clickhouse_schema *schema, const struct clickhouse_machine_question *q,
+			 struct buf *out)
+{
+	buf_addf(out, "SELECT Kind, Row, Pid, Process, Amount FROM (");
+	add_tops(out, schema, q, SERIES_BY_CPU);
+	buf_addf(out, " UNION ALL ");
+	add_tops(out, schema, q, SERIES_BY_MEMORY);
+	buf_addf(out, ") ORDER BY Kind, Row, Amount DESC, Pid, Process LIMIT %d BY Kind, Row", SERIES_TOP);
+}
+
+/* ---- Notes ------------------------------------------------------------------------------------- */
+
+static void add_notes_table(struct buf *out, const struct clickhouse_schema *schema)
+{
+	clickhouse_add_table(schema, CLICKHOUSE_NOTES, out);
+}
+
+static void add_insert(struct buf *out, const struct clickhouse_schema *schema)
+{
+	const struct clickhouse_column *columns;
+	u32 count;
+
+	columns = clickhouse_columns(CLICKHOUSE_NOTES, &count);
+	buf_addf(out, "INSERT INTO ");
+	add_notes_table(out, schema);
+	for (u32 i = 0; i < count; i++)
+		buf_addf(out, "%s%s", i ? ", " : " (", columns[i].name);
+	buf_addf(out, ") ");
+}
+
+/* WHERE it is there, and was not dropped. */
+static void add_kept(struct buf *out, const struct clickhouse_schema *schema)
+{
+	buf_addf(out, "WHERE IsDropped = 0 AND Id NOT IN (SELECT Id FROM ");
+	add_notes_table(out, schema);
+	buf_addf(out, " WHERE IsDropped = 1)");
+}
+
+void clickhouse_sql_add_note(const struct clickhouse_schema *schema, const struct store_note *note, struct buf *out)
+{
+	const char *const texts[] = { note->kind, note->title, note->text, note->host, note->service };
+
+	add_insert(out, schema);
+	buf_addf(out, "VALUES (");
+	add_time(out, note->time_ns);
+	buf_addf(out, ", ");
+	add_time(out, note->end_ns);
+	buf_addf(out, ", %lld", note->id);
+	for (u32 i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		buf_addf(out, ", ");
+		sql_add_literal(out, texts[i], strlen(texts[i]));
+	}
+	buf_addf(out, ", 0)");
+}
+
+void clickhouse_sql_drop_note(const struct clickhouse_schema *schema, s64 id, struct buf *out)
+{
+	add_insert(out, schema);
+	buf_addf(out, "SELECT Time, End, Id, Kind, Title, Text, HostName, ServiceName, 1 FROM ");
+	add_notes_table(out, schema);
+	buf_addf(out, " WHERE Id = %lld AND IsDropped = 0 LIMIT 1", id);
+}
+
+void clickhouse_sql_has_note(const struct clickhouse_schema *schema, s64 id, struct buf *out)
+{
+	buf_addf(out, "SELECT uniqExact(Id) FROM ");
+	add_notes_table(out, schema);
+	buf_addf(out, " ");
+	add_kept(out, schema);
+	buf_addf(out, " AND Id = %lld", id);
+}
+
+void clickhouse_sql_notes(const struct clickhouse_schema *schema, u64 from_ns, u64 to_ns, u32 max, struct buf *out)
+{
+	buf_addf(out, "SELECT Id, toUnixTimestamp64Nano(Time), toUnixTimestamp64Nano(End), toString(Kind), Title, "
+		      "Text, toString(HostName), toString(ServiceName) FROM ");
+	add_notes_table(out, schema);
+	buf_addf(out, " ");
+	add_kept(out, schema);
+	buf_addf(out, " AND Time < ");
+	add_time(out, to_ns);
+	buf_addf(out, " AND greatest(Time, End) >= ");
+	add_time(out, from_ns);
+	buf_addf(out, " ORDER BY Time DESC, Id DESC LIMIT 1 BY Id LIMIT %u", max);
+}
+
+void clickhouse_sql_others(const struct clickhouse_schema *schema, struct buf *out)
+{
+	buf_addf(out, "SELECT sum(Machines), max(Last), sum(Notes) FROM (SELECT count() AS Machines, "
+		      "toUnixTimestamp64Nano(max(Start)) AS Last, toUInt64(0) AS Notes FROM ");
+	clickhouse_add_table(schema, CLICKHOUSE_MACHINES, out);
+	buf_addf(out, " UNION ALL SELECT toUInt64(0), toInt64(0), count() FROM ");
+	add_notes_table(out, schema);
+	buf_addf(out, ")");
+}
+
 /* ---- What there is ------------------------------------------------------------------------------ */
 
 void clickhouse_sql_extent(const struct clickhouse_schema *schema, struct buf *out)
@@ -212,23 +388,32 @@ void clickhouse_sql_extent(const struct clickhouse_schema *schema, struct buf *o
 	clickhouse_add_table(schema, CLICKHOUSE_SAMPLES, out);
 }
 
+static void add_table_literal(struct buf *out, const struct clickhouse_schema *schema, enum clickhouse_table table)
+{
+	const char *name = clickhouse_table_name(schema, table);
+
+	sql_add_literal(out, name, strlen(name));
+}
+
 void clickhouse_sql_parts(const struct clickhouse_schema *schema, struct buf *out)
 {
-	const char *database = schema->database, *stacks = clickhouse_table_name(schema, CLICKHOUSE_STACKS);
-	const char *samples = clickhouse_table_name(schema, CLICKHOUSE_SAMPLES);
+	const enum clickhouse_table *tables;
+	const char *database = schema->database;
+	u32 count;
 
+	tables = clickhouse_tables(CLICKHOUSE_WICK, &count);
 	buf_addf(out, "SELECT countIf(table = ");
-	sql_add_literal(out, samples, strlen(samples));
+	add_table_literal(out, schema, CLICKHOUSE_SAMPLES);
 	buf_addf(out, "), sum(bytes_on_disk), sumIf(rows, table = ");
-	sql_add_literal(out, stacks, strlen(stacks));
+	add_table_literal(out, schema, CLICKHOUSE_STACKS);
 	buf_addf(out, ") FROM system.parts WHERE active AND database = ");
 	if (database && *database)
 		sql_add_literal(out, database, strlen(database));
 	else
 		buf_addf(out, "currentDatabase()");
-	buf_addf(out, " AND table IN (");
-	sql_add_literal(out, samples, strlen(samples));
-	buf_addf(out, ", ");
-	sql_add_literal(out, stacks, strlen(stacks));
+	for (u32 i = 0; i < count; i++) {
+		buf_addf(out, i ? ", " : " AND table IN (");
+		add_table_literal(out, schema, tables[i]);
+	}
 	buf_addf(out, ")");
 }

@@ -16,6 +16,8 @@
 #include "clickhouse/schema.h"
 #include "store/store.h"
 
+struct store_note;
+
 /* Label, depth from 1 on, node, parent, frame, total, self: the largest nodes_max, parents before their children. */
 #define CLICKHOUSE_NODES "String, UInt32, UInt64, UInt64, UInt64, Int64, Int64"
 void clickhouse_sql_nodes(const struct clickhouse_schema *schema, const struct store_selection *selection,
@@ -51,11 +53,47 @@ void clickhouse_sql_values(const struct clickhouse_schema *schema, const struct 
 void clickhouse_sql_traces(const struct clickhouse_schema *schema, const struct store_selection *selection,
 			   bool by_span, u32 max, struct buf *out);
 
+/* What a host did in a range: rows as they were written, or one for each period_ns that begins in it. */
+struct clickhouse_machine_question {
+	const char *host;
+	u64 from_ns, to_ns;
+	u64 period_ns;		/* 0: rows as they are */
+	u32 rows_max;
+};
+
+/* Start, end and how many ns its rows are of, then the numbers of series_row.h; in the order of time. */
+#define CLICKHOUSE_MACHINES_ROW								\
+	"Int64, Int64, Float64, Float64, Float64, Float64, Float64, Float64, Float64, Float64, Float64, Float64, " \
+	"Float64"
+void clickhouse_sql_machines(const struct clickhouse_schema *schema, const struct clickhouse_machine_question *question,
+			     struct buf *out);
+
+/* Kind (enum series_top_kind), start, pid, name, amount (that of CPUs times ns): of each row the largest first. */
+#define CLICKHOUSE_TOPS "UInt8, Int64, UInt32, String, Float64"
+void clickhouse_sql_tops(const struct clickhouse_schema *schema, const struct clickhouse_machine_question *question,
+			 struct buf *out);
+
+/* Statements without an answer. A note is dropped by a second row; that of another id is none. */
+void clickhouse_sql_add_note(const struct clickhouse_schema *schema, const struct store_note *note, struct buf *out);
+void clickhouse_sql_drop_note(const struct clickhouse_schema *schema, s64 id, struct buf *out);
+
+/* How many there are of this id: 1 or 0. One row. */
+#define CLICKHOUSE_HAS_NOTE "UInt64"
+void clickhouse_sql_has_note(const struct clickhouse_schema *schema, s64 id, struct buf *out);
+
+/* Id, time and end in ns, kind, title, text, host, service; the last first. */
+#define CLICKHOUSE_NOTE "UInt64, Int64, Int64, String, String, String, String, String"
+void clickhouse_sql_notes(const struct clickhouse_schema *schema, u64 from_ns, u64 to_ns, u32 max, struct buf *out);
+
+/* Rows about machines, the start of the last in ns, rows of notes: what tells that there are new ones. One row. */
+#define CLICKHOUSE_OTHERS "UInt64, Int64, UInt64"
+void clickhouse_sql_others(const struct clickhouse_schema *schema, struct buf *out);
+
 /* Samples, first and last time in ns: from what the server knows of its files. One row. */
 #define CLICKHOUSE_EXTENT "UInt64, Int64, Int64"
 void clickhouse_sql_extent(const struct clickhouse_schema *schema, struct buf *out);
 
-/* Parts, their bytes on disk, stacks in them. One row; not every user may ask. */
+/* Parts of samples, bytes of all tables on disk, stacks. One row; not every user may ask. */
 #define CLICKHOUSE_PARTS "UInt64, UInt64, UInt64"
 void clickhouse_sql_parts(const struct clickhouse_schema *schema, struct buf *out);
 

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
+#include "store/notes.h"
 #include "test.h"
 
 #define TABLE "`fleet`.`wick_samples`"
@@ -163,6 +165,94 @@ TEST(clickhouse_sql_of_traces_and_their_spans)
 	}
 }
 
+/* ---- Machines and notes ------------------------------------------------------------------------- */
+
+#define MACHINE_ROWS(row, from, to)						\
+	"FROM (SELECT *, toUnixTimestamp64Nano(Start) AS StartNs, toUnixTimestamp64Nano(End) AS EndNs, "	\
+	"toFloat64(EndNs - StartNs) AS Ns, " row " AS Row FROM `fleet`.`wick_machines` WHERE HostName = 'it\\'s' AND " \
+	"End > Start AND Start >= fromUnixTimestamp64Nano(" from ", 'UTC') AND Start < "	\
+	"fromUnixTimestamp64Nano(" to ", 'UTC'))"
+#define NUMBERS									\
+	"SELECT Row, toInt64(max(EndNs)) AS Last, sum(Ns) AS Total, toFloat64(max(Cpus)), sum(Busy * Ns) / Total, " \
+	"toFloat64(max(BusyPeak)), sum(IOWait * Ns) / Total, sum(Steal * Ns) / Total, toFloat64(max(MemoryTotal)), " \
+	"sum(MemoryUsed * Ns) / Total, toFloat64(max(MemoryPeak)), sum(Load * Ns) / Total, sum(Processes * Ns) / Total "
+
+TEST(clickhouse_sql_of_a_machine_has_rows_as_they_are_or_by_period)
+{
+	struct clickhouse_machine_question q = { "it's", 100 * SECOND_NS, 190 * SECOND_NS, 0, 7 };
+	struct buf sql = begin();
+
+	clickhouse_sql_machines(&schema, &q, &sql);
+	expect(&sql, NUMBERS MACHINE_ROWS("StartNs", "40000000000", "190000000000")
+		     " GROUP BY Row HAVING Last > 100000000000 ORDER BY Row LIMIT 7");
+	q.period_ns = 60 * SECOND_NS;
+	sql = begin();
+	clickhouse_sql_machines(&schema, &q, &sql);
+	expect(&sql, NUMBERS MACHINE_ROWS("toInt64(intDiv(StartNs, 60000000000) * 60000000000)", "60000000000",
+					  "240000000000")
+		     " GROUP BY Row HAVING Last > 100000000000 ORDER BY Row LIMIT 7");
+	q.to_ns = 180 * SECOND_NS;
+	sql = begin();
+	clickhouse_sql_machines(&schema, &q, &sql);
+	OK(strstr(sql.data, "Start < fromUnixTimestamp64Nano(180000000000, 'UTC')"));
+	buf_done(&sql);
+}
+
+TEST(clickhouse_sql_of_a_machine_at_times_that_no_column_has)
+{
+	struct clickhouse_machine_question q = { "", 0, UINT64_MAX, 3600 * SECOND_NS, 7 };
+	struct buf sql = begin();
+
+	clickhouse_sql_machines(&schema, &q, &sql);
+	OK(strstr(sql.data, "Start >= fromUnixTimestamp64Nano(0, 'UTC') AND Start < "
+			    "fromUnixTimestamp64Nano(5662224000000000000, 'UTC')"));
+	OK(strstr(sql.data, "HAVING Last > 0 "));
+	buf_done(&sql);
+}
+
+TEST(clickhouse_sql_of_processes_has_the_largest_of_each_row)
+{
+	struct clickhouse_machine_question q = { "it's", 100 * SECOND_NS, 190 * SECOND_NS, 0, 7 };
+	struct buf sql = begin();
+
+	clickhouse_sql_tops(&schema, &q, &sql);
+	expect(&sql, "SELECT Kind, Row, Pid, Process, Amount FROM (SELECT toUInt8(0) AS Kind, Row, Pid, toString(Name) "
+		     "AS Process, sum(One * Ns) AS Amount " MACHINE_ROWS("StartNs", "40000000000", "190000000000")
+		     " ARRAY JOIN CpuPids AS Pid, CpuNames AS Name, CpuAmounts AS One GROUP BY Row, Pid, Name"
+		     " UNION ALL SELECT toUInt8(1) AS Kind, Row, Pid, toString(Name) AS Process, toFloat64(max(One)) "
+		     "AS Amount " MACHINE_ROWS("StartNs", "40000000000", "190000000000")
+		     " ARRAY JOIN MemoryPids AS Pid, MemoryNames AS Name, MemoryAmounts AS One GROUP BY Row, Pid, Name)"
+		     " ORDER BY Kind, Row, Amount DESC, Pid, Process LIMIT 10 BY Kind, Row");
+}
+
+#define NOTES "`fleet`.`wick_notes`"
+#define ADD_NOTE \
+	"INSERT INTO " NOTES " (Time, End, Id, Kind, Title, Text, HostName, ServiceName, IsDropped) "
+#define KEPT "WHERE IsDropped = 0 AND Id NOT IN (SELECT Id FROM " NOTES " WHERE IsDropped = 1)"
+
+TEST(clickhouse_sql_of_notes)
+{
+	struct store_note note = { 7, 5, 0, "deploy", "'); --", "a\\", "h", "" };
+	struct buf sql = begin();
+
+	clickhouse_sql_add_note(&schema, &note, &sql);
+	expect(&sql, ADD_NOTE "VALUES (fromUnixTimestamp64Nano(5, 'UTC'), fromUnixTimestamp64Nano(0, 'UTC'), 7, "
+			      "'deploy', '\\'); --', 'a\\\\', 'h', '', 0)");
+	sql = begin();
+	clickhouse_sql_drop_note(&schema, 7, &sql);
+	expect(&sql, ADD_NOTE "SELECT Time, End, Id, Kind, Title, Text, HostName, ServiceName, 1 FROM " NOTES
+			      " WHERE Id = 7 AND IsDropped = 0 LIMIT 1");
+	sql = begin();
+	clickhouse_sql_has_note(&schema, 7, &sql);
+	expect(&sql, "SELECT uniqExact(Id) FROM " NOTES " " KEPT " AND Id = 7");
+	sql = begin();
+	clickhouse_sql_notes(&schema, 3, 9, 5, &sql);
+	expect(&sql, "SELECT Id, toUnixTimestamp64Nano(Time), toUnixTimestamp64Nano(End), toString(Kind), Title, Text, "
+		     "toString(HostName), toString(ServiceName) FROM " NOTES " " KEPT " AND Time < "
+		     "fromUnixTimestamp64Nano(9, 'UTC') AND greatest(Time, End) >= fromUnixTimestamp64Nano(3, 'UTC') "
+		     "ORDER BY Time DESC, Id DESC LIMIT 1 BY Id LIMIT 5");
+}
+
 TEST(clickhouse_sql_of_what_there_is)
 {
 	struct buf sql = begin();
@@ -175,5 +265,5 @@ TEST(clickhouse_sql_of_what_there_is)
 	expect(&sql, "SELECT countIf(table = 'wick_samples'), sum(bytes_on_disk), "
 		     "sumIf(rows, table = 'wick_stacks') "
 		     "FROM system.parts WHERE active AND database = 'fleet' AND table IN ('wick_samples', "
-		     "'wick_stacks')");
+		     "'wick_stacks', 'wick_machines', 'wick_notes')");
 }

@@ -38,11 +38,7 @@ const char *note_problem(const struct store_note *note, u64 now_ns)
 	return NULL;
 }
 
-/* Only stores of this machine keep them. */
-static struct sqlite_store *keeper(struct store *store)
-{
-	return store_directory(store) ? sqlite_store(store) : NULL;
-}
+/* ---- In a store of this machine; one in memory keeps none ------------------------------------ */
 
 static int write_note(struct sqlite_store *store, const struct store_note *note, u64 now_ns, s64 *ret_id)
 {
@@ -62,12 +58,12 @@ static int write_note(struct sqlite_store *store, const struct store_note *note,
 	return r;
 }
 
-int store_add_note(struct store *base, const struct store_note *note, u64 now_ns, s64 *ret_id)
+int sqlite_add_note(struct store *base, const struct store_note *note, u64 now_ns, s64 *ret_id)
 {
-	struct sqlite_store *store = keeper(base);
+	struct sqlite_store *store = sqlite_store(base);
 	int r;
 
-	if (!store)
+	if (!base->directory)
 		return -EOPNOTSUPP;
 	LOCKED(&store->write_lock);
 	r = write_note(store, note, now_ns, ret_id);
@@ -75,12 +71,12 @@ int store_add_note(struct store *base, const struct store_note *note, u64 now_ns
 	return r;
 }
 
-int store_drop_note(struct store *base, s64 id)
+int sqlite_drop_note(struct store *base, s64 id)
 {
-	struct sqlite_store *store = keeper(base);
+	struct sqlite_store *store = sqlite_store(base);
 	int r;
 
-	if (!store)
+	if (!base->directory)
 		return -EOPNOTSUPP;
 	LOCKED(&store->write_lock);
 	r = db_drop_note(store->db, id);
@@ -88,15 +84,54 @@ int store_drop_note(struct store *base, s64 id)
 	return r;
 }
 
-/* ---- Reading ------------------------------------------------------------------------------ */
-
 struct reading {
+	store_note_fn *fn;
+	void *arg;
+};
+
+static int take_row(void *arg, const struct db_note *row)
+{
+	const struct reading *reading = arg;
+	struct store_note note = { row->id, row->time_ns, row->end_ns, row->kind, row->title, row->text, row->host,
+				   row->service };
+
+	return reading->fn(reading->arg, &note);
+}
+
+int sqlite_each_note(struct store *base, u64 from_ns, u64 to_ns, store_note_fn *fn, void *arg)
+{
+	struct sqlite_store *store = sqlite_store(base);
+	struct reading reading = { fn, arg };
+	_cleanup_(db_closep) struct db *db = NULL;
+	_cleanup_(buf_done) struct buf why;
+	int r;
+
+	buf_init(&why, 512);
+	if (!base->directory)
+		return 0;
+	r = db_open(store->path, true, &db, &why);
+	return r < 0 ? r : db_each_note(db, from_ns, to_ns, take_row, &reading);
+}
+
+/* ---- In any store -------------------------------------------------------------------------- */
+
+int store_add_note(struct store *store, const struct store_note *note, u64 now_ns, s64 *ret_id)
+{
+	return store->ops->add_note(store, note, now_ns, ret_id);
+}
+
+int store_drop_note(struct store *store, s64 id)
+{
+	return store->ops->drop_note(store, id);
+}
+
+struct choosing {
 	const struct store_selection *selection;
 	store_note_fn *fn;
 	void *arg;
 };
 
-static bool is_chosen(const struct store_selection *selection, const struct db_note *note)
+static bool is_chosen(const struct store_selection *selection, const struct store_note *note)
 {
 	for (u32 i = 0; i < selection->filter_count; i++) {
 		const struct store_filter *filter = &selection->filters[i];
@@ -109,28 +144,18 @@ static bool is_chosen(const struct store_selection *selection, const struct db_n
 	return true;
 }
 
-static int take_note(void *arg, const struct db_note *row)
+static int choose(void *arg, const struct store_note *note)
 {
-	const struct reading *reading = arg;
-	struct store_note note = { row->id, row->time_ns, row->end_ns, row->kind, row->title, row->text, row->host,
-				   row->service };
+	const struct choosing *choosing = arg;
 
-	return is_chosen(reading->selection, row) ? reading->fn(reading->arg, &note) : 0;
+	return is_chosen(choosing->selection, note) ? choosing->fn(choosing->arg, note) : 0;
 }
 
-int store_each_note(struct store *base, const struct store_selection *selection, store_note_fn *fn, void *arg)
+int store_each_note(struct store *store, const struct store_selection *selection, store_note_fn *fn, void *arg)
 {
-	struct sqlite_store *store = keeper(base);
-	struct reading reading = { selection, fn, arg };
-	_cleanup_(db_closep) struct db *db = NULL;
-	_cleanup_(buf_done) struct buf why;
-	int r;
+	struct choosing choosing = { selection, fn, arg };
 
-	buf_init(&why, 512);
-	if (!store)
-		return 0;
-	r = db_open(store->path, true, &db, &why);
-	return r < 0 ? r : db_each_note(db, selection->from_ns, selection->to_ns, take_note, &reading);
+	return store->ops->each_note(store, selection->from_ns, selection->to_ns, choose, &choosing);
 }
 
 /* ---- By wick itself ----------------------------------------------------------------------- */
@@ -141,6 +166,10 @@ static int tell_one(void *arg, struct store *store)
 	s64 id;
 
 	note.host = store_host(store);
+	if (store->ops->tell_note) {
+		store->ops->tell_note(store, &note);
+		return 0;
+	}
 	(void)store_add_note(store, &note, note.time_ns, &id);	/* a store that cannot write says so elsewhere */
 	return 0;
 }
@@ -151,4 +180,13 @@ void notes_tell(const char *kind, const char *title, const char *text)
 				   .host = "", .service = "" };
 
 	(void)store_each(tell_one, &note);
+}
+
+/* Once for each process: a reload is no start. */
+void notes_tell_start(void)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&told))
+		notes_tell("restart", "wick started", "version " WICK_VERSION);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is said of moments: a deploy, a restart, an incident, by people and their tools (docs/api.md: annotations), and
- * by wick itself. Kept beside the samples in a store of this machine, the newest NOTES_MAX and as long as samples are.
- * Any thread.
+ * by wick itself. Kept beside the samples and as long as they are; the newest NOTES_MAX of them are told, and in a
+ * store of this machine kept. Any thread.
  */
 #ifndef STORE_NOTES_H
 #define STORE_NOTES_H
@@ -30,7 +30,7 @@ struct store_note {
 /* Why it cannot be kept, or NULL: texts that are too long or not UTF-8, times before 1970 or far away. */
 const char *note_problem(const struct store_note *note, u64 now_ns);
 
-/* -EOPNOTSUPP: this store keeps none. What note_problem() has is the caller's to find out. */
+/* -EOPNOTSUPP: this store keeps none; -EIO: store_explain() says more. note_problem() is for the caller to ask. */
 int store_add_note(struct store *store, const struct store_note *note, u64 now_ns, s64 *ret_id);
 
 /* 1: it is gone; 0: there was none. */
@@ -45,5 +45,8 @@ int store_each_note(struct store *store, const struct store_selection *selection
 
 /* Said by wick itself, of this machine and now, in every store that is open. */
 void notes_tell(const char *kind, const char *title, const char *text);
+
+/* That wick started: what was not sampled before is explained by it. Only the first call tells. */
+void notes_tell_start(void);
 
 #endif

@@ -13,11 +13,9 @@
 
 #define LEVEL_SHARE 64			/* a level takes at most this part of the store's size */
 #define LEVEL_ROWS_MIN 64
-#define ROWS_MAX (1u << 16)		/* of one answer, or one roll-up */
 #define FUTURE_NS (3600 * SECOND_NS)	/* rows beyond are of a clock that was wrong, and would stand in the way */
 #define BUSY_MS 1000			/* longer, and windows would be dropped for a row */
 #define WINDOW_NS SECOND_NS		/* about how long a window is */
-#define ROW_NS_MAX (60 * SECOND_NS)	/* no row of the finest level is longer */
 #define OTHERS_SHARE 8			/* all rows of other hosts take at most this part of the store's size */
 #define OTHERS_MAX 1024			/* hosts */
 #define OTHERS_SWEEP 1024		/* rows, after which all hosts are looked through for what is too old */
@@ -39,7 +37,7 @@ static int take_row(void *arg, const struct db_series *stored)
 	struct series_rows *rows = arg;
 	struct series_row *row;
 
-	if (rows->count >= ROWS_MAX)
+	if (rows->count >= SERIES_ROWS_MAX)
 		return -E2BIG;
 	if (array_reserve(&rows->at, &rows->cap, rows->count + 1, sizeof(*rows->at)) < 0)
 		return -ENOMEM;
@@ -115,7 +113,7 @@ static u64 rows_in(const struct sqlite_store *store, u64 share)
 
 static u32 rows_kept(u64 fits)
 {
-	return fits < LEVEL_ROWS_MIN ? LEVEL_ROWS_MIN : fits > ROWS_MAX ? ROWS_MAX : (u32)fits;
+	return fits < LEVEL_ROWS_MIN ? LEVEL_ROWS_MIN : fits > SERIES_ROWS_MAX ? SERIES_ROWS_MAX : (u32)fits;
 }
 
 static int trim(const struct kept *kept)
@@ -223,7 +221,7 @@ static int sweep(struct sqlite_store *store, u64 now_ns)
 	int r;
 
 	while ((r = db_next_series_host(store->series_db, host, host)) > 0) {
-		r = trim(&(struct kept){ store, host, ROWS_MAX, now_ns });
+		r = trim(&(struct kept){ store, host, SERIES_ROWS_MAX, now_ns });
 		if (r < 0)
 			break;
 	}
@@ -263,15 +261,49 @@ static int add_locked(const struct kept *kept, const struct series_row *row, boo
 }
 
 /* The profile of the same window comes next and changes the generation: pages that follow it ask once, not twice. */
-int series_add(struct store *base, const struct series_row *row)
+static int add_own(struct sqlite_store *store, const struct series_row *row)
 {
-	struct sqlite_store *store = sqlite_store(base);
-	const struct kept kept = { store, base->host, rows_kept(rows_in(store, LEVEL_SHARE)), row->end_ns };
+	const struct kept kept = { store, store->base.host, rows_kept(rows_in(store, LEVEL_SHARE)), row->end_ns };
 
-	if (row->end_ns <= row->start_ns)
-		return -EINVAL;
 	LOCKED(&store->series_lock);
 	return add_locked(&kept, row, false, false);
+}
+
+/* Who sends this need not send profiles: nothing else tells pages of it. */
+static int add_other(struct sqlite_store *store, const struct series_other *other, const struct series_row *row)
+{
+	u64 all = rows_in(store, OTHERS_SHARE) / DB_LEVELS, own = rows_in(store, LEVEL_SHARE);
+	u64 fits = all / (other->parts ? other->parts : 1);
+	const struct kept kept = { store, other->host, rows_kept(fits < own ? fits : own), other->now_ns };
+	int r;
+
+	LOCKED(&store->series_lock);
+	r = add_locked(&kept, row, strcmp(other->host, store->base.host) != 0, other->is_time_to_trim);
+	if (r == 0)
+		atomic_fetch_add(&store->generation, 1);
+	return r;
+}
+
+int sqlite_add_series(struct store *base, const struct series_other *other, const struct series_row *row)
+{
+	struct sqlite_store *store = sqlite_store(base);
+
+	return other ? add_other(store, other, row) : add_own(store, row);
+}
+
+/* ---- To any store ------------------------------------------------------------------------- */
+
+int series_add(struct store *store, const struct series_row *row)
+{
+	return row->end_ns <= row->start_ns ? -EINVAL : store->ops->add_series(store, NULL, row);
+}
+
+int series_add_other(struct store *store, const struct series_other *other, const struct series_row *row)
+{
+	if (row->end_ns <= row->start_ns || row->end_ns - row->start_ns > SERIES_ROW_NS_MAX || !*other->host ||
+	    strlen(other->host) >= SERIES_HOST_BYTES)
+		return -EINVAL;
+	return store->ops->add_series(store, other, row);
 }
 
 static int add_to(void *arg, struct store *store)
@@ -284,25 +316,6 @@ int series_add_all(const struct series_row *row)
 	struct series_row copy = *row;
 
 	return store_each(add_to, &copy);
-}
-
-/* Who sends this need not send profiles: nothing else tells pages of it. */
-int series_add_other(struct store *base, const struct series_other *other, const struct series_row *row)
-{
-	struct sqlite_store *store = sqlite_store(base);
-	u64 all = rows_in(store, OTHERS_SHARE) / DB_LEVELS, own = rows_in(store, LEVEL_SHARE);
-	u64 fits = all / (other->parts ? other->parts : 1);
-	const struct kept kept = { store, other->host, rows_kept(fits < own ? fits : own), other->now_ns };
-	int r;
-
-	if (row->end_ns <= row->start_ns || row->end_ns - row->start_ns > ROW_NS_MAX || !*other->host ||
-	    strlen(other->host) >= SERIES_HOST_BYTES)
-		return -EINVAL;
-	LOCKED(&store->series_lock);
-	r = add_locked(&kept, row, strcmp(other->host, base->host) != 0, other->is_time_to_trim);
-	if (r == 0)
-		atomic_fetch_add(&store->generation, 1);
-	return r;
 }
 
 struct other_row {
@@ -325,6 +338,15 @@ int series_add_other_all(const struct series_other *other, const struct series_r
 }
 
 /* ---- Reading ------------------------------------------------------------------------------ */
+
+u64 series_period(u64 span_ns, u32 rows_max)
+{
+	u32 level = 0;
+
+	while (level + 1 < DB_LEVELS && span_ns / period_of(level) > rows_max)
+		level++;
+	return level ? period_of(level) : 0;
+}
 
 /* Does a coarser level know of something before what this one begins with? */
 static bool reaches(struct db *db, const char *host, u32 level, u64 from_ns)
@@ -349,7 +371,7 @@ static int read_rows(struct db *db, const char *host, u64 from_ns, u64 to_ns, u3
 		level++;
 	for (level++; level-- > 0 && r == 0;) {
 		/* One that began before may reach into the range. */
-		u64 back_ns = level ? period_of(level) : ROW_NS_MAX;
+		u64 back_ns = level ? period_of(level) : SERIES_ROW_NS_MAX;
 		u64 early_ns = at_ns == from_ns && at_ns > back_ns ? at_ns - back_ns : at_ns;
 
 		r = db_each_series(db, host, level, early_ns, to_ns, take_row, rows);

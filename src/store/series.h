@@ -6,6 +6,9 @@
  *
  * A connection of its own, locked here: any thread may add or read. What was added is there
  * after kill -9.
+ *
+ * That is a store of this machine. One whose rows are in ClickHouse (clickhouse_writer.h) keeps all of them until
+ * they are too old, and sums up what is asked for; they are written a little later.
  */
 #ifndef STORE_SERIES_H
 #define STORE_SERIES_H
@@ -13,7 +16,13 @@
 #include "store/series_row.h"
 #include "store/store.h"
 
-/* Keeps a row of this machine, rolls up what is complete, drops what is too old. -ENOSPC, -EROFS, -EIO, -EBUSY. */
+#define SERIES_ROWS_MAX (1u << 16)		/* of one answer */
+#define SERIES_ROW_NS_MAX (60 * 1000000000ull)	/* no row of the finest level is longer */
+
+/*
+ * Keeps a row of this machine, rolls up what is complete, drops what is too old. -ENOSPC, -EROFS, -EIO, -EBUSY;
+ * -ENOBUFS: too many wait to be written.
+ */
 int series_add(struct store *store, const struct series_row *row);
 
 /* The same for every store that this process has open; the first error. */
@@ -48,5 +57,8 @@ void series_rows_done(struct series_rows *rows);
  */
 int series_read(struct store *store, const char *host, u64 from_ns, u64 to_ns, u32 rows_max,
 		struct series_rows *ret_rows);
+
+/* How long rows of about so many for a span are, as roll-ups have them; 0: rows as they were added. */
+u64 series_period(u64 span_ns, u32 rows_max);
 
 #endif

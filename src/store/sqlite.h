@@ -67,6 +67,10 @@ int sqlite_traces(struct store *base, const struct store_selection *selection, b
 		  struct store_traces *ret_traces);
 int sqlite_series(struct store *base, const char *host, u64 from_ns, u64 to_ns, u32 rows_max,
 		  struct series_rows *ret_rows);
+int sqlite_add_series(struct store *base, const struct series_other *other, const struct series_row *row);
+int sqlite_add_note(struct store *base, const struct store_note *note, u64 now_ns, s64 *ret_id);
+int sqlite_drop_note(struct store *base, s64 id);
+int sqlite_each_note(struct store *base, u64 from_ns, u64 to_ns, store_note_fn *fn, void *arg);
 
 static inline u64 period_start(u64 time_ns, u32 level)
 {

@@ -76,12 +76,16 @@ static void begin_answer(struct api_answer *answer)
 	answer->file_name[0] = '\0';
 }
 
-static void put_failure(int r, const struct buf *why, struct api_answer *answer)
+static void put_failure(struct store *store, int r, struct buf *why, struct api_answer *answer)
 {
-	if (r == -EINVAL)
+	if (r == -EIO)
+		store_explain(store, why);
+	if (r == -EIO && why->len)
+		api_error(answer, 503, why->data);
+	else if (r == -EINVAL)
 		api_error(answer, 400, why->len ? why->data : "the form cannot be read");
 	else if (r == -EOPNOTSUPP)
-		api_error(answer, 501, "this store keeps no annotations: that of a wick on its own disk does");
+		api_error(answer, 501, "this store keeps no annotations");
 	else if (r == -ENOSPC || r == -EROFS)
 		api_error(answer, 507, "there is no room for it in the store's directory");
 	else
@@ -140,16 +144,30 @@ void annotations_add(struct store *store, const char *form, struct api_answer *a
 	if (r == 0)
 		r = store_add_note(store, &note, now_ns, &id);
 	if (r < 0)
-		put_failure(r, &why, answer);
+		put_failure(store, r, &why, answer);
 	else
 		put_id(answer, id);
+}
+
+/* Numbers that JSON can tell. */
+static int read_id(const char *text, s64 *ret_id, struct buf *why)
+{
+	size_t digits = strspn(text, "0123456789");
+	s64 id = digits <= 16 ? strtoll(text, NULL, 10) : 0;
+
+	if (text[digits] || !id) {
+		buf_addf(why, "id is to be the number of an annotation");
+		return -EINVAL;
+	}
+	*ret_id = id;
+	return 0;
 }
 
 void annotations_drop(struct store *store, const char *query, struct api_answer *answer)
 {
 	_cleanup_(freep) struct question *question = malloc(sizeof(*question));
 	_cleanup_(buf_done) struct buf why;
-	u32 id = 0;
+	s64 id = 0;
 	int r = question ? 0 : -ENOMEM;
 
 	begin_answer(answer);
@@ -157,11 +175,11 @@ void annotations_drop(struct store *store, const char *query, struct api_answer 
 	if (r == 0)
 		r = question_parse(query, clock_ns(CLOCK_REALTIME), question, &why);
 	if (r == 0)
-		r = question_number(question, "id", 1, UINT32_MAX, &id, &why);
+		r = read_id(question_text(question, "id", ""), &id, &why);
 	if (r == 0)
 		r = store_drop_note(store, id);
 	if (r < 0)
-		put_failure(r, &why, answer);
+		put_failure(store, r, &why, answer);
 	else if (!r)
 		api_error(answer, 404, "there is no such annotation");
 	else

@@ -404,10 +404,10 @@ static int read_only_host(struct api_call *c, u32 max, char ret_host[SERIES_HOST
 {
 	const struct store_selection *selection = &c->question->selection;
 	struct store_values hosts;
-	int r = store_directory(c->store) ? store_values(c->store, selection, STORE_HOST, 2, &hosts) : -ENOENT;
+	int r = store_values(c->store, selection, STORE_HOST, 2, &hosts);
 
 	if (r < 0)
-		return r == -ENOENT ? 0 : r;
+		return r;
 	(void)snprintf(ret_host, SERIES_HOST_BYTES, "%s", hosts.count == 1 ? hosts.at[0].text : "");
 	store_values_done(&hosts);
 	return *ret_host ? series_read(c->store, ret_host, selection->from_ns, selection->to_ns, max, rows) : 0;

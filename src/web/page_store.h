@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The store that a page shows: one of this machine, which an exporter `store` has open, or the tables of a ClickHouse
- * server, which exporters `clickhouse` of any machines write.
+ * The store that a page shows: the tables of a ClickHouse server, which exporters `clickhouse` of any machines write,
+ * if it names one; else what an exporter here has open, rather a `store` of this machine than its own `clickhouse`.
  */
 #ifndef WEB_PAGE_STORE_H
 #define WEB_PAGE_STORE_H

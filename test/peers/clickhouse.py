@@ -189,7 +189,7 @@ def same_in_both_layouts(engine, sources, compress):
             TAP.check(f"{layout}: everything was taken ({compress[layout]})", good and statuses == [200] * len(sources),
                       "" if good else wick.said()[-1000:])
             compare_stacks(layout, sources, stacks_in(engine, sql))
-            asked = [r for r in server.requests if r.is_insert]
+            asked = [r for r in server.requests if r.is_insert and "wick_notes" not in r.sql]
             TAP.check(f"{layout}: every insert has a token", all("insert_deduplication_token" in r.parameters for r in asked))
         server.stop()
     compare_labels(engine, sources)
