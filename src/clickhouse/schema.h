@@ -123,7 +123,7 @@ enum clickhouse_type {
 #define NOTES_COLUMNS(X)							\
 	X(TIME, "Time", UTC_TIME)						\
 	X(END, "End", UTC_TIME)			/* 1970: a moment */		\
-	X(ID, "Id", U64)			/* below 2^53, for JSON */	\
+	X(ID, "Id", U64)			/* of 15 digits, for JSON */	\
 	X(KIND, "Kind", LABEL)							\
 	X(TITLE, "Title", TEXT)							\
 	X(TEXT, "Text", TEXT)							\

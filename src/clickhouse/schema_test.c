@@ -71,6 +71,9 @@ TEST(clickhouse_samples_are_sorted_by_time_then_labels)
 	const char *sql = text_of(clickhouse_create_table, &schema, CLICKHOUSE_SAMPLES);
 
 	OK(!strncmp(sql, "CREATE TABLE IF NOT EXISTS `wick_samples` (\n    Timestamp DateTime64(9, 'UTC') ", 74));
+	OK(strstr(sql, ",\n    PROJECTION minutes (SELECT SampleType, toStartOfFiveMinutes(Timestamp), "
+		       "toStartOfMinute(Timestamp), ServiceName, Namespace, ProcessName, ExecutablePath, SampleUnit, "
+		       "Period, StackHash, sum(Value) GROUP BY SampleType, "));
 	OK(strstr(sql, ") ENGINE = MergeTree()\nPARTITION BY toDate(Timestamp)\n"
 		       "ORDER BY (SampleType, toStartOfFiveMinutes(Timestamp), ServiceName, HostName, ProcessName, "
 		       "StackHash, Timestamp)\nTTL toDateTime(Timestamp) + toIntervalSecond(91)\n"));

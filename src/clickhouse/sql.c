@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/json_write.h"
 
 /* ClickHouse reads backslashes alike in 'strings' and in `names`. */
 static void add_quoted(struct buf *out, char quote, const char *at, size_t bytes)
@@ -27,6 +28,16 @@ static void add_quoted(struct buf *out, char quote, const char *at, size_t bytes
 void sql_add_literal(struct buf *out, const char *at, size_t bytes)
 {
 	add_quoted(out, '\'', at, bytes);
+}
+
+/* In the quotes of JSON, which become those of SQL: base64 has neither. */
+void sql_add_base64(struct buf *out, const void *at, size_t bytes)
+{
+	size_t start = out->len;
+
+	json_put_base64(out, at, bytes);
+	if (buf_err(out) == 0)
+		out->data[start] = out->data[out->len - 1] = '\'';
 }
 
 void sql_add_name(struct buf *out, const char *name)

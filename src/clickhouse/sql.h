@@ -11,6 +11,9 @@ struct buf;
 /* 'text', any bytes. */
 void sql_add_literal(struct buf *out, const char *at, size_t bytes);
 
+/* 'text' in base64. */
+void sql_add_base64(struct buf *out, const void *at, size_t bytes);
+
 /* `name` of a database, a table or a column. */
 void sql_add_name(struct buf *out, const char *name);
 

@@ -19,3 +19,14 @@ TEST(sql_quotes_whatever_comes)
 	STREQ(out.data, "'a\\'b\\\\c\\`d\\x00e\\x0A\\x7F\xc3\xa9\\'; DROP TABLE x --' `x\\`.y`.`z\\\\` `t`");
 	buf_done(&out);
 }
+
+TEST(clickhouse_sql_has_bytes_in_base64)
+{
+	struct buf out;
+
+	buf_init(&out, 64);
+	sql_add_base64(&out, "\0\xff'", 3);
+	buf_addf(&out, ";");
+	STREQ(out.data, "'AP8n';");
+	buf_done(&out);
+}

@@ -169,14 +169,18 @@ static int ask_nodes(struct clickhouse_store *store, const struct store_selectio
 	return r < 0 ? r : was_read(store, clickhouse_flame_nodes(flame, &e.tuples, max));
 }
 
+/* Those that nodes have, or all if that are too many to name. */
 static int ask_frames(struct clickhouse_store *store, const struct store_selection *selection,
 		      struct clickhouse_flame *flame)
 {
 	_cleanup_(asking_done) struct asking e;
+	_cleanup_(freep) u64 *wanted = NULL;
+	u32 count;
 	int r;
 
 	asking_init(&e);
-	clickhouse_sql_frames(&store->schema, selection, &e.sql);
+	clickhouse_flame_wanted(flame, CLICKHOUSE_FRAMES_MAX, &wanted, &count);
+	clickhouse_sql_frames(&store->schema, selection, wanted, count, &e.sql);
 	r = ask(store, NULL, &e, CLICKHOUSE_FRAMES);
 	return r < 0 ? r : was_read(store, clickhouse_flame_frames(flame, &e.tuples));
 }
@@ -456,14 +460,14 @@ static int add_series(struct store *base, const struct series_other *other, cons
 
 /* ---- Notes ------------------------------------------------------------------------------------- */
 
-/* Nobody counts them for a whole fleet: any number will do that JSON can tell. */
+/* Nobody counts them for a whole fleet: any number will do that JSON has in 15 digits. */
 static s64 new_id(void)
 {
 	u64 number;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		number = clock_ns(CLOCK_REALTIME);
-	return (s64)(number & ((1ull << 52) - 1)) + 1;
+	return (s64)(number & ((1ull << 49) - 1)) + 1;
 }
 
 static void make_note(const struct clickhouse_store *store, const struct store_note *note, s64 id, struct buf *sql)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "clickhouse/tuples.h"
@@ -326,6 +327,28 @@ static void expect_node(const struct calltree *flame, u32 number, const char *na
 	EQ(node->parent, parent);
 	EQ(node->total, total);
 	EQ(node->self, self);
+}
+
+TEST(clickhouse_flame_wants_the_frames_of_its_nodes)
+{
+	_cleanup_(clickhouse_flame_done) struct clickhouse_flame building;
+	_cleanup_(tuples_done) struct tuples nodes;
+	u64 *frames;
+	u32 count;
+
+	EQ(clickhouse_flame_init(&building), 0);
+	tuples_init(&nodes, 4096);
+	put_node(&nodes.body, "", 1, 0, 0, 0, 10, 1);
+	put_node(&nodes.body, "", 2, 101, 0, UINT32_MAX, 9, 5);
+	put_node(&nodes.body, "", 3, 102, 101, UINT32_MAX, 4, 4);
+	EQ(clickhouse_flame_nodes(&building, rows(&nodes), 9), 0);
+	clickhouse_flame_wanted(&building, 1, &frames, &count);
+	OK(!frames && !count);
+	clickhouse_flame_wanted(&building, 2, &frames, &count);
+	EQ(count, 2);
+	EQ(frames[0], 0);
+	EQ(frames[1], UINT32_MAX);
+	free(frames);
 }
 
 TEST(clickhouse_flame_is_built_from_nodes_in_any_order)

@@ -134,6 +134,17 @@ static int read_frame(struct clickhouse_flame *f, struct tuples *tuples)
 	return at < 0 ? (int)at : 0;
 }
 
+void clickhouse_flame_wanted(const struct clickhouse_flame *f, u32 max, u64 **ret_frames, u32 *ret_count)
+{
+	u32 count = f->frames.count;
+	u64 *frames = count && count <= max ? reallocarray(NULL, count, sizeof(*frames)) : NULL;
+
+	for (u32 i = 0; frames && i < count; i++)
+		memcpy(&frames[i], interner_get(&f->frames, i)->at, sizeof(*frames));
+	*ret_frames = frames;
+	*ret_count = frames ? count : 0;
+}
+
 int clickhouse_flame_frames(struct clickhouse_flame *f, struct tuples *tuples)
 {
 	int r = 0;

@@ -37,6 +37,8 @@ void clickhouse_flame_done(struct clickhouse_flame *f);
  * by their periods, since those differ. -EBADMSG, -ENOMEM; -E2BIG: more nodes.
  */
 int clickhouse_flame_nodes(struct clickhouse_flame *f, struct tuples *tuples, u32 nodes_max);
+/* The frames that nodes have, to be freed; NULL, if they are more than that: then all are asked for. */
+void clickhouse_flame_wanted(const struct clickhouse_flame *f, u32 max, u64 **ret_frames, u32 *ret_count);
 int clickhouse_flame_frames(struct clickhouse_flame *f, struct tuples *tuples);
 int clickhouse_flame_units(struct clickhouse_flame *f, struct tuples *tuples, bool *ret_by_period);
 

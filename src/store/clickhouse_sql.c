@@ -40,17 +40,23 @@ static const struct label_column {
 	[STORE_SPAN] = { SAMPLES_SPAN, NULL, NULL },
 };
 
+static const char *label_name(enum store_label label)
+{
+	u32 count;
+
+	return clickhouse_columns(CLICKHOUSE_SAMPLES, &count)[label_columns[label].column].name;
+}
+
 static void add_label(struct buf *out, enum store_label label)
 {
 	const struct label_column *l = &label_columns[label];
 	const char *name;
-	u32 count;
 
 	if (label == STORE_LABEL_COUNT) {
 		buf_addf(out, "''");
 		return;
 	}
-	name = clickhouse_columns(CLICKHOUSE_SAMPLES, &count)[l->column].name;
+	name = label_name(label);
 	if (l->key)
 		buf_addf(out, "toString(%s['%s'])", name, l->key);
 	else if (l->unknown)
@@ -70,13 +76,24 @@ static void add_filter(struct buf *out, const struct store_filter *filter)
 {
 	static const char *const operators[] = { [STORE_EQUAL] = " = ", [STORE_NOT_EQUAL] = " != ",
 						 [STORE_CONTAINS] = ", " };
+	const struct label_column *l = &label_columns[filter->label];
 	bool is_part = filter->match == STORE_CONTAINS;
 
 	buf_addf(out, is_part ? " AND position(" : " AND ");
-	add_label(out, filter->label);
+	/* The column itself, where it is text: the server finds it by its index. */
+	if (l->key || l->unknown)
+		add_label(out, filter->label);
+	else
+		buf_addf(out, "%s", label_name(filter->label));
 	buf_addf(out, "%s", operators[filter->match]);
 	sql_add_literal(out, filter->value, strlen(filter->value));
 	buf_addf(out, is_part ? ") > 0" : "");
+}
+
+static void add_filters(struct buf *out, const struct store_selection *selection)
+{
+	for (u32 i = 0; i < selection->filter_count; i++)
+		add_filter(out, &selection->filters[i]);
 }
 
 /* FROM the samples WHERE they are in it. */
@@ -89,8 +106,93 @@ static void add_selected(struct buf *out, const struct clickhouse_schema *schema
 	add_time(out, selection->from_ns);
 	buf_addf(out, " AND Timestamp < ");
 	add_time(out, selection->to_ns);
+	add_filters(out, selection);
+}
+
+/* ---- Whole minutes --------------------------------------------------------------------------- */
+
+#define MINUTE_NS (60 * SECOND_NS)
+#define MINUTES_NS_MIN (5 * MINUTE_NS)		/* less is not worth a second look */
+#define MINUTES_NS_MAX (4294967280 * SECOND_NS)	/* the last that a DateTime has */
+
+/* Has the table's projection it? STORE_LABEL_COUNT: nothing is asked for. */
+static bool is_summed(enum store_label label)
+{
+	return label == STORE_LABEL_COUNT || label == STORE_SERVICE || label == STORE_NAMESPACE ||
+	       label == STORE_PROCESS || label == STORE_EXECUTABLE || label == STORE_TYPE || label == STORE_UNIT ||
+	       label == STORE_PERIOD;
+}
+
+/* Those of the selection, if the server may answer from its sums. */
+static bool find_minutes(const struct store_selection *selection, enum store_label label, u64 *ret_from, u64 *ret_to)
+{
+	u64 from_ns = selection->from_ns < MINUTES_NS_MAX ? selection->from_ns + MINUTE_NS - 1 : MINUTES_NS_MAX;
+	u64 to_ns = selection->to_ns < MINUTES_NS_MAX ? selection->to_ns : MINUTES_NS_MAX;
+	bool is_all_summed = is_summed(label);
+
 	for (u32 i = 0; i < selection->filter_count; i++)
-		add_filter(out, &selection->filters[i]);
+		is_all_summed &= is_summed(selection->filters[i].label);
+	*ret_from = from_ns - from_ns % MINUTE_NS;
+	*ret_to = to_ns - to_ns % MINUTE_NS;
+	return is_all_summed && *ret_from + MINUTES_NS_MIN <= *ret_to;
+}
+
+/* What is not whole minutes, or nothing. */
+static void add_edges(struct buf *out, const struct clickhouse_schema *schema, const struct store_selection *selection,
+		      u64 from_ns, u64 to_ns)
+{
+	const u64 edges[2][2] = { { selection->from_ns, from_ns }, { to_ns, selection->to_ns } };
+	const char *before = "(";
+
+	clickhouse_add_table(schema, CLICKHOUSE_SAMPLES, out);
+	buf_addf(out, " WHERE ");
+	for (u32 i = 0; i < 2; i++) {
+		buf_addf(out, "%sTimestamp >= ", before);
+		add_time(out, edges[i][0]);
+		buf_addf(out, " AND Timestamp < ");
+		add_time(out, edges[i][1]);
+		before = " OR ";
+	}
+	buf_addf(out, ")");
+	add_filters(out, selection);
+}
+
+/* In words that the projection has; those about five minutes are for tables without it. */
+static void add_minutes(struct buf *out, const struct clickhouse_schema *schema,
+			const struct store_selection *selection, u64 from_ns, u64 to_ns)
+{
+	u64 from_s = from_ns / SECOND_NS, to_s = to_ns / SECOND_NS;
+
+	clickhouse_add_table(schema, CLICKHOUSE_SAMPLES, out);
+	buf_addf(out, " WHERE toStartOfFiveMinutes(Timestamp) >= toDateTime(%llu, 'UTC') AND "
+		      "toStartOfFiveMinutes(Timestamp) <= toDateTime(%llu, 'UTC') AND "
+		      "toStartOfMinute(Timestamp) >= toDateTime(%llu, 'UTC') AND "
+		      "toStartOfMinute(Timestamp) < toDateTime(%llu, 'UTC')", from_s - from_s % 300,
+		 to_s - to_s % 300, from_s, to_s);
+	add_filters(out, selection);
+}
+
+/* SELECT columns of samples GROUP BY keys; a key may be there twice, once for whole minutes. label: that is in it. */
+static void add_grouped(struct buf *out, const struct clickhouse_schema *schema,
+			const struct store_selection *selection, enum store_label label, const char *before_label,
+			const char *after_label, const char *keys)
+{
+	u64 from_ns, to_ns;
+	bool has_minutes = find_minutes(selection, label, &from_ns, &to_ns);
+
+	for (int minutes = 0; minutes <= has_minutes; minutes++) {
+		buf_addf(out, "%sSELECT %s", minutes ? " UNION ALL " : "", before_label);
+		if (*after_label)
+			add_label(out, label);
+		buf_addf(out, "%s ", after_label);
+		if (!has_minutes) {
+			add_selected(out, schema, selection);
+		} else {
+			buf_addf(out, "FROM ");
+			(minutes ? add_minutes : add_edges)(out, schema, selection, from_ns, to_ns);
+		}
+		buf_addf(out, " GROUP BY %s", keys);
+	}
 }
 
 /* FROM the stacks of those samples, some of them several times. */
@@ -103,8 +205,8 @@ static void add_stacks(struct buf *out, const struct clickhouse_schema *schema,
 	add_time(out, selection->from_ns);
 	buf_addf(out, ") AND Day <= toDate(");
 	add_time(out, selection->to_ns);
-	buf_addf(out, ") AND StackHash IN (SELECT StackHash ");
-	add_selected(out, schema, selection);
+	buf_addf(out, ") AND StackHash IN (");
+	add_grouped(out, schema, selection, STORE_LABEL_COUNT, "StackHash", "", "StackHash");
 	buf_addf(out, ")");
 }
 
@@ -122,11 +224,12 @@ void clickhouse_sql_nodes(const struct clickhouse_schema *schema, const struct s
 		      "toInt64(sumIf(Total, Depth = length(Frames))) FROM (SELECT Label, Total, "
 		      "arrayPushFront(arrayReverse(Hashes), 0) AS Frames, "
 		      "arrayPushFront(arrayCumSum(arrayMap((f, i) -> cityHash64(f, i), arrayReverse(Hashes), "
-		      "arrayEnumerate(Hashes))), 0) AS Nodes FROM (SELECT StackHash, ");
-	add_label(out, group_by);
-	buf_addf(out, " AS Label, %s AS Total ", by_period ? "sum(Value * toInt64(Period))" : "sum(Value)");
-	add_selected(out, schema, selection);
-	buf_addf(out, " GROUP BY StackHash, Label) AS Sums LEFT JOIN (SELECT StackHash, " FRAME_HASHES " AS Hashes ");
+		      "arrayEnumerate(Hashes))), 0) AS Nodes FROM (SELECT StackHash, Label, "
+		      "sum(%s) AS Total FROM (", by_period ? "Sum * toInt64(Period)" : "Sum");
+	add_grouped(out, schema, selection, group_by, "StackHash, ",
+		    by_period ? " AS Label, Period, sum(Value) AS Sum" : " AS Label, sum(Value) AS Sum",
+		    by_period ? "StackHash, Label, Period" : "StackHash, Label");
+	buf_addf(out, ") GROUP BY StackHash, Label) AS Sums LEFT JOIN (SELECT StackHash, " FRAME_HASHES " AS Hashes ");
 	add_stacks(out, schema, selection);
 	buf_addf(out, " LIMIT 1 BY StackHash) AS Stacks ON Sums.StackHash = Stacks.StackHash) "
 		      "ARRAY JOIN Frames AS Frame, Nodes AS Node, arrayPushFront(arrayPopBack(Nodes), 0) AS Parent, "
@@ -135,21 +238,28 @@ void clickhouse_sql_nodes(const struct clickhouse_schema *schema, const struct s
 }
 
 void clickhouse_sql_frames(const struct clickhouse_schema *schema, const struct store_selection *selection,
-			   struct buf *out)
+			   const u64 *frames, u32 count, struct buf *out)
 {
 	buf_addf(out, "SELECT Frame, any(F), any(S), any(L), any(if(F = '', A, 0)), any(M), any(B), any(toString(T)), "
 		      "any(toUInt8(D > 0)) FROM (SELECT * ");
 	add_stacks(out, schema, selection);
 	buf_addf(out, ") ARRAY JOIN " FRAME_HASHES " AS Frame, Functions AS F, Files AS S, StartLines AS L, "
-		      "Addresses AS A, Mappings AS M, BuildIds AS B, FrameTypes AS T, InlineDepths AS D "
-		      "GROUP BY Frame");
+		      "Addresses AS A, Mappings AS M, BuildIds AS B, FrameTypes AS T, InlineDepths AS D ");
+	if (frames) {
+		buf_addf(out, "WHERE Frame IN (SELECT arrayJoin(arrayMap(i -> reinterpretAsUInt64(substring("
+			      "base64Decode(");
+		sql_add_base64(out, frames, count * sizeof(*frames));
+		buf_addf(out, "), i * 8 + 1, 8)), range(%u)))) ", count);
+	}
+	buf_addf(out, "GROUP BY Frame");
 }
 
 void clickhouse_sql_units(const struct clickhouse_schema *schema, const struct store_selection *selection,
 			  struct buf *out)
 {
-	buf_addf(out, "SELECT toString(min(SampleUnit)), toString(max(SampleUnit)), min(Period), max(Period) ");
-	add_selected(out, schema, selection);
+	buf_addf(out, "SELECT toString(min(SampleUnit)), toString(max(SampleUnit)), min(Period), max(Period) FROM (");
+	add_grouped(out, schema, selection, STORE_LABEL_COUNT, "SampleUnit, Period", "", "SampleUnit, Period");
+	buf_addf(out, ")");
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
@@ -187,11 +297,9 @@ void clickhouse_sql_heat(const struct clickhouse_schema *schema, const struct st
 void clickhouse_sql_values(const struct clickhouse_schema *schema, const struct store_selection *selection,
 			   enum store_label label, u32 max, struct buf *out)
 {
-	buf_addf(out, "SELECT ");
-	add_label(out, label);
-	buf_addf(out, " AS Label, toInt64(sum(Value)) AS Total ");
-	add_selected(out, schema, selection);
-	buf_addf(out, " GROUP BY Label ORDER BY Total DESC, Label LIMIT %u", max);
+	buf_addf(out, "SELECT Label, toInt64(sum(Sum)) AS Total FROM (");
+	add_grouped(out, schema, selection, label, "", " AS Label, sum(Value) AS Sum", "Label");
+	buf_addf(out, ") GROUP BY Label ORDER BY Total DESC, Label LIMIT %u", max);
 }
 
 void clickhouse_sql_traces(const struct clickhouse_schema *schema, const struct store_selection *selection,

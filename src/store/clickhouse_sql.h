@@ -23,10 +23,14 @@ struct store_note;
 void clickhouse_sql_nodes(const struct clickhouse_schema *schema, const struct store_selection *selection,
 			  enum store_label group_by, bool by_period, u32 nodes_max, struct buf *out);
 
-/* Frame, function, file, line, address, path of the mapping, build id, type, is inlined. */
+/*
+ * Frame, function, file, line, address, path of the mapping, build id, type, is inlined: of these frames, of which a
+ * statement has room for so many; NULL: of all.
+ */
 #define CLICKHOUSE_FRAMES "UInt64, String, String, UInt32, UInt64, String, String, String, UInt8"
+#define CLICKHOUSE_FRAMES_MAX 20000	/* 213 KB; a server takes 256 KiB */
 void clickhouse_sql_frames(const struct clickhouse_schema *schema, const struct store_selection *selection,
-			   struct buf *out);
+			   const u64 *frames, u32 count, struct buf *out);
 
 /* The first and the last unit and period there are, by value. One row. */
 #define CLICKHOUSE_UNITS "String, String, UInt64, UInt64"

@@ -44,8 +44,8 @@ TEST(clickhouse_sql_values_are_the_largest)
 	struct buf sql = begin();
 
 	clickhouse_sql_values(&schema, &selection, STORE_PROCESS, 12, &sql);
-	expect(&sql, "SELECT toString(ProcessName) AS Label, toInt64(sum(Value)) AS Total " SELECTED
-		     " GROUP BY Label ORDER BY Total DESC, Label LIMIT 12");
+	expect(&sql, "SELECT Label, toInt64(sum(Sum)) AS Total FROM (SELECT toString(ProcessName) AS Label, sum(Value) "
+		     "AS Sum " SELECTED " GROUP BY Label) GROUP BY Label ORDER BY Total DESC, Label LIMIT 12");
 }
 
 TEST(clickhouse_sql_has_what_users_give_as_literals_only)
@@ -57,11 +57,12 @@ TEST(clickhouse_sql_has_what_users_give_as_literals_only)
 	add_filter(STORE_PID, STORE_NOT_EQUAL, "7");
 	add_filter(STORE_CPU, STORE_CONTAINS, "1' OR '1'='1");
 	clickhouse_sql_values(&schema, &selection, STORE_THREAD, 1, &sql);
-	expect(&sql, "SELECT toString(ThreadName) AS Label, toInt64(sum(Value)) AS Total " SELECTED
-		     " AND toString(HostName) = '\\'; DROP TABLE x --\\\\\\' \\`\\x0A'"
+	expect(&sql, "SELECT Label, toInt64(sum(Sum)) AS Total FROM (SELECT toString(ThreadName) AS Label, sum(Value) "
+		     "AS Sum " SELECTED
+		     " AND HostName = '\\'; DROP TABLE x --\\\\\\' \\`\\x0A'"
 		     " AND if(ProcessId = 0, '', toString(ProcessId)) != '7'"
 		     " AND position(if(Cpu = -1, '', toString(Cpu)), '1\\' OR \\'1\\'=\\'1') > 0"
-		     " GROUP BY Label ORDER BY Total DESC, Label LIMIT 1");
+		     " GROUP BY Label) GROUP BY Label ORDER BY Total DESC, Label LIMIT 1");
 }
 
 TEST(clickhouse_sql_knows_every_label)
@@ -92,9 +93,41 @@ TEST(clickhouse_sql_of_times_that_no_column_has)
 	struct buf sql = begin();
 
 	clickhouse_sql_units(&schema, &wide, &sql);
-	expect(&sql, "SELECT toString(min(SampleUnit)), toString(max(SampleUnit)), min(Period), max(Period) FROM " TABLE
-		     " WHERE Timestamp >= fromUnixTimestamp64Nano(0, 'UTC') AND Timestamp < "
-		     "fromUnixTimestamp64Nano(5662224000000000000, 'UTC')");
+	expect(&sql, "SELECT toString(min(SampleUnit)), toString(max(SampleUnit)), min(Period), max(Period) FROM ("
+		     "SELECT SampleUnit, Period FROM " TABLE " WHERE (Timestamp >= fromUnixTimestamp64Nano(0, 'UTC') "
+		     "AND Timestamp < fromUnixTimestamp64Nano(0, 'UTC') OR Timestamp >= "
+		     "fromUnixTimestamp64Nano(4294967280000000000, 'UTC') AND Timestamp < "
+		     "fromUnixTimestamp64Nano(5662224000000000000, 'UTC')) GROUP BY SampleUnit, Period UNION ALL "
+		     "SELECT SampleUnit, Period FROM " TABLE " WHERE toStartOfFiveMinutes(Timestamp) >= "
+		     "toDateTime(0, 'UTC') AND toStartOfFiveMinutes(Timestamp) <= toDateTime(4294967100, 'UTC') AND "
+		     "toStartOfMinute(Timestamp) >= toDateTime(0, 'UTC') AND toStartOfMinute(Timestamp) < "
+		     "toDateTime(4294967280, 'UTC') GROUP BY SampleUnit, Period)");
+}
+
+/* The server may answer what is of whole minutes from its sums, if it has what is asked for. */
+TEST(clickhouse_sql_asks_for_whole_minutes_apart)
+{
+	static const struct {
+		u64 from_s, to_s;
+		enum store_label label, filter;
+		bool is_apart;
+	} cases[] = {
+		{ 61, 3661, STORE_SERVICE, STORE_TYPE, true },	  { 61, 3661, STORE_TYPE, STORE_SERVICE, true },
+		{ 61, 3661, STORE_HOST, STORE_TYPE, false },	  { 61, 3661, STORE_SERVICE, STORE_HOST, false },
+		{ 61, 3661, STORE_SERVICE, STORE_WAIT, false },	  { 60, 359, STORE_SERVICE, STORE_TYPE, false },
+		{ 60, 360, STORE_SERVICE, STORE_TYPE, true },	  { 61, 361, STORE_SERVICE, STORE_TYPE, false },
+	};
+
+	for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct store_selection range = { .from_ns = cases[i].from_s * SECOND_NS,
+						 .to_ns = cases[i].to_s * SECOND_NS, .filter_count = 1 };
+		struct buf sql = begin();
+
+		range.filters[0] = (struct store_filter){ cases[i].filter, STORE_EQUAL, "x" };
+		clickhouse_sql_values(&schema, &range, cases[i].label, 1, &sql);
+		EQ(strstr(sql.data, "UNION ALL") != NULL, cases[i].is_apart);
+		buf_done(&sql);
+	}
 }
 
 #define HASHES									\
@@ -103,6 +136,7 @@ TEST(clickhouse_sql_of_times_that_no_column_has)
 #define STACKS									\
 	"FROM `fleet`.`wick_stacks` WHERE Day >= toDate(fromUnixTimestamp64Nano(1000000000, 'UTC')) AND Day <= " \
 	"toDate(fromUnixTimestamp64Nano(61000000000, 'UTC')) AND StackHash IN (SELECT StackHash " SELECTED
+#define OF_STACKS " GROUP BY StackHash)"
 
 TEST(clickhouse_sql_sums_up_a_tree)
 {
@@ -114,20 +148,31 @@ TEST(clickhouse_sql_sums_up_a_tree)
 		     "toInt64(sumIf(Total, Depth = length(Frames))) FROM (SELECT Label, Total, "
 		     "arrayPushFront(arrayReverse(Hashes), 0) AS Frames, arrayPushFront(arrayCumSum(arrayMap((f, i) -> "
 		     "cityHash64(f, i), arrayReverse(Hashes), arrayEnumerate(Hashes))), 0) AS Nodes "
-		     "FROM (SELECT StackHash, '' AS Label, sum(Value) AS Total " SELECTED
-		     " AND toString(SampleType) = 'samples' GROUP BY StackHash, Label) AS Sums "
-		     "LEFT JOIN (SELECT StackHash, " HASHES " AS Hashes " STACKS
-		     " AND toString(SampleType) = 'samples') LIMIT 1 BY StackHash) AS Stacks "
+		     "FROM (SELECT StackHash, Label, sum(Sum) AS Total FROM (SELECT StackHash, '' AS Label, "
+		     "sum(Value) AS Sum " SELECTED " AND SampleType = 'samples' GROUP BY StackHash, Label) "
+		     "GROUP BY StackHash, Label) AS Sums LEFT JOIN (SELECT StackHash, " HASHES " AS Hashes " STACKS
+		     " AND SampleType = 'samples'" OF_STACKS " LIMIT 1 BY StackHash) AS Stacks "
 		     "ON Sums.StackHash = Stacks.StackHash) "
 		     "ARRAY JOIN Frames AS Frame, Nodes AS Node, arrayPushFront(arrayPopBack(Nodes), 0) AS Parent, "
 		     "arrayEnumerate(Frames) AS Depth GROUP BY Label, Depth, Node, Parent, Frame "
 		     "ORDER BY NodeTotal DESC, Depth LIMIT 100");
 	sql = begin();
-	clickhouse_sql_frames(&schema, &selection, &sql);
+	clickhouse_sql_nodes(&schema, &selection, STORE_HOST, true, 100, &sql);
+	OK(strstr(sql.data, "sum(Sum * toInt64(Period)) AS Total FROM (SELECT StackHash, toString(HostName) AS Label, "
+			    "Period, sum(Value) AS Sum " SELECTED " GROUP BY StackHash, Label, Period) GROUP BY "));
+	buf_done(&sql);
+	sql = begin();
+	clickhouse_sql_frames(&schema, &selection, (const u64[]){ 7, UINT64_MAX }, 2, &sql);
+	OK(strstr(sql.data, "InlineDepths AS D WHERE Frame IN (SELECT arrayJoin(arrayMap(i -> "
+			    "reinterpretAsUInt64(substring(base64Decode('BwAAAAAAAAD//////////w=='), i * 8 + 1, 8)), "
+			    "range(2)))) GROUP BY Frame"));
+	buf_done(&sql);
+	sql = begin();
+	clickhouse_sql_frames(&schema, &selection, NULL, 0, &sql);
 	expect(&sql, "SELECT Frame, any(F), any(S), any(L), any(if(F = '', A, 0)), any(M), any(B), any(toString(T)), "
-		     "any(toUInt8(D > 0)) FROM (SELECT * " STACKS ")) ARRAY JOIN " HASHES " AS Frame, Functions AS F, "
-		     "Files AS S, StartLines AS L, Addresses AS A, Mappings AS M, BuildIds AS B, FrameTypes AS T, "
-		     "InlineDepths AS D GROUP BY Frame");
+		     "any(toUInt8(D > 0)) FROM (SELECT * " STACKS OF_STACKS ") ARRAY JOIN " HASHES " AS Frame, "
+		     "Functions AS F, Files AS S, StartLines AS L, Addresses AS A, Mappings AS M, BuildIds AS B, "
+		     "FrameTypes AS T, InlineDepths AS D GROUP BY Frame");
 }
 
 #define AMOUNT \

@@ -82,7 +82,8 @@ TEST(clickhouse_store_answers_and_says_why_it_cannot)
 	peer_stop(&peer);
 	OK(strstr(peer.seen[0], "database=fleet&"));
 	OK(strstr(peer.seen[0], "&a=secret&"));
-	OK(strstr(peer.seen[0], "\r\n\r\nSELECT toString(ProcessName) AS Label"));
+	OK(strstr(peer.seen[0], "\r\n\r\nSELECT Label, toInt64(sum(Sum)) AS Total FROM (SELECT "
+				"toString(ProcessName) AS Label"));
 }
 
 TEST(clickhouse_store_that_is_away_is_no_reason_to_stop)
