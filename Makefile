@@ -21,6 +21,7 @@
 # make bench       print what we promise about speed and memory, and whether it holds (bench-collector: of the relay alone,
 #                  bench-fleet: of a gateway for 1,000 agents, bench-store: of the store, bench-formats: of readers and writers of files,
 #                  bench-many: of a sample where many CPUs are busy, bench-languages: of a sample of each language,
+#                  bench-fleet-store: of a fleet's week in ClickHouse,
 #                  bench-waits: what waits cost the programs that wait,
 #                  bench-start: of the one file's start and its memory, bench-peers: profilers and relays beside others in one
 #                  run, which writes docs/benchmarks.md)
@@ -280,6 +281,11 @@ bench-peers: all $(O)/bench/collector/send $(O)/bench/collector/sink
 # One gateway for a thousand agents, beside the OpenTelemetry Collector as one.
 bench-fleet: all $(O)/bench/collector/send $(O)/bench/collector/sink
 	$(Q)WICK_BUILD=$(abspath $(O)) bench/collector/fleet.py
+
+# A fleet's week in ClickHouse, and how soon the page has a flame graph of it.
+.PHONY: bench-fleet-store
+bench-fleet-store: all
+	$(Q)WICK=$(abspath $(O))/wick bench/clickhouse/fleet_store.py
 
 # What it costs programs that waits are sampled.
 bench-waits: all
