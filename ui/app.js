@@ -344,7 +344,7 @@ $("theme").addEventListener("click", toggleTheme);
 // ---- Keys
 
 function help() {
-  $("own-keys").showModal();
+  $("keys").showModal();
   busy(Promise.all(views.map(read)).then(modules => $("tab-keys").replaceChildren(...modules.flatMap(({ default: tab }) => tab.help ?? [])
     .flatMap(([keys, text]) => [element("dt", {}, keys), element("dd", {}, text)]))));
 }
@@ -383,7 +383,7 @@ addEventListener("keydown", event => {
 const showHints = () => import("./hints.js").then(hints => hints.showHint());
 
 $("hints").addEventListener("click", () => {
-  $("own-keys").close();
+  $("keys").close();
   busy(showHints());
 });
 if (!localStorage.getItem("hints"))
