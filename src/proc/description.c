@@ -239,9 +239,9 @@ static void look_for_context(struct description *d, const struct described *who,
 	describe(d, who, options, context, bytes, now_ns);
 }
 
-/* Its engine may have answered: all is read again, what it publishes, too. */
-static void look_for_container(struct description *d, const struct described *who,
-			       const struct description_options *options, u64 now_ns)
+/* Its engine may have answered, or the rules are others: all is read again, what it publishes, too. */
+static void describe_again(struct description *d, const struct described *who,
+			   const struct description_options *options, u64 now_ns)
 {
 	_cleanup_(freep) void *context = NULL;
 	size_t bytes = d->is_published ? read_context(d, who, &context) : 0;
@@ -255,9 +255,9 @@ void description_update(struct description *d, const struct described *who, cons
 	if (!d->is_known) {
 		d->is_known = true;
 		d->look_ns = now_ns + looks_ns[0];
-		describe(d, who, options, NULL, 0, now_ns);
+		describe_again(d, who, options, now_ns);
 	} else if (d->ask_ns && now_ns >= d->ask_ns) {
-		look_for_container(d, who, options, now_ns);
+		describe_again(d, who, options, now_ns);
 	} else if (has_news(d, who, now_ns)) {
 		look_for_context(d, who, options, now_ns);
 	}
