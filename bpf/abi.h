@@ -175,18 +175,44 @@ _Static_assert(sizeof(struct runtime_slot) == 512, "array values are rounded up 
  * What a thread says of its work, in variables that each thread has for itself. Where they are, the process's slot
  * says: its words are a struct thread_places. A child of a fork is looked at anew.
  *
- * Requests: a variable of that name points to a record, or is NULL (OpenTelemetry's thread context, OTEP 4947). A child
- * has to publish how to read it itself.
+ * Requests: a variable points to a record, or is NULL. Its name says how the record looks, the first that a process has
+ * counts:
+ *
+ *	OTEL	OpenTelemetry's thread context (OTEP 4947): a struct request_record. A child has to publish itself how
+ *		to read it.
+ *	APM	what agents of Elastic's protocol say (specs/agents/universal-profiling-integration.md of elastic/apm):
+ *		a struct apm_head, 16 bytes of a trace id, 8 of a span id, 8 of the transaction's, the local root span's
+ *
+ * Either is sent as a struct request_record; the bytes behind an APM one are the transaction's id.
  */
-#define REQUEST_VARIABLE "otel_thread_ctx_v1"
+#define REQUEST_LAYOUTS(X)				\
+	X(OTEL, "otel_thread_ctx_v1")			\
+	X(APM, "elastic_apm_profiling_correlation_tls_v1")
+
+enum request_layout {
+#define X(ID, variable) REQUEST_##ID,
+	REQUEST_LAYOUTS(X)
+#undef X
+	REQUEST_LAYOUT_COUNT
+};
 
 struct request_record {
 	u8 trace_id[16], span_id[8];
 	u8 valid;		/* 1; else it is being changed */
-	u8 pad;
+	u8 layout;		/* enum request_layout: what the kernel half writes, not the process */
 	u16 attribute_bytes;	/* behind it: the number of a key, a length, so many bytes of a value, ... */
 };
 _Static_assert(sizeof(struct request_record) == 28, "as the specification has it");
+
+struct apm_head {
+	u16 version;		/* 1; more are the same with something behind it, 0 is none */
+	u8 valid;		/* not 0; else it is being changed */
+	u8 has_trace;		/* 1, or 0: the thread works for none */
+	u8 flags;
+} __attribute__((packed));
+_Static_assert(sizeof(struct apm_head) == 5, "as the specification has it");
+
+#define APM_TRANSACTION_BYTES 8
 
 #define REQUEST_ATTRIBUTES_MAX 612	/* bytes, as the specification recommends; of more none are read */
 #define REQUEST_WORDS_MAX ((sizeof(struct request_record) + REQUEST_ATTRIBUTES_MAX) / 8)
@@ -241,7 +267,9 @@ struct thread_places {
 	struct variable_place request;
 	struct label_place label[THREAD_LABELS_MAX];
 	u32 has_request;
+	u32 request_layout;	/* enum request_layout */
 	u32 labels;		/* bit n: label n is there */
+	u32 pad;
 };
 _Static_assert(sizeof(struct thread_places) <= SLOT_WORDS * sizeof(u64), "fits the slot");
 

@@ -32,32 +32,67 @@ static __always_inline int request_has_id(const struct request_record *record)
 	return id[0] | id[1] ? 1 : 0;
 }
 
-/* Puts it behind the kernel's addresses: 0; -1 if the thread says nothing, 1 if that cannot be read. */
-static __always_inline int request_read(struct unwind *u, u64 va)
+/* Each way to read a record: 0; -1 if the thread says nothing, 1 if that cannot be read. */
+static __always_inline int request_read_otel(struct request_record *to, u64 va)
 {
-	u64 record_va, at = u->trace.kernel_count, bytes;
-	struct request_record *to;
+	u64 bytes;
 
-	if (bpf_probe_read_user(&record_va, sizeof(record_va), (void *)va))
-		return 1;
-	if (!record_va || at > KERNEL_FRAMES_MAX)
-		return -1;
-	to = (void *)&u->words[at];
-	if (bpf_probe_read_user(to, sizeof(*to), (void *)record_va))
-		return 1;
-	if (to->valid > 1)
+	if (bpf_probe_read_user(to, sizeof(*to), (void *)va) || to->valid > 1)
 		return 1;
 	if (!to->valid || !request_has_id(to))
 		return -1;
 	bytes = to->attribute_bytes;
 	/* Its ids are good, whatever it says of the rest. */
 	if (bytes > REQUEST_ATTRIBUTES_MAX ||
-	    (bytes && bpf_probe_read_user(to + 1, bytes & 1023, (void *)(record_va + sizeof(*to))))) {
+	    (bytes && bpf_probe_read_user(to + 1, bytes & 1023, (void *)(va + sizeof(*to))))) {
 		count(COUNTER_REQUESTS_UNREAD);
 		bytes = 0;
 	}
+	to->layout = REQUEST_OTEL;
 	to->attribute_bytes = (u16)bytes;
-	u->trace.request_words = (u16)((sizeof(*to) + bytes + 7) / 8);
+	return 0;
+}
+
+static __always_inline int request_read_apm(struct request_record *to, u64 va)
+{
+	u64 ids_va = va + sizeof(struct apm_head), ids_bytes = sizeof(to->trace_id) + sizeof(to->span_id);
+	struct apm_head head;
+
+	if (bpf_probe_read_user(&head, sizeof(head), (void *)va))
+		return 1;
+	if (!head.valid)
+		return -1;
+	if (!head.version || head.has_trace > 1)
+		return 1;
+	if (!head.has_trace)
+		return -1;
+	if (bpf_probe_read_user(to, ids_bytes, (void *)ids_va) ||
+	    bpf_probe_read_user(to + 1, APM_TRANSACTION_BYTES, (void *)(ids_va + ids_bytes)))
+		return 1;
+	if (!request_has_id(to))
+		return -1;
+	to->valid = 1;
+	to->layout = REQUEST_APM;
+	to->attribute_bytes = APM_TRANSACTION_BYTES;
+	return 0;
+}
+
+/* Puts it behind the kernel's addresses. */
+static __always_inline int request_read(struct unwind *u, u64 va, u32 layout)
+{
+	u64 record_va, at = u->trace.kernel_count;
+	struct request_record *to;
+	int r;
+
+	if (bpf_probe_read_user(&record_va, sizeof(record_va), (void *)va))
+		return 1;
+	if (!record_va || at > KERNEL_FRAMES_MAX)
+		return -1;
+	to = (void *)&u->words[at];
+	r = layout == REQUEST_APM ? request_read_apm(to, record_va) : request_read_otel(to, record_va);
+	if (r)
+		return r;
+	u->trace.request_words = (u16)((sizeof(*to) + to->attribute_bytes + 7) / 8);
 	u->trace.kernel_count += u->trace.request_words;
 	return 0;
 }
@@ -76,7 +111,7 @@ __noinline int request_take(u32 slot_number)
 		return 0;
 	places = (const void *)slot->word;
 	va = variable_va(&places->request, walk_thread_pointer());
-	r = va ? request_read(u, va) : -1;
+	r = va ? request_read(u, va, places->request_layout) : -1;
 	if (r >= 0)
 		count(r ? COUNTER_REQUESTS_UNREAD : COUNTER_REQUESTS);
 	return 0;

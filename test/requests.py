@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""For which request each sample was: the trace and span of programs that publish OpenTelemetry's process and thread context, and of
-goroutines with labels. The judges are the programs themselves: which function works for which span, and what each span took by the
+"""For which request each sample was: the trace and span of programs that publish OpenTelemetry's process and thread context, of those
+that do as APM agents, and of goroutines with labels. The judges are the programs themselves: which function works for which span, and what each span took by the
 thread's own clock."""
 import collections
 import gzip
@@ -20,7 +20,8 @@ import common
 
 TAP = common.Tap()
 RATE = 997
-SHOWN = ("datadog.local_root_span_id", "http.route", "process.context.label.trace endpoint")
+KINDS = "cpu,off_cpu,wall,faults"
+SHOWN = ("datadog.local_root_span_id", "http.route", "process.context.label.trace endpoint", "transaction.id")
 # The function that works for each span.
 EXPECTED = {"outside": "outside", "grafana": "grafana", "datadog": "datadog",
             **{name: "work_" + name for name in ("a", "b", "sleeping", "faulting", "hopping")}}
@@ -33,8 +34,9 @@ def victim(name):
 class Judged:
     """What a recording says of a program, beside what that says itself."""
 
-    def __init__(self, path, said):
-        self.profile = common.Profile(path)
+    def __init__(self, path, said, pid=None):
+        self.profile = path if isinstance(path, common.Profile) else common.Profile(path)
+        self.pid = pid
         self.links = self.profile.tables.get("linkTable", [])
         self.spans = collections.Counter()      # name: cpu_ns
         self.names = {}                         # (trace, span): name
@@ -58,6 +60,9 @@ class Judged:
 
     def samples(self):
         for resource in self.profile.data.get("resourceProfiles", []):
+            said = {a["key"]: common.any_value(a.get("value")) for a in resource.get("resource", {}).get("attributes", [])}
+            if self.pid and said.get("process.pid") != self.pid:
+                continue
             for scope in resource.get("scopeProfiles", []):
                 for profile in scope.get("profiles", []):
                     kind = self.profile.strings[profile["sampleType"].get("typeStrindex", 0)]
@@ -110,36 +115,51 @@ def counter(said, name):
 
 def in_exe():
     """One thread in the program's own variable: CPU time, waits, faults, and time as a whole."""
-    judged, said = recorded([victim("v-requests"), "work", "6"], ["-e", "cpu,off_cpu,wall,faults"])
+    judged, said = recorded([victim("v-requests"), "work", "6"], ["-e", KINDS])
     if not TAP.check("record takes all kinds of a program that says for what it works", judged is not None):
         return
-    for kind, name in (("samples", "a"), ("samples", "b"), ("off_cpu", "sleeping"), ("wall", "a"), ("wall in waits", "sleeping"), ("page-faults", "faulting")):
-        share, everything = judged.share(kind, name)
-        TAP.check(f"{kind} in span {name} has its ids", everything > 50 and share >= 0.99, f"{100 * share:.2f} % of {everything}")
-    outside = judged.by_kind["samples", "outside"]
-    wrong = sum(outside.values()) - outside["none"]
-    TAP.check("what was outside of all spans has none", outside["none"] > 50 and wrong <= 0.01 * outside["none"], str(dict(outside)))
+    check_kinds(judged)
     TAP.check("local root span and route are attributes", judged.attributes["a"] == {(("datadog.local_root_span_id", "0000000000001234"),
               ("http.route", "GET /a"))}, str(judged.attributes["a"]))
     TAP.check_or_note("samples with a request are counted", counter(said, "samples_with_request") > 100, said)
 
 
-def cpu_time():
-    """What spans took, by the samples and by the thread's own clock, of the whole run of a program that wick starts."""
+def check_kinds(judged, who=""):
+    """Samples of each kind in a span have its ids, and those outside of all have none."""
+    for kind, name in (("samples", "a"), ("samples", "b"), ("off_cpu", "sleeping"), ("wall", "a"), ("wall in waits", "sleeping"), ("page-faults", "faulting")):
+        share, everything = judged.share(kind, name)
+        TAP.check(f"{who}{kind} in span {name} has its ids", everything > 50 and share >= 0.99, f"{100 * share:.2f} % of {everything}")
+    outside = judged.by_kind["samples", "outside"]
+    wrong = sum(outside.values()) - outside["none"]
+    TAP.check(f"{who}what was outside of all spans has none", outside["none"] > 50 and wrong <= 0.01 * outside["none"], str(dict(outside)))
+
+
+def recorded_whole(program, seconds, *arguments):
+    """The whole run of a program that wick starts."""
     with tempfile.TemporaryDirectory(prefix="wick-requests-") as folder:
         out = f"{folder}/r.otlp"
-        result = subprocess.run([common.WICK, "record", "-v", "-F", str(RATE), "-o", out, "--", victim("v-requests"), "work", "10"],
+        result = subprocess.run([common.WICK, "record", "-v", "-F", str(RATE), *arguments, "-o", out, "--", victim(program), "work", str(seconds)],
                                 capture_output=True, text=True, timeout=120, check=False)
-        if not TAP.check("record of a program from its start", result.returncode == 0, result.stderr[-300:] if result.returncode else ""):
-            return
-        judged = Judged(out, result.stdout)
+        if not TAP.check(f"record of {program} from its start", result.returncode == 0, result.stderr[-300:] if result.returncode else ""):
+            return None, ""
+        return Judged(out, result.stdout), result.stderr
+
+
+def cpu_time():
+    """What spans took, by the samples and by the thread's own clock."""
+    judged, _ = recorded_whole("v-requests", 10)
+    if judged:
+        check_cpu_time(judged)
+
+
+def check_cpu_time(judged, who=""):
     period_ns = max(judged.profile.periods_ns)
     for name in ("a", "b"):
         sampled = sum(found[name] for (kind, _), found in judged.by_kind.items() if kind == "samples") * period_ns
         true = judged.spans[name]
         share, _ = judged.share("samples", name)
-        TAP.check(f"from its start on, span {name}'s samples have its ids", share >= 0.99, f"{100 * share:.2f} %")
-        TAP.check(f"span {name}'s CPU time is what its thread's clock says", abs(sampled - true) <= 0.05 * true,
+        TAP.check(f"{who}from its start on, span {name}'s samples have its ids", share >= 0.99, f"{100 * share:.2f} %")
+        TAP.check(f"{who}span {name}'s CPU time is what its thread's clock says", abs(sampled - true) <= 0.05 * true,
                   f"{sampled / 1e9:.3f} s of {true / 1e9:.3f} s")
 
 
@@ -194,6 +214,51 @@ def hostile():
                   f"{taken} taken, {unread} unreadable")
     judged, said = recorded([victim("v-requests"), "work", "2.5"], environment={"REQUESTS_SCHEMA": "of_nobody_v9"}, seconds=1.5)
     TAP.check("a schema that is not known is left alone", judged is not None and counter(said, "samples_with_request") == 0)
+
+
+def recorded_together(runs, seconds):
+    """Programs, {title: (path, environment)}, in one recording: {title: what it says of each}, and what wick said."""
+    programs = {title: subprocess.Popen([path, "work", str(seconds + 4)], stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+                for title, (path, environment) in runs.items()}
+    with tempfile.TemporaryDirectory(prefix="wick-requests-") as folder:
+        pids = ",".join(str(program.pid) for program in programs.values())
+        result = subprocess.run([common.WICK, "record", "-v", "-F", str(RATE), "-d", str(seconds), "-p", pids, "-o", f"{folder}/r.otlp"],
+                                capture_output=True, text=True, timeout=120, check=False)
+        said = {title: program.communicate(timeout=60)[0] for title, program in programs.items()}
+        if not TAP.check(f"record of {len(runs)} programs at once", result.returncode == 0, result.stderr[-300:] if result.returncode else ""):
+            return {}, ""
+        profile = common.Profile(f"{folder}/r.otlp")
+        return {title: Judged(profile, said[title], program.pid) for title, program in programs.items()}, result.stderr
+
+
+def apm():
+    """Programs that say it as APM agents of Elastic's protocol do: all kinds, CPU time, the service's name; in libraries that are loaded
+    later; and what nobody could mean."""
+    judged, _ = recorded_whole("v-requests-apm", 8, "-e", KINDS)
+    if judged:
+        check_kinds(judged, "APM: ")
+        check_cpu_time(judged, "APM: ")
+        TAP.check("APM: the transaction is an attribute", judged.attributes["a"] == {(("transaction.id", "18191a1b1c1d1e1f"),)}, str(judged.attributes["a"]))
+        named = {tuple(s.resource.get(key) for key in ("service.name", "deployment.environment.name")) for s in judged.profile.samples
+                 if s.resource.get("wick.service.source") == "apm_agent"}
+        TAP.check("APM: the service is called what the agent says", named == {("requests", "testing")}, str(named))
+    libraries = {kind: (victim("v-requests-dl-musl" if kind == "musl" else "v-requests-dl"), {"REQUESTS_LIBRARY": victim(f"libv-requests-apm-{kind}.so")})
+                 for kind in ("default", "gnu2", "large", "musl")}
+    libraries = {kind: run for kind, run in libraries.items() if os.path.exists(run[0]) and os.path.exists(run[1]["REQUESTS_LIBRARY"])}
+    hostile_ones = {how: (victim("v-requests-apm"), {"REQUESTS_HOSTILE": how})
+                    for how in ("null", "nowhere", "kernel", "version", "present", "torn", "changing", "later", "storage")}
+    found, said = recorded_together({**libraries, **hostile_ones}, 4)
+    for kind in [*libraries, "later", "storage"] if found else []:
+        share, everything = found[kind].share("samples", "a")
+        TAP.check(f"APM, {kind}: samples have the span's ids", share >= 0.99 and everything > 20 and found[kind].known_ns, f"{100 * share:.2f} % of {everything}")
+    for how in ("null", "nowhere", "kernel", "version", "present", "torn") if found else []:
+        told = found[how].by_kind["samples", "a"]
+        TAP.check(f"APM, {how}: nothing is made up", told["none"] > 20 and set(told) == {"none"}, str(dict(told)))
+    if found:
+        TAP.check("APM: what cannot be read is counted", counter(said, "requests_unreadable") > 80 and "samples_lost" not in said,
+                  f"{counter(said, 'requests_unreadable')}")
+        names = {s.resource.get("service.name") for s in found["storage"].profile.samples if s.pid == found["storage"].pid}
+        TAP.check("APM: a name that cannot be is none", names == {"v-requests-apm"}, str(names))
 
 
 def check_ids(who, judged, spans):
@@ -309,7 +374,7 @@ def exported():
 def main():
     if not common.privileged_or_skip(TAP, "requests"):
         TAP.end()
-    wanted = sys.argv[1:] or ["in_exe", "cpu_time", "hopping", "variants", "hostile", "ddtrace", "goroutines", "exported"]
+    wanted = sys.argv[1:] or ["in_exe", "cpu_time", "hopping", "variants", "hostile", "apm", "ddtrace", "goroutines", "exported"]
     for part in wanted:
         globals()[part]()
     TAP.end()

@@ -20,6 +20,9 @@ struct lines_builder;
 #define LANG_FACTS_MAX 128
 #define LANG_NAME_MAX 4096	/* bytes of a name; longer ones are cut */
 
+/* Where an APM agent says what the process is (proc/apm_storage.h): beside its variable of threads. */
+#define APM_STORAGE "elastic_apm_profiling_correlation_process_storage_v1"
+
 /* Code [start_ea, end_ea) that a frame of is looked at by the runtime's own unwinder: an interpreter's loop. */
 struct lang_mark {
 	u64 start_ea, end_ea;
@@ -30,7 +33,9 @@ struct lang_file {
 	u32 mark_count;
 	struct lang_mark marks[LANG_MARKS_MAX];
 	u64 facts[LANG_FACTS_MAX];	/* what its language makes of them: addresses, offsets, a version */
-	struct tls_variable request;	/* where each thread says for what it works (bpf/abi.h: Threads) */
+	/* Where each thread says for what it works, by the record's layout (bpf/abi.h: Threads). */
+	struct tls_variable requests[REQUEST_LAYOUT_COUNT];
+	u64 apm_storage_ea;		/* of the variable that APM_STORAGE names; 0: the file has none */
 	struct tls_variable labels[TLS_WANTED_MAX];	/* variables that were asked for */
 };
 
@@ -72,7 +77,7 @@ struct lang_file_ops {
 };
 
 /*
- * Asks the languages of the file (struct exe), by number, some of them NULL, and looks for the variable of requests and
+ * Asks the languages of the file (struct exe), by number, some of them NULL, and looks for variables of requests and
  * those that are wanted (NULL: none). -ENODATA if none knows it, and it has none.
  */
 int lang_file_find(const struct exe *exe, const struct tls_wanted *wanted, struct lang_file *ret_file);

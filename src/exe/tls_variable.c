@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exe/tls_variable.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -140,29 +141,44 @@ static void find_access(const struct exe *exe, const struct exe_phdr *block, boo
 						variable->bytes };
 }
 
-void tls_variable_find(const struct exe *exe, const char *name, struct tls_variable *ret_variable)
+/* In .symtab, too: always, or if the file exports nothing. How many are found. */
+static int find_all(const struct exe *exe, struct symtab_wanted *wanted, u32 count, bool always,
+		    struct tls_variable *ret_variables)
 {
-	struct symtab_wanted variable = { .name = name, .type = STT_TLS };
 	struct exe_section section;
 	struct exe_phdr block;
 	bool is_program;
+	int found = 0;
 
-	*ret_variable = (struct tls_variable){ 0 };
-	if (!has_block(exe, &block, &is_program))
-		return;
+	if (!count || !has_block(exe, &block, &is_program))
+		return 0;
 	/* A program that was linked without shared libraries has all in .symtab. */
-	if (!symtab_find(exe, SHT_DYNSYM, &variable, 1) && !exe_section_typed(exe, SHT_DYNSYM, &section))
-		symtab_find(exe, SHT_SYMTAB, &variable, 1);
-	find_access(exe, &block, is_program, &variable, ret_variable);
+	if (symtab_find(exe, SHT_DYNSYM, wanted, count) < count &&
+	    (always || !exe_section_typed(exe, SHT_DYNSYM, &section)))
+		symtab_find(exe, SHT_SYMTAB, wanted, count);
+	for (u32 i = 0; i < count; i++) {
+		find_access(exe, &block, is_program, &wanted[i], &ret_variables[i]);
+		found += ret_variables[i].access != TLS_NONE;
+	}
+	return found;
+}
+
+void tls_variables_exported(const struct exe *exe, const char *const *names, u32 count,
+			    struct tls_variable *ret_variables)
+{
+	struct symtab_wanted wanted[TLS_WANTED_MAX];
+
+	assert(count <= TLS_WANTED_MAX);
+	memset(ret_variables, 0, count * sizeof(*ret_variables));
+	for (u32 i = 0; i < count; i++)
+		wanted[i] = (struct symtab_wanted){ .name = names[i], .type = STT_TLS };
+	(void)find_all(exe, wanted, count, false, ret_variables);
 }
 
 int tls_variables_find(const struct exe *exe, const struct tls_wanted *wanted,
 		       struct tls_variable ret_variables[TLS_WANTED_MAX])
 {
 	struct symtab_wanted variables[TLS_WANTED_MAX] = { 0 };
-	struct exe_phdr block;
-	bool is_program;
-	int found = 0;
 
 	memset(ret_variables, 0, TLS_WANTED_MAX * sizeof(*ret_variables));
 	if (wanted->count > TLS_WANTED_MAX)
@@ -172,13 +188,5 @@ int tls_variables_find(const struct exe *exe, const struct tls_wanted *wanted,
 			return -EBADMSG;
 		variables[i] = (struct symtab_wanted){ .name = wanted->name[i], .type = STT_TLS };
 	}
-	if (!wanted->count || !has_block(exe, &block, &is_program))
-		return 0;
-	if (symtab_find(exe, SHT_DYNSYM, variables, (u32)wanted->count) < wanted->count)
-		symtab_find(exe, SHT_SYMTAB, variables, (u32)wanted->count);
-	for (u32 i = 0; i < wanted->count; i++) {
-		find_access(exe, &block, is_program, &variables[i], &ret_variables[i]);
-		found += ret_variables[i].access != TLS_NONE;
-	}
-	return found;
+	return find_all(exe, variables, (u32)wanted->count, true, ret_variables);
 }

@@ -37,8 +37,12 @@ struct tls_variable {
 	u64 bytes;		/* how large it is, as its symbol says; 0: it does not */
 };
 
-/* One that the file exports, or has at all if it exports nothing. TLS_NONE where there is none that can be found. */
-void tls_variable_find(const struct exe *exe, const char *name, struct tls_variable *ret_variable);
+/*
+ * Those of count names, at most TLS_WANTED_MAX, that the file exports, or has at all if it exports nothing. TLS_NONE
+ * where there is none that can be found.
+ */
+void tls_variables_exported(const struct exe *exe, const char *const *names, u32 count,
+			    struct tls_variable *ret_variables);
 
 /* Those that are wanted, exported or not: TLS_NONE where there is none. How many are found; -EBADMSG. */
 int tls_variables_find(const struct exe *exe, const struct tls_wanted *wanted,

@@ -48,7 +48,7 @@ static struct tls_variable find(const struct shape *shape)
 
 	forge_shape(&f, shape);
 	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
-	tls_variable_find(exe, NAME, &variable);
+	tls_variables_exported(exe, (const char *const[]){ NAME }, 1, &variable);
 	return variable;
 }
 
@@ -186,7 +186,7 @@ TEST(lang_file_tells_of_wanted_variables_in_a_file_of_no_language)
 	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
 	EQ(lang_file_find(exe, NULL, &file), -ENODATA);
 	EQ(lang_file_find(exe, &wanted, &file), 0);
-	EQ(file.request.access, TLS_NONE);
+	EQ(file.requests[REQUEST_OTEL].access, TLS_NONE);
 	EQ(file.labels[0].access, TLS_PROGRAM);
 	EQ(lang_file_check(&file, sizeof(file)), 0);
 	file.labels[3].access = TLS_MODULE + 1;
@@ -205,10 +205,36 @@ TEST(lang_file_tells_of_a_variable_in_a_file_of_no_language)
 	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
 	EQ(lang_file_find(exe, NULL, &file), 0);
 	EQ(file.lang, 0);
-	EQ(file.request.access, TLS_PROGRAM);
+	EQ(file.requests[REQUEST_OTEL].access, TLS_PROGRAM);
 	EQ(lang_file_check(&file, sizeof(file)), 0);
-	file.request.access = TLS_MODULE + 1;
+	file.requests[REQUEST_OTEL].access = TLS_MODULE + 1;
 	EQ(lang_file_check(&file, sizeof(file)), -EBADMSG);
-	file.request.access = TLS_NONE;
+	file.requests[REQUEST_OTEL].access = TLS_NONE;
+	EQ(lang_file_check(&file, sizeof(file)), -EBADMSG);
+}
+
+TEST(lang_file_tells_of_an_apm_agents_variables)
+{
+	static const struct sym agents[] = {
+		{ "elastic_apm_profiling_correlation_tls_v1", 0x10, 8, STT_TLS, STB_GLOBAL },
+		{ APM_STORAGE, 0x42760, 8, STT_OBJECT, STB_GLOBAL },
+	};
+	_cleanup_(forge_done) struct forge f;
+	_cleanup_(exe_freep) struct exe *exe = NULL;
+	static struct lang_file file;
+
+	forge_init(&f, EM_X86_64);
+	forge_symbols(&f, ".dynsym", SHT_DYNSYM, agents, 2);
+	forge_section(&f, ".rela.dyn", SHT_RELA, 0, 0, &(Elf64_Rela){ 0x5000, ELF64_R_INFO(1, 36), 0 },
+		      sizeof(Elf64_Rela));
+	f.phdr[f.ehdr.e_phnum++] = (Elf64_Phdr){ .p_type = PT_TLS, .p_memsz = 0x18, .p_align = 8 };
+	forge_finish(&f);
+	EQ(exe_open_mem(f.b.data, f.b.len, &exe), 0);
+	EQ(lang_file_find(exe, NULL, &file), 0);
+	EQ(file.requests[REQUEST_OTEL].access, TLS_NONE);
+	EQ(file.requests[REQUEST_APM].access, TLS_DESCRIPTOR);
+	EQ(file.apm_storage_ea, 0x42760);
+	EQ(lang_file_check(&file, sizeof(file)), 0);
+	file.requests[REQUEST_APM].access = TLS_MODULE + 1;
 	EQ(lang_file_check(&file, sizeof(file)), -EBADMSG);
 }

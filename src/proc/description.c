@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "proc/apm_storage.h"
 #include "proc/boost.h"
 #include "proc/containers.h"
 #include "proc/peek.h"
@@ -61,7 +62,35 @@ static size_t read_context(struct description *d, const struct described *who, v
 	return r < 0 ? 0 : (size_t)r;
 }
 
-/* Is there one that was not there before, perhaps? */
+/* Where an APM agent says something; 0: it does not. */
+static u64 find_agent(const struct described *who)
+{
+	const struct process_context_reader reader = { read_memory, (void *)who };
+
+	return who->apm_variable_va ? apm_storage_at(&reader, who->apm_variable_va) : 0;
+}
+
+/* Does one? */
+static bool read_agent(struct description *d, const struct described *who, struct apm_storage *ret_storage)
+{
+	const struct process_context_reader reader = { read_memory, (void *)who };
+	u64 va = find_agent(who);
+
+	if (!va || apm_storage_read(&reader, va, ret_storage) < 0)
+		return false;
+	d->apm_va = va;
+	return true;
+}
+
+/* Does one say something that was not read yet? */
+static bool agent_has_news(const struct description *d, const struct described *who)
+{
+	u64 va = find_agent(who);
+
+	return va && va != d->apm_va;
+}
+
+/* Is there a context that was not there before, perhaps? */
 static bool has_news(struct description *d, const struct described *who, u64 now_ns)
 {
 	const struct process_context_reader reader = { read_memory, (void *)who };
@@ -205,10 +234,13 @@ static void describe(struct description *d, const struct described *who, const s
 	_cleanup_(texts_done) struct texts t = { 0 };
 	_cleanup_(buf_done) struct buf out;
 	struct service_name service;
+	struct apm_storage apm;
+	bool has_agent = read_agent(d, who, &apm);
 
 	texts_read(&t, who);
 	ask_for_container(d, options->containers, &t, now_ns);
-	service_name_find(&(struct service_facts){ context, context_bytes, t.environment ? t.environment : "",
+	service_name_find(&(struct service_facts){ context, context_bytes, has_agent ? &apm : NULL,
+					      t.environment ? t.environment : "",
 					      t.environment_bytes > 0 ? (size_t)t.environment_bytes : 0, &t.place,
 					      t.container.service,
 					      { who->exe_path ? who->exe_path : "", t.arguments ? t.arguments : "",
@@ -223,19 +255,19 @@ static void describe(struct description *d, const struct described *who, const s
 	d->number++;
 	d->bytes = (u32)out.len;
 	d->text = out.len ? TAKE(out.data) : NULL;
-	d->is_published = context;
+	d->is_published = context || has_agent;
 }
 
-static void look_for_context(struct description *d, const struct described *who,
-			     const struct description_options *options,
-			     u64 now_ns)
+static void look_for_published(struct description *d, const struct described *who,
+			       const struct description_options *options, u64 now_ns)
 {
 	_cleanup_(freep) void *context = NULL;
 	size_t bytes = read_context(d, who, &context);
 
-	if (!context)
+	if (!context && !agent_has_news(d, who))
 		return;
-	d->look_ns = now_ns + AGAIN_NS;
+	if (context)
+		d->look_ns = now_ns + AGAIN_NS;
 	describe(d, who, options, context, bytes, now_ns);
 }
 
@@ -259,7 +291,7 @@ void description_update(struct description *d, const struct described *who, cons
 	} else if (d->ask_ns && now_ns >= d->ask_ns) {
 		describe_again(d, who, options, now_ns);
 	} else if (has_news(d, who, now_ns)) {
-		look_for_context(d, who, options, now_ns);
+		look_for_published(d, who, options, now_ns);
 	}
 }
 
@@ -277,6 +309,12 @@ void description_inherit(const struct description *parent, u64 now_ns, struct de
 	ret_child->is_unwanted = parent->is_unwanted;
 	ret_child->every = parent->every;
 	ret_child->is_known = true;
+}
+
+void description_expect(struct description *d, u64 now_ns)
+{
+	d->looks = 0;
+	d->look_ns = now_ns + looks_ns[0];
 }
 
 void description_forget(struct description *d)

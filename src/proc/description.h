@@ -8,7 +8,8 @@
  * What its container is called its engine says (proc/containers.h), some time after it was asked.
  *
  * Tracing libraries publish a process context some time after the start, and may change it: it is looked for a few
- * times, later and later, and once found its time is looked at now and then (proc/process_context.h).
+ * times, later and later, and once found its time is looked at now and then (proc/process_context.h). So is what an APM
+ * agent says, if there is one (proc/apm_storage.h), until it is found.
  *
  * The tracer's thread owns it, as the process that it is a part of.
  */
@@ -34,6 +35,7 @@ struct described {
 	u64 place;		/* for peek */
 	u32 tid, pid;
 	const char *exe_path;	/* or NULL */
+	u64 apm_variable_va;	/* where an APM agent says what it is (proc/apm_storage.h); 0: there is none */
 };
 
 struct description_options {
@@ -52,11 +54,12 @@ struct description {
 	bool is_unsure;		/* ... as far as is known: its container is being asked for */
 	u32 every;		/* one of so many samples is wanted, by the rules; 0: all */
 	u32 clock_hz;		/* it is sampled by this clock; 0: by that of all others */
-	bool is_published;	/* some of it is from a process context, which a child does not inherit */
-	u8 looks;		/* for a context */
+	bool is_published;	/* some of it is from a process context, which a child does not inherit, or an agent */
+	u8 looks;		/* for what it publishes */
 	u64 look_ns;		/* when the next is due */
 	u64 ask_ns;		/* when its container is to be asked for again; 0: never */
 	u64 context_va, context_time;	/* 0: none was found */
+	u64 apm_va;		/* what an APM agent says, where it was read; 0: it was not */
 };
 
 void description_done(struct description *description);
@@ -64,6 +67,9 @@ void description_done(struct description *description);
 /* Reads what is not known, and looks for a context where that is due. now_ns is the time of the sample. */
 void description_update(struct description *description, const struct described *who,
 			const struct description_options *options, u64 now_ns);
+
+/* The process has got an APM agent, which may have something to say soon. */
+void description_expect(struct description *description, u64 now_ns);
 
 /* The rules are others: it is read again. */
 void description_forget(struct description *description);

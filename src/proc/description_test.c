@@ -22,7 +22,7 @@ static void subject_init(struct subject *s)
 {
 	*s = (struct subject){ .now_ns = 1 };
 	EQ(peek_new(SECOND_NS, &s->peek), 0);
-	s->who = (struct described){ s->peek, peek_process(1), (u32)gettid(), (u32)getpid(), "/usr/bin/ledger" };
+	s->who = (struct described){ s->peek, peek_process(1), (u32)gettid(), (u32)getpid(), "/usr/bin/ledger", 0 };
 }
 
 static void subject_done(struct subject *s)
@@ -35,6 +35,27 @@ static bool update_says(struct subject *s, const char *text)
 {
 	description_update(&s->description, &s->who, &(struct description_options){ .choice = NULL }, s->now_ns);
 	return s->description.text && memmem(s->description.text, s->description.bytes, text, strlen(text) + 1);
+}
+
+TEST(description_has_what_an_apm_agent_says_once_it_does)
+{
+	static const char storage[] = "\1\0\4\0\0\0shop\7\0\0\0testing";
+	const char *volatile variable = NULL;
+	struct subject s;
+
+	subject_init(&s);
+	OK(update_says(&s, "wick.service.source=program"));
+	s.who.apm_variable_va = (u64)(uintptr_t)&variable;
+	description_expect(&s.description, s.now_ns);
+	s.now_ns += SECOND_NS;
+	OK(update_says(&s, "wick.service.source=program"));
+	variable = storage;
+	OK(update_says(&s, "wick.service.source=program"));	/* it is not due yet */
+	s.now_ns += 10 * SECOND_NS;
+	OK(update_says(&s, "service.name=shop"));
+	OK(update_says(&s, "deployment.environment.name=testing"));
+	OK(update_says(&s, "wick.service.source=apm_agent"));
+	subject_done(&s);
 }
 
 /* One that names the service "shop". */

@@ -221,6 +221,7 @@ void processes_fork(struct processes *t, u32 parent_pid, u32 child_pid, u64 time
 	child->maps_changed = parent->maps_changed;
 	child->installed_ns = parent->installed_ns;
 	child->requests_look_ns = parent->requests_look_ns || parent->requests ? time_ns : 0;
+	child->apm_variable_va = parent->apm_variable_va;
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
 	description_inherit(&parent->description, time_ns, &child->description);
 	child->exe_path = copy_string(parent->exe_path);
@@ -345,8 +346,8 @@ void processes_describe(struct processes *t, struct process *p, u32 tid, u64 now
 	if (!p->comm[0])
 		process_read_comm(p);
 	description_update(&p->description,
-			   &(struct described){ t->ops.peek, peek_process(p->serial), tid, p->pid, p->exe_path },
-			   &t->ops.description, now_ns);
+			   &(struct described){ t->ops.peek, peek_process(p->serial), tid, p->pid, p->exe_path,
+						p->apm_variable_va }, &t->ops.description, now_ns);
 }
 
 void processes_describe_sample(struct processes *t, struct process *p, const struct trace_record *sample)

@@ -49,6 +49,7 @@ struct process {
 	struct runtime_set *runtimes;	/* the tracer's: those of languages; NULL: not looked for yet */
 	struct process_requests *requests;	/* the tracer's: what its threads say; NULL: not looked for */
 	u64 requests_look_ns;	/* ... when that is looked at next; 0: never */
+	u64 apm_variable_va;	/* ... where an APM agent says what it is (proc/apm_storage.h); 0: there is none */
 	u64 exited_ns;		/* 0: still there */
 	u64 since_ns;		/* when it began, if we saw that; else 0 */
 	u64 scanned_ns;		/* when /proc was last read for it; 0: never */

@@ -8,6 +8,7 @@
 #include "base/clean_text.h"
 #include "base/hex.h"
 #include "base/str.h"
+#include "proc/apm_storage.h"
 #include "proc/process_context.h"
 
 /* All that is ever read of an environment, but for what the user asks for by name (include_env_vars). */
@@ -132,6 +133,14 @@ static void put_published(void *arg, struct str key, struct str value)
 	service_name_put(arg, key.at, key.len, value.at, value.len, SERVICE_FROM_CONTEXT);
 }
 
+/* An agent that was told no name says so. */
+static void put_agent(struct service_name *service, const struct apm_storage *apm)
+{
+	if (!str_starts(str_of(apm->service), "unknown_service"))
+		put_text(service, "service.name", apm->service, SERVICE_FROM_APM);
+	put_text(service, "deployment.environment.name", apm->environment, SERVICE_FROM_APM);
+}
+
 void service_name_find(const struct service_facts *facts, struct service_name *ret_service)
 {
 	char name[PROGRAM_NAME_BYTES + 1];
@@ -139,6 +148,8 @@ void service_name_find(const struct service_facts *facts, struct service_name *r
 	*ret_service = (struct service_name){ .source = SERVICE_FROM_NOBODY };
 	if (facts->context)
 		(void)process_context_decode(facts->context, facts->context_bytes, put_published, ret_service);
+	if (facts->apm)
+		put_agent(ret_service, facts->apm);
 	put_environment(ret_service, facts->environment, facts->environment_bytes);
 	put_text(ret_service, "service.name", facts->container_name, SERVICE_FROM_CONTAINER);
 	put_text(ret_service, "service.name", facts->place->container_name, SERVICE_FROM_CONTAINER);

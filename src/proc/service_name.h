@@ -5,11 +5,12 @@
  * them is what the first of these says:
  *
  *	1. what the process publishes of itself, OpenTelemetry's process context (proc/process_context.h)
- *	2. OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
- *	3. DD_SERVICE, DD_ENV, DD_VERSION; PYROSCOPE_APPLICATION_NAME
- *	4. the name of its container, by compose, its engine or its cgroup
- *	5. its unit of systemd
- *	6. the program (proc/program_name.h)
+ *	2. what an APM agent in it says (proc/apm_storage.h)
+ *	3. OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
+ *	4. DD_SERVICE, DD_ENV, DD_VERSION; PYROSCOPE_APPLICATION_NAME
+ *	5. the name of its container, by compose, its engine or its cgroup
+ *	6. its unit of systemd
+ *	7. the program (proc/program_name.h)
  *
  * Variables are the process's own, and hold secrets. No other is looked at than those listed in service_name.c,
  * and of OTEL_RESOURCE_ATTRIBUTES no other key than these five. No state.
@@ -24,6 +25,7 @@
 #include "proc/cgroup.h"
 #include "proc/program_name.h"
 
+struct apm_storage;
 struct buf;
 
 #define SERVICE_TEXT_BYTES 127
@@ -41,6 +43,7 @@ struct buf;
 	X(NOBODY, "")							\
 	X(RULE, "rule")							\
 	X(CONTEXT, "process_context")					\
+	X(APM, "apm_agent")						\
 	X(ENVIRONMENT, "environment")					\
 	X(CONTAINER, "container")					\
 	X(UNIT, "unit")							\
@@ -65,6 +68,7 @@ struct service_name {
 struct service_facts {
 	const void *context;		/* the payload that it publishes; NULL: none */
 	size_t context_bytes;
+	const struct apm_storage *apm;	/* what an APM agent in it says; NULL: there is none */
 	const char *environment;	/* as /proc/PID/environ has it, with a NUL behind the last byte */
 	size_t environment_bytes;
 	const struct cgroup_place *place;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "proc/apm_storage.h"
 #include "proc/process_context.h"
 #include "test.h"
 
@@ -14,7 +15,7 @@ static const struct cgroup_place nowhere = { .runtime = "" };
 static struct service_name find(const char *environment, size_t bytes, const struct cgroup_place *place,
 				const char *context, size_t context_bytes)
 {
-	struct service_facts facts = { context, context_bytes, environment, bytes, place, "",
+	struct service_facts facts = { context, context_bytes, NULL, environment, bytes, place, "",
 				       { "/usr/sbin/nginx", "nginx", 6, "/" } };
 	struct service_name service;
 
@@ -68,6 +69,32 @@ TEST(service_is_first_of_all_what_the_process_publishes)
 	STREQ(s.name, "shop");
 	STREQ(s.version, "3");
 	EQ(s.source, SERVICE_FROM_CONTEXT);
+}
+
+TEST(service_is_what_an_apm_agent_says_unless_the_process_publishes_another)
+{
+	struct apm_storage apm = { "orders", "testing" };
+	struct service_facts facts = { NULL, 0, &apm, "OTEL_SERVICE_NAME=no\0DD_ENV=no", 31, &nowhere, "",
+				       { "/usr/bin/java", "java", 5, "/" } };
+	struct service_name s;
+
+	service_name_find(&facts, &s);
+	STREQ(s.name, "orders");
+	STREQ(s.environment, "testing");
+	EQ(s.source, SERVICE_FROM_APM);
+	facts.context = CONTEXT;
+	facts.context_bytes = sizeof(CONTEXT) - 1;
+	service_name_find(&facts, &s);
+	STREQ(s.name, "shop");
+	STREQ(s.environment, "testing");
+	EQ(s.source, SERVICE_FROM_CONTEXT);
+	/* What an agent says that was told no name. */
+	facts.context = NULL;
+	apm = (struct apm_storage){ "unknown_service:java", "" };
+	service_name_find(&facts, &s);
+	STREQ(s.name, "no");
+	STREQ(s.environment, "no");
+	OK(!service_name_is_guess("apm_agent", 9));
 }
 
 /* Only the five, and only of the variables that are listed: whatever else there is stays where it is. */

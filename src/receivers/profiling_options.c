@@ -122,7 +122,8 @@ const struct config_field profiling_fields[] = {
 	LANG_OPTIONS(X)
 #undef X
 	OPTION(requests, BOOL, .offset = AT(requests),
-	       .help = "samples of processes that publish OpenTelemetry's thread context get the trace and span that "
+	       .help = "samples of processes that publish OpenTelemetry's thread context, or have an APM agent of "
+		       "Elastic's protocol, get the trace and span that "
 		       "the thread worked for"),
 	OPTION(thread_labels, SECTIONS, .offset = AT(thread_labels), .fields = thread_label_fields,
 	       .element_bytes = sizeof(struct thread_label_spec),

@@ -39,6 +39,13 @@ static void put_label(struct request *request, struct str key, struct str value)
 	request->label_count += i == request->label_count;
 }
 
+/* Under the name that Elastic's schema has for it. */
+static void put_transaction(struct request *request, const u8 id[APM_TRANSACTION_BYTES])
+{
+	hex_write(id, APM_TRANSACTION_BYTES, request->transaction);
+	put_label(request, STR("transaction.id"), (struct str){ request->transaction, 2 * APM_TRANSACTION_BYTES });
+}
+
 void request_decode(const void *record, size_t bytes, const char *keys, size_t keys_bytes, struct request *ret_request)
 {
 	struct request_record head;
@@ -48,6 +55,11 @@ void request_decode(const void *record, size_t bytes, const char *keys, size_t k
 	memcpy(&head, record, sizeof(head));
 	memcpy(ret_request->trace_id, head.trace_id, sizeof(head.trace_id));
 	memcpy(ret_request->span_id, head.span_id, sizeof(head.span_id));
+	if (head.layout == REQUEST_APM) {
+		if (end - at >= APM_TRANSACTION_BYTES)
+			put_transaction(ret_request, at);
+		return;
+	}
 	for (; end - at >= 2 && end - at - 2 >= at[1]; at += 2 + at[1])
 		put_label(ret_request, key_at(keys, keys_bytes, at[0]), (struct str){ (const char *)at + 2, at[1] });
 }

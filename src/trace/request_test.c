@@ -74,3 +74,21 @@ TEST(request_ids_come_from_labels_that_libraries_set)
 		EQ(cases[i].is_trace ? r.trace_id[15] : r.span_id[7], cases[i].last);
 	}
 }
+
+TEST(request_of_an_apm_agent_has_its_transaction)
+{
+	u8 record[sizeof(struct request_record) + APM_TRANSACTION_BYTES] = {
+		1, 2, [16] = 3, [24] = 1, [25] = REQUEST_APM, [28] = 0xab, [35] = 0x0c };
+	struct request request;
+
+	request_decode(record, sizeof(record), KEYS, sizeof(KEYS), &request);
+	OK(request.has_trace && request.has_span);
+	EQ(request.trace_id[1], 2);
+	EQ(request.span_id[0], 3);
+	EQ(request.label_count, 1);
+	OK(str_is(request.labels[0].key, "transaction.id"));
+	OK(str_is(request.labels[0].value, "ab0000000000000c"));
+	/* Its ids are good without it. */
+	request_decode(record, sizeof(record) - 1, KEYS, sizeof(KEYS), &request);
+	OK(request.has_trace && !request.label_count);
+}

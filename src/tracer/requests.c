@@ -57,17 +57,19 @@ static int read_memory(void *arg, u64 va, void *to, size_t bytes)
 	return peek_memory(subject->peek, subject->place, subject->tid, va, to, bytes);
 }
 
-#define REQUEST (-1)	/* as the number of a label */
+/* Of a kind of requests: as the number of a label. */
+#define REQUEST(layout) (-1 - (int)(layout))
 
-/* The variable of a label, or that of requests, in a file; NULL if it is not there, or not meant. */
+/* The variable of a label, or of requests, in a file; NULL if it is not there, or not meant. */
 static const struct tls_variable *variable_in(const struct requests *r, const struct binary *binary, int number)
 {
 	const struct lang_file *file = modules_file(r->modules, binary);
-	const struct tls_variable *variable = !file ? NULL : number == REQUEST ? &file->request : &file->labels[number];
+	const struct tls_variable *variable = !file ? NULL : number < 0 ? &file->requests[-1 - number] :
+									  &file->labels[number];
 
 	if (!variable || !variable->access)
 		return NULL;
-	return number == REQUEST || thread_labels_fit(r->labels, (u32)number, binary->path) ? variable : NULL;
+	return number < 0 || thread_labels_fit(r->labels, (u32)number, binary->path) ? variable : NULL;
 }
 
 /* ... among those that a process has mapped, and the file's bias; NULL if there is none. */
@@ -95,11 +97,31 @@ static bool has_labels(const struct requests *r, const struct maps *maps)
 	return false;
 }
 
-static bool has_request(const struct requests *r, const struct maps *maps)
+static bool has_layout(const struct requests *r, const struct maps *maps, enum request_layout layout)
 {
 	u64 bias;
 
-	return !r->is_off && find_variable(r, maps, REQUEST, &bias);
+	return find_variable(r, maps, REQUEST(layout), &bias);
+}
+
+static bool has_request(const struct requests *r, const struct maps *maps)
+{
+	return !r->is_off && (has_layout(r, maps, REQUEST_OTEL) || has_layout(r, maps, REQUEST_APM));
+}
+
+/* Where an APM agent says what the process is; 0: there is none. */
+static u64 find_agent(const struct requests *r, const struct maps *maps)
+{
+	u64 bias, start_va, end_va;
+
+	for (u32 i = 0; i < maps->count; i++) {
+		const struct binary *binary = maps->at[i].binary;
+		const struct lang_file *file = binary ? modules_file(r->modules, binary) : NULL;
+
+		if (file && file->apm_storage_ea && binary_place(binary, &maps->at[i], &bias, &start_va, &end_va))
+			return file->apm_storage_ea + bias;
+	}
+	return 0;
 }
 
 static bool is_musl(const struct maps *maps)
@@ -124,7 +146,11 @@ static u64 next_look(const struct process_requests *q)
 void requests_mapped(const struct requests *r, struct process *p, u64 now_ns)
 {
 	struct process_requests *q = p->requests;
+	u64 agent_va = find_agent(r, p->maps);
 
+	if (agent_va && agent_va != p->apm_variable_va)
+		description_expect(&p->description, now_ns);
+	p->apm_variable_va = agent_va;
 	if (r->is_off && !r->labels)
 		return;
 	if (!q) {
@@ -133,7 +159,8 @@ void requests_mapped(const struct requests *r, struct process *p, u64 now_ns)
 		return;
 	}
 	/* What has no context yet is looked at less and less often, however often it maps code. */
-	if (q->context_va || (q->for_request.next_ns == NEVER && has_request(r, p->maps))) {
+	if (q->context_va || q->places.has_request ||
+	    (q->for_request.next_ns == NEVER && has_request(r, p->maps))) {
 		q->context_time = 0;
 		q->for_request.next_ns = now_ns;
 	}
@@ -200,9 +227,9 @@ static bool set_places(struct requests *r, struct process_requests *q, const str
 	return true;
 }
 
-/* -EAGAIN: there is something, but not all of it yet. */
-static int find_request(const struct requests *r, struct process *p, const struct subject *subject,
-		      struct variable_place *ret_place)
+/* -EAGAIN: there is something, but not all of it yet. -EALREADY: it is as it was. */
+static int find_otel(const struct requests *r, struct process *p, const struct subject *subject,
+		     struct variable_place *ret_place)
 {
 	const struct process_context_reader reader = { read_memory, (void *)subject };
 	_cleanup_(freep) void *payload = NULL;
@@ -217,11 +244,42 @@ static int find_request(const struct requests *r, struct process *p, const struc
 	known = process_context_threads(payload, (size_t)bytes, keys, &keys_bytes);
 	if (known <= 0)
 		return known < 0 ? known : -ENOENT;
-	variable = find_variable(r, p->maps, REQUEST, &bias);
+	variable = find_variable(r, p->maps, REQUEST(REQUEST_OTEL), &bias);
 	if (!variable)
 		return -ENOENT;
 	take_keys(p->requests, keys, keys_bytes);
 	return thread_variable_place(variable, bias, is_musl(p->maps), &reader, ret_place);
+}
+
+static int find_apm(const struct requests *r, const struct process *p, const struct subject *subject,
+		    struct variable_place *ret_place)
+{
+	const struct process_context_reader reader = { read_memory, (void *)subject };
+	u64 bias;
+	const struct tls_variable *variable = find_variable(r, p->maps, REQUEST(REQUEST_APM), &bias);
+
+	return variable ? thread_variable_place(variable, bias, is_musl(p->maps), &reader, ret_place) : -ENOENT;
+}
+
+static int find_request(const struct requests *r, struct process *p, const struct subject *subject,
+			struct thread_places *places)
+{
+	enum request_layout layout = REQUEST_OTEL;
+	struct variable_place place;
+	int found = -ENOENT;
+
+	if (p->requests->context_va || has_layout(r, p->maps, REQUEST_OTEL))
+		found = find_otel(r, p, subject, &place);
+	if (found == -ENOENT) {
+		layout = REQUEST_APM;
+		found = find_apm(r, p, subject, &place);
+	}
+	if (found < 0)
+		return found;
+	places->request = place;
+	places->request_layout = layout;
+	places->has_request = true;
+	return 0;
 }
 
 static bool is_due(const struct process *p, u64 now_ns)
@@ -248,29 +306,24 @@ static void look_for_request(struct requests *r, struct process *p, const struct
 			     struct thread_places *places)
 {
 	struct process_requests *q = p->requests;
-	struct variable_place place;
-	int found;
+	int found = q->context_va || has_request(r, p->maps) ? find_request(r, p, subject, places) : -ENODATA;
 
-	q->for_request.next_ns = NEVER;
-	if (!q->context_va && !has_request(r, p->maps))
-		return;
-	found = find_request(r, p, subject, &place);
-	q->for_request.next_ns = now_ns + AGAIN_NS;
-	if (found == -EALREADY)
-		return;
-	if (found == 0) {
+	if (found == -EALREADY || (found == 0 && places->request_layout == REQUEST_OTEL)) {
+		q->for_request.next_ns = now_ns + AGAIN_NS;
 		q->for_request.count = 0;
-		places->request = place;
-		places->has_request = true;
 		return;
 	}
 	q->context_time = 0;
-	look_later(&q->for_request, now_ns);
-	if (found == -EAGAIN)
+	/* An agent's variable stays where it is; a context may come yet, if there is the variable for it. */
+	if (found == -ENODATA || (found == 0 && !has_layout(r, p->maps, REQUEST_OTEL)))
+		q->for_request.next_ns = NEVER;
+	else
+		look_later(&q->for_request, now_ns);
+	if (found == 0 || found == -EAGAIN)
 		return;
-	if (found != -ENOENT)
+	if (found != -ENOENT && found != -ENODATA)
 		refuse(&q->for_request, &r->refused);
-	places->has_request = false;
+	places->has_request = places->request_layout = 0;
 	places->request = (struct variable_place){ 0 };
 }
 

@@ -2,9 +2,9 @@
 /*
  * What threads say of their work: finds the processes whose threads do, and tells the kernel half where.
  *
- *  - For which requests they work (OpenTelemetry's thread context). A process is looked at only if it maps a file with
- *    the variable, and has published a process context (proc/process_context.h) that says how; both may come at any
- *    time, and change.
+ *  - For which requests they work. A process is looked at only if it maps a file with one of the variables (bpf/abi.h:
+ *    Threads). OpenTelemetry's counts if the process has published a process context (proc/process_context.h) that says
+ *    how; both may come at any time, and change. Else that of an APM agent does.
  *  - Variables whose values are wanted as labels (proc/thread_labels.h). A process is looked at if it maps a file with
  *    one of them, until the dynamic linker has said where it is, and when it maps others.
  *

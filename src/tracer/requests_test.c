@@ -65,6 +65,11 @@ static void machine_done(struct machine *m)
 	maps_free(m->process.maps);
 }
 
+static struct lang_file *library_file(struct machine *m)
+{
+	return (struct lang_file *)modules_file(m->modules, &m->library);
+}
+
 static const struct thread_places *places(const struct machine *m)
 {
 	return (const void *)tables_slot(m->tables, requests_slot(&m->process))->word;
@@ -137,5 +142,63 @@ TEST(requests_leave_out_variables_that_are_not_meant_or_too_small)
 	EQ(requests_slot(&m.process), 0);
 	EQ(m.process.requests_look_ns, 0);
 	EQ(m.requests.labels_refused, 1);
+	machine_done(&m);
+}
+
+TEST(requests_take_the_variable_of_an_apm_agent_where_it_is)
+{
+	struct machine m;
+
+	machine_init(&m, &tenant, &(struct tls_variable){ TLS_NONE, 0, 0, 0 });
+	library_file(&m)->requests[REQUEST_APM] = (struct tls_variable){ TLS_MODULE, 0x10, (u64)(uintptr_t)m.slot, 8 };
+	library_file(&m)->apm_storage_ea = 0x760;
+	m.slot[0] = 4;
+	requests_mapped(&m.requests, &m.process, 1);
+	EQ(m.process.apm_variable_va, 0x760);
+	EQ(m.process.description.look_ns, 1 + SECOND_NS);
+	OK(requests_look(&m.requests, &m.process, (u32)gettid(), 1));
+	EQ(places(&m)->has_request, 1);
+	EQ(places(&m)->request_layout, REQUEST_APM);
+	EQ(places(&m)->request.module, 4);
+	EQ(m.requests.attached, 1);
+	/* It stays there, and nobody waits for a context that no variable is there for. */
+	EQ(m.process.requests_look_ns, 0);
+	/* Until the library is gone. */
+	library_file(&m)->requests[REQUEST_APM].access = TLS_NONE;
+	library_file(&m)->apm_storage_ea = 0;
+	requests_mapped(&m.requests, &m.process, 2 * SECOND_NS);
+	OK(requests_look(&m.requests, &m.process, (u32)gettid(), 2 * SECOND_NS));
+	EQ(requests_slot(&m.process), 0);
+	EQ(m.process.apm_variable_va, 0);
+	EQ(m.requests.refused, 0);
+	machine_done(&m);
+}
+
+TEST(requests_wait_for_a_context_while_an_apm_agent_says_what_there_is)
+{
+	struct machine m;
+
+	machine_init(&m, &tenant, &(struct tls_variable){ TLS_NONE, 0, 0, 0 });
+	library_file(&m)->requests[REQUEST_OTEL] = (struct tls_variable){ TLS_PROGRAM, (u64)-8, 0, 8 };
+	library_file(&m)->requests[REQUEST_APM] = (struct tls_variable){ TLS_PROGRAM, (u64)-16, 0, 8 };
+	requests_mapped(&m.requests, &m.process, 1);
+	OK(requests_look(&m.requests, &m.process, (u32)gettid(), 1));
+	EQ(places(&m)->request_layout, REQUEST_APM);
+	EQ(places(&m)->request.offset, (u64)-16);
+	OK(m.process.requests_look_ns > 1);
+	machine_done(&m);
+}
+
+TEST(requests_that_nobody_wants_are_not_looked_for)
+{
+	struct machine m;
+
+	machine_init(&m, &tenant, &(struct tls_variable){ TLS_NONE, 0, 0, 0 });
+	library_file(&m)->requests[REQUEST_APM] = (struct tls_variable){ TLS_PROGRAM, (u64)-16, 0, 8 };
+	library_file(&m)->apm_storage_ea = 0x760;
+	m.requests.is_off = true;
+	requests_mapped(&m.requests, &m.process, 1);
+	EQ(m.process.requests_look_ns, 0);
+	EQ(m.process.apm_variable_va, 0x760);	/* what the process is called is another thing */
 	machine_done(&m);
 }
