@@ -199,7 +199,7 @@ enum request_layout {
 struct request_record {
 	u8 trace_id[16], span_id[8];
 	u8 valid;		/* 1; else it is being changed */
-	u8 layout;		/* enum request_layout: what the kernel half writes, not the process */
+	u8 layout;		/* enum request_layout, or REQUEST_OBI: the kernel half writes it, not the process */
 	u16 attribute_bytes;	/* behind it: the number of a key, a length, so many bytes of a value, ... */
 };
 _Static_assert(sizeof(struct request_record) == 28, "as the specification has it");
@@ -213,6 +213,16 @@ struct apm_head {
 _Static_assert(sizeof(struct apm_head) == 5, "as the specification has it");
 
 #define APM_TRANSACTION_BYTES 8
+
+/*
+ * Of threads that say nothing themselves OBI may know, from outside: the value of a map by pid and tid, as
+ * bpf_get_current_pid_tgid() has them (devdocs/trace-profile-correlation.md of opentelemetry-ebpf-instrumentation).
+ */
+struct obi_context {
+	u64 trace_id[2], span_id;
+};
+#define OBI_THREADS_MAX 16384
+#define REQUEST_OBI REQUEST_LAYOUT_COUNT	/* the layout of such a record: no words of the thread's own */
 
 #define REQUEST_ATTRIBUTES_MAX 612	/* bytes, as the specification recommends; of more none are read */
 #define REQUEST_WORDS_MAX ((sizeof(struct request_record) + REQUEST_ATTRIBUTES_MAX) / 8)

@@ -293,8 +293,8 @@ static __always_inline int sample_begin(struct unwind *u, void *ctx, struct task
 	u->maps_serial = proc->maps_serial;
 	u->first_slot = proc->slot;
 	u->lang = proc->slot ? (u8)proc->start_lang : 0;
-	if (proc->thread_slot)
-		thread_says(proc->thread_slot);
+	if (proc->thread_slot || obi_map())
+		thread_says(proc->thread_slot);	/* slot 0 is empty */
 	u->trace.end = END_TRUNCATED;	/* unless it ends before all steps are taken */
 	return 1;
 }

@@ -96,6 +96,28 @@ struct {
 	__array(values, struct ring_map);
 } rings SEC(".maps");
 
+/* Which threads work for which requests, by OBI: its map, if it has pinned one (src/tracer/obi_map.h). */
+struct obi_threads_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, OBI_THREADS_MAX);	/* before v5.10 (134fede4eecf) only maps of the same size are taken */
+	__uint(key_size, sizeof(u64));
+	__uint(value_size, sizeof(struct obi_context));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__array(values, struct obi_threads_map);
+} obi_threads SEC(".maps");
+
+static __always_inline void *obi_map(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&obi_threads, &zero);
+}
+
 /* What is known of a process, as long as user space has published nothing new: see process_find(). */
 struct known_proc {
 	struct proc_entry entry;

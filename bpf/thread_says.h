@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * What the thread that is sampled says of its work, in variables of its own (abi.h: Threads): for which request, and
- * values that the user wants as labels. Only processes that have such variables get here; whatever the process has
- * written is read once, bounded and checked.
+ * values that the user wants as labels. Only processes that have such variables get here, or all where OBI tells of
+ * threads; whatever the process has written is read once, bounded and checked.
  */
 #ifndef BPF_THREAD_SAYS_H
 #define BPF_THREAD_SAYS_H
@@ -77,7 +77,14 @@ static __always_inline int request_read_apm(struct request_record *to, u64 va)
 	return 0;
 }
 
-/* Puts it behind the kernel's addresses. */
+/* It is behind the kernel's addresses. */
+static __always_inline void request_taken(struct unwind *u, const struct request_record *record)
+{
+	u->trace.request_words = (u16)((sizeof(*record) + record->attribute_bytes + 7) / 8);
+	u->trace.kernel_count += u->trace.request_words;
+}
+
+/* Puts it there. */
 static __always_inline int request_read(struct unwind *u, u64 va, u32 layout)
 {
 	u64 record_va, at = u->trace.kernel_count;
@@ -92,8 +99,31 @@ static __always_inline int request_read(struct unwind *u, u64 va, u32 layout)
 	r = layout == REQUEST_APM ? request_read_apm(to, record_va) : request_read_otel(to, record_va);
 	if (r)
 		return r;
-	u->trace.request_words = (u16)((sizeof(*to) + to->attribute_bytes + 7) / 8);
-	u->trace.kernel_count += u->trace.request_words;
+	request_taken(u, to);
+	return 0;
+}
+
+/* What OBI knows of a thread that says nothing itself: as above. */
+static __always_inline int request_read_obi(struct unwind *u)
+{
+	u64 thread = bpf_get_current_pid_tgid(), at = u->trace.kernel_count;
+	const struct obi_context *context;
+	void *threads = obi_map();
+	struct request_record *to;
+
+	if (!threads || at > KERNEL_FRAMES_MAX)
+		return -1;
+	context = bpf_map_lookup_elem(threads, &thread);
+	if (!context)
+		return -1;
+	to = (void *)&u->words[at];
+	*(struct obi_context *)to = *context;
+	if (!request_has_id(to))
+		return -1;
+	to->valid = 1;
+	to->layout = REQUEST_OBI;
+	to->attribute_bytes = 0;
+	request_taken(u, to);
 	return 0;
 }
 
@@ -110,8 +140,10 @@ __noinline int request_take(u32 slot_number)
 	if (!u || !slot)
 		return 0;
 	places = (const void *)slot->word;
-	va = variable_va(&places->request, walk_thread_pointer());
+	va = places->has_request ? variable_va(&places->request, walk_thread_pointer()) : 0;
 	r = va ? request_read(u, va, places->request_layout) : -1;
+	if (r < 0)
+		r = request_read_obi(u);
 	if (r >= 0)
 		count(r ? COUNTER_REQUESTS_UNREAD : COUNTER_REQUESTS);
 	return 0;
@@ -207,8 +239,7 @@ __noinline int thread_says(u32 slot_number)
 	if (!slot)
 		return 0;
 	places = (const void *)slot->word;
-	if (places->has_request)
-		request_take(slot_number);
+	request_take(slot_number);
 	LOOP_NO_UNROLL
 	for (u32 i = 0; i < THREAD_LABELS_MAX; i++)
 		if (places->labels >> i & 1)

@@ -218,7 +218,7 @@ def hostile():
 
 def recorded_together(runs, seconds):
     """Programs, {title: (path, environment)}, in one recording: {title: what it says of each}, and what wick said."""
-    programs = {title: subprocess.Popen([path, "work", str(seconds + 4)], stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+    programs = {title: subprocess.Popen([path, "work", str(seconds + 2)], stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
                 for title, (path, environment) in runs.items()}
     with tempfile.TemporaryDirectory(prefix="wick-requests-") as folder:
         pids = ",".join(str(program.pid) for program in programs.values())
@@ -234,7 +234,7 @@ def recorded_together(runs, seconds):
 def apm():
     """Programs that say it as APM agents of Elastic's protocol do: all kinds, CPU time, the service's name; in libraries that are loaded
     later; and what nobody could mean."""
-    judged, _ = recorded_whole("v-requests-apm", 8, "-e", KINDS)
+    judged, _ = recorded_whole("v-requests-apm", 5, "-e", KINDS)
     if judged:
         check_kinds(judged, "APM: ")
         check_cpu_time(judged, "APM: ")
@@ -247,7 +247,7 @@ def apm():
     libraries = {kind: run for kind, run in libraries.items() if os.path.exists(run[0]) and os.path.exists(run[1]["REQUESTS_LIBRARY"])}
     hostile_ones = {how: (victim("v-requests-apm"), {"REQUESTS_HOSTILE": how})
                     for how in ("null", "nowhere", "kernel", "version", "present", "torn", "changing", "later", "storage")}
-    found, said = recorded_together({**libraries, **hostile_ones}, 4)
+    found, said = recorded_together({**libraries, **hostile_ones}, 3)
     for kind in [*libraries, "later", "storage"] if found else []:
         share, everything = found[kind].share("samples", "a")
         TAP.check(f"APM, {kind}: samples have the span's ids", share >= 0.99 and everything > 20 and found[kind].known_ns, f"{100 * share:.2f} % of {everything}")
@@ -259,6 +259,34 @@ def apm():
                   f"{counter(said, 'requests_unreadable')}")
         names = {s.resource.get("service.name") for s in found["storage"].profile.samples if s.pid == found["storage"].pid}
         TAP.check("APM: a name that cannot be is none", names == {"v-requests-apm"}, str(names))
+
+
+def beside_obi(*commands):
+    """The last one's output and messages, with a BPF file system of their own."""
+    script = "mount -t bpf bpf /sys/fs/bpf && " + " && ".join(commands)
+    return subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=120, check=False)
+
+
+def obi():
+    """Threads that say nothing themselves, of which a map tells that is pinned where OBI does it."""
+    if os.stat("/proc/self/ns/pid").st_ino != 0xEFFFFFFC:
+        TAP.skip("a map of OBI", "it has numbers of the machine's first PID namespace, where this is not")
+        return
+    program, record = victim("v-requests-obi"), f"{common.WICK} record -v -F {RATE}"
+    with tempfile.TemporaryDirectory(prefix="wick-requests-") as folder:
+        for title, before, seconds in (("OBI: ", f"{program} work 0", 4), ("OBI that comes later: ", "true", 3.5)):
+            out = f"{folder}/r.otlp"
+            result = beside_obi(before, f"{record} -e {KINDS} -o {out} -- {program} work {seconds}")
+            if not TAP.check(f"{title}it is recorded", result.returncode == 0, result.stderr[-300:] if result.returncode else ""):
+                continue
+            judged = Judged(out, result.stdout)
+            check_kinds(judged, title)
+            if seconds == 4:
+                check_cpu_time(judged, title)
+            TAP.check(f"{title}its map is counted", counter(result.stderr, "obi_maps") == 1)
+        result = beside_obi(f"OBI_VALUE_BYTES=32 {program} work 0", f"{record} -d 1 -o {folder}/r.otlp -- {victim('v-requests-obi')} work 0.5")
+        TAP.check("OBI: a map of another shape is left alone", result.returncode == 0 and counter(result.stderr, "obi_maps_refused") == 1 and
+                  counter(result.stderr, "samples_with_request") == 0, result.stderr[-300:] if result.returncode else "")
 
 
 def check_ids(who, judged, spans):
@@ -374,7 +402,7 @@ def exported():
 def main():
     if not common.privileged_or_skip(TAP, "requests"):
         TAP.end()
-    wanted = sys.argv[1:] or ["in_exe", "cpu_time", "hopping", "variants", "hostile", "apm", "ddtrace", "goroutines", "exported"]
+    wanted = sys.argv[1:] or ["in_exe", "cpu_time", "hopping", "variants", "hostile", "apm", "obi", "ddtrace", "goroutines", "exported"]
     for part in wanted:
         globals()[part]()
     TAP.end()

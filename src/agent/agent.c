@@ -75,7 +75,7 @@ struct agent {
 };
 
 const struct agent_options agent_defaults = {
-	.tracer = { .frequency_hz = 20, .cache_path = AGENT_CACHE_PATH },
+	.tracer = { .frequency_hz = 20, .cache_path = AGENT_CACHE_PATH, .bpf_root = OBI_MAP_ROOT },
 	.symbolizer = { .inlines = true, .cache_path = AGENT_CACHE_PATH "/debuginfod" },
 	.interval_ms = 5000,
 };
@@ -553,6 +553,11 @@ u32 agent_completeness(struct agent *a, struct counter_value ret_values[METER_VA
 	LOCKED(&a->lock);
 	memcpy(ret_values, a->metered, a->metered_count * sizeof(*ret_values));
 	return a->metered_count;
+}
+
+enum obi_state agent_obi(const struct agent *a)
+{
+	return tracer_obi(a->tracer);
 }
 
 void agent_status(struct agent *a, struct agent_status *ret_status)

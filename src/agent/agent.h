@@ -83,6 +83,9 @@ struct agent_status {
 /* As of a moment ago. */
 void agent_status(struct agent *agent, struct agent_status *ret_status);
 
+/* Whether OBI tells for which requests threads work. Any thread. */
+enum obi_state agent_obi(const struct agent *agent);
+
 /* Other processes of ours, whose samples are marked as wick's own; 0: none. Any thread. */
 void agent_note_companions(struct agent *agent, pid_t supervisor, pid_t service);
 

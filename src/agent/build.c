@@ -311,7 +311,12 @@ static void find_ids(const struct build *b, const struct window_stack *stack, st
 	}
 }
 
-/* The request that a sample was for: as its thread said, else by labels. How many attributes there are then. */
+static bool request_is_known(const struct request *request)
+{
+	return request->has_trace && request->has_span;
+}
+
+/* The request that a sample was for: as its thread said, by labels, or else by OBI. How many attributes then are. */
 static u32 build_request(struct build *b, const struct window_sample *sample, const struct window_stack *stack,
 			 struct build_identity *id, u32 count)
 {
@@ -320,11 +325,11 @@ static u32 build_request(struct build *b, const struct window_sample *sample, co
 	struct request request = { 0 };
 	struct profile_link link;
 
-	if (record)
-		request_decode(record->at, record->len, process->request_keys, process->request_keys_bytes, &request);
-	else
+	if (!record || request_is_from_obi(record->at))
 		find_ids(b, stack, &request);
-	if (!request.has_trace || !request.has_span)
+	if (record && !request_is_known(&request))
+		request_decode(record->at, record->len, process->request_keys, process->request_keys_bytes, &request);
+	if (!request_is_known(&request))
 		return count;
 	memcpy(link.trace_id, request.trace_id, sizeof(link.trace_id));
 	memcpy(link.span_id, request.span_id, sizeof(link.span_id));

@@ -132,6 +132,33 @@ TEST(build_links_samples_to_the_request_that_labels_tell)
 	}
 }
 
+TEST(build_believes_labels_more_than_obi)
+{
+	static const struct window_label labels[] = {
+		{ LANG_LABEL_PREFIX "trace_id", "ab0000000000000000000000000000cd" },
+		{ LANG_LABEL_PREFIX "span_id", "0000000000000012" } };
+	struct { struct request_record record; u32 pad; } words = { { { 1 }, { 2 }, 1, REQUEST_OBI, 0 }, 0 };
+
+	for (u32 count = 0; count <= 2; count += 2) {
+		struct trace_record trace = { .value = 1, .kernel_count = 4, .request_words = 4, .comm = "x" };
+		struct window *w = window_new(0);
+		struct window_process process = { .pid = 42, .comm = "x", .exe_path = "", .command_line = "" };
+		u64 word = window_name_frame(w, &(struct window_frame){ .type = "go", .labels = labels,
+									.label_count = count });
+		struct profile *p;
+		u32 link;
+
+		window_add(w, window_process(w, 1, &process), &trace, (const u64 *)&words, &word, 1, END_COMPLETE,
+			   NULL, NULL);
+		p = build(w, &options);
+		link = p->resources.at[0].scopes[0].sets[0].samples[0].link;
+		EQ(p->links.at[link].trace_id[0], count ? 0xab : 1);
+		EQ(p->links.at[link].span_id[0], count ? 0 : 2);
+		profile_free(p);
+		window_free(w);
+	}
+}
+
 /* Each window has the time of day as it was at its end: a clock that was set moves later windows, none is torn. */
 TEST(build_gives_each_window_the_time_of_day_of_its_own)
 {

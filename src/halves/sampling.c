@@ -41,6 +41,7 @@ struct sampling {
 	bool ends_when_left, is_left;
 	u64 beat_ns, beat_due_ns;	/* see tell_alive() */
 	u64 rounds;			/* of the tracer, when that was told last */
+	enum obi_state obi;		/* as it was told */
 };
 
 static const char *const self = "sampler";
@@ -271,6 +272,20 @@ static void tell_alive(struct sampling *s)
 	(void)control_send(s->control_fd, CONTROL_ALIVE, 0, 0, "", -1);
 }
 
+static void tell_of_obi(struct sampling *s)
+{
+	enum obi_state state = agent_obi(s->agent);
+
+	if (state == s->obi)
+		return;
+	s->obi = state;
+	if (state == OBI_REFUSED)
+		log_warn(self, "what is pinned as %s is left alone: it is no map of OBI's, an LRU hash with keys of 8 "
+			 "bytes and values of 24", OBI_MAP_NAME);
+	else
+		log_info(self, "OBI's map of threads, %s, is %s", OBI_MAP_NAME, state == OBI_USED ? "read" : "gone");
+}
+
 /* ---- All of it ----------------------------------------------------------------------- */
 
 static u64 wanted_ns(void *arg)
@@ -300,6 +315,7 @@ static int serve(struct sampling *s)
 		send_boosted(s);
 		send_kept(s);
 		tell_alive(s);
+		tell_of_obi(s);
 	}
 }
 

@@ -167,7 +167,10 @@ const struct config_field profiling_fields[] = {
 	OPTION(error_mode, CHOICE, .offset = AT(error_mode), .choices = error_modes,
 	       .help = "propagate: if sampling cannot start nothing does; ignore: the rest runs"),
 	OPTION(pin_cpu_ids, TEXT, .offset = AT(pin_cpu_ids), .help = "sample only these CPUs: 0-3,7"),
-	OPTION(obi_process_ctx, BOOL, .offset = AT(obi_process_ctx), .help = "must be false: not there yet"),
+	OPTION(obi_process_ctx, BOOL, .offset = AT(obi_process_ctx),
+	       .help = "threads that do not say for which request they work are looked up in the map that OBI pins "
+		       "(docs/requests.md)"),
+	OPTION(bpf_fs_root, TEXT, .offset = AT(bpf_fs_root), .help = "the BPF file system that it is pinned below"),
 	OPTION(pid_namespace_translation, BOOL, .offset = AT(pid_namespace_translation),
 	       .help = "must be false: pids are those that the host sees"),
 	OPTION(probes, NODE, .offset = AT(probes),
@@ -181,13 +184,14 @@ const struct config_field profiling_fields[] = {
 	OPTION(frame_cache_size, NEEDLESS, .help = "names that are kept are bounded in bytes"),
 	OPTION(max_grpc_retries, NEEDLESS, .help = "exporters have retry_on_failure"),
 	OPTION(max_rpc_msg_size, NEEDLESS, .help = "exporters have sending_queue::batch to cut what is too large"),
-	OPTION(bpf_fs_root, NEEDLESS, .help = "nothing is kept in a BPF file system"),
 	{ 0 },
 };
 
 const struct profiling_config profiling_defaults = {
 	.samples_per_second = 20,
 	.requests = true,
+	.obi_process_ctx = true,
+	.bpf_fs_root = OBI_MAP_ROOT,
 	.reporter_interval_ns = 5000000000,
 	.reporter_jitter = 0.2,
 	.probabilistic_interval_ns = 60000000000,
@@ -336,6 +340,7 @@ struct agent_options profiling_agent_options(const struct profiling_config *o, d
 						 (u32)(o->off_cpu_threshold * 0xffffffffu) };
 	to.tracer.lang_wishes = lang_wishes(&o->langs);
 	to.tracer.without_requests = !o->requests;
+	to.tracer.bpf_root = o->obi_process_ctx ? o->bpf_fs_root : NULL;
 	to.tracer.thread_labels = (struct thread_label_specs){ o->thread_labels.at, o->thread_labels.count };
 	to.symbolizer.debuginfod_urls = getenv("DEBUGINFOD_URLS");
 	to.interval_ms = (u32)(o->reporter_interval_ns / 1000000);
@@ -442,8 +447,6 @@ void profiling_config_check(const void *options, struct config_place place, cons
 			     o->pin_cpu_ids);
 	if (o->send_idle_frames)
 		config_warning(errors, place, path, "send_idle_frames has no effect: idle CPUs are not sampled");
-	if (o->obi_process_ctx)
-		config_error(errors, place, path, "obi_process_ctx is not supported; remove it");
 	if (o->pid_namespace_translation)
 		config_error(errors, place, path, "pid_namespace_translation is not supported: pids are those that "
 			     "the host sees; remove it");

@@ -40,7 +40,7 @@ struct profiling_config {
 	bool no_kernel_version_check;
 	int error_mode;			/* enum profiling_error_mode */
 	bool obi_process_ctx, pid_namespace_translation;
-	const char *pin_cpu_ids;
+	const char *bpf_fs_root, *pin_cpu_ids;
 	const struct config_node *probes, *probe_links, *u_probe_links;
 };
 

@@ -67,9 +67,8 @@ TEST(profiling_options_say_what_is_not_there_yet)
 	EQ(errors.error_count, 0);
 	EQ(errors.warning_count, 1);
 	options.pid_namespace_translation = true;
-	options.obi_process_ctx = true;
 	check(&options);
-	EQ(errors.error_count, 2);
+	EQ(errors.error_count, 1);
 	config_errors_done(&errors);
 }
 

@@ -64,6 +64,14 @@ void request_decode(const void *record, size_t bytes, const char *keys, size_t k
 		put_label(ret_request, key_at(keys, keys_bytes, at[0]), (struct str){ (const char *)at + 2, at[1] });
 }
 
+bool request_is_from_obi(const void *record)
+{
+	struct request_record head;
+
+	memcpy(&head, record, sizeof(head));
+	return head.layout == REQUEST_OBI;
+}
+
 /* All of the text, and nothing but an id: not 0. */
 static bool read_hex(const char *text, u8 *to, size_t bytes)
 {

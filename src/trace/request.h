@@ -32,6 +32,9 @@ struct request {
  */
 void request_decode(const void *record, size_t bytes, const char *keys, size_t keys_bytes, struct request *ret_request);
 
+/* Was it OBI who told the record, and not the thread? */
+bool request_is_from_obi(const void *record);
+
 /* Adds the id that a label holds, by the keys under which tracing libraries set them; false: it holds none. */
 bool request_take_label(struct request *request, const char *key, const char *value);
 

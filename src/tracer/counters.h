@@ -92,6 +92,8 @@ struct counter_value {
 	X(NAMES_EVICTED, "language_names_evicted", NEUTRAL, "times the frame names of a process were forgotten")       \
 	X(REQUESTS_FOUND, "processes_with_requests", NEUTRAL, "processes whose threads tell their request") \
 	X(REQUESTS_REFUSED, "processes_with_requests_refused", SHORT, "... that say it in a way not understood") \
+	X(OBI_MAPS, "obi_maps", NEUTRAL, "maps of OBI that were found: it tells the requests of threads") \
+	X(OBI_MAPS_REFUSED, "obi_maps_refused", SHORT, "... that are not as they should be, and were left alone") \
 	X(LABELS_FOUND, "processes_with_thread_labels", NEUTRAL, "processes with variables that are wanted as labels") \
 	X(LABELS_REFUSED, "processes_with_thread_labels_refused", SHORT, "... too small, or in no known place") \
 	X(LABELS_LOST, "thread_labels_past_limit", LOSS, "samples with labels [other]: more than 1024 sets of values") \

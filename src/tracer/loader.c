@@ -589,6 +589,11 @@ int loader_accounts(const struct loader *l)
 	return -ENOENT;
 }
 
+int loader_obi_threads_fd(const struct loader *l)
+{
+	return bpf_map__fd(l->skel->maps.obi_threads);
+}
+
 struct tables *loader_tables(const struct loader *l)
 {
 	return l->tables;

@@ -43,6 +43,9 @@ int loader_pause(struct loader *loader, bool pause, struct buf *why);
 /* A file from which records of all threads' times can be read, the caller's to close; -ENOENT: nobody wants them. */
 int loader_accounts(const struct loader *loader);
 
+/* The map that OBI's is put into (tracer/obi_map.h); borrowed. */
+int loader_obi_threads_fd(const struct loader *loader);
+
 struct tables *loader_tables(const struct loader *loader);
 
 /* What the sampler is to open for each kind, in `events`; how many. */

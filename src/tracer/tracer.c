@@ -22,6 +22,7 @@
 #include "proc/peek.h"
 #include "tracer/ingest.h"
 #include "tracer/loader.h"
+#include "tracer/obi_map.h"
 #include "tracer/part_counters.h"
 #include "tracer/record.h"
 #include "trace/window.h"
@@ -31,6 +32,7 @@
 #define SETTLE_NS 2000000ull		/* process events of so long ago have all arrived */
 #define SWEEP_NS 30000000000ull
 #define CPUS_NS 1000000000ull
+#define OBI_NS 2000000000ull
 #define CLOCK_TRIES 3
 #define CLOSE_NS_MAX 100000000ull	/* for samples that belong to a window that ends */
 #define WAITING_MS 3			/* while samples wait for earlier events */
@@ -62,7 +64,8 @@ struct tracer {
 	u32 frequency_hz;
 	int learning_ms, waiting_ms;
 	bool rests;		/* process events stay where they are; what does not fit is read from /proc later */
-	u64 swept_ns, cpus_ns;
+	u64 swept_ns, cpus_ns, obi_ns;
+	struct obi_map obi;
 	u64 first_sample_ns;
 	u64 drain_end_ns;
 	struct tracer_cost cost;
@@ -209,7 +212,10 @@ static int tracer_init(struct tracer *t, const struct tracer_options *options, s
 		r = loader_open(options, t->reader, &t->loader, why);
 	if (r < 0)
 		return r;
-	r = sideband_new(&t->sideband);
+	if (options->bpf_root && !options->without_requests)
+		r = obi_map_init(&t->obi, options->bpf_root, loader_obi_threads_fd(t->loader));
+	if (r == 0)
+		r = sideband_new(&t->sideband);
 	if (r == 0)
 		r = peek_new(OFFLOAD_LIMIT_NS, &t->peek);
 	if (r == 0)
@@ -277,6 +283,7 @@ void tracer_free(struct tracer *t)
 	thread_labels_free(t->labels);
 	peek_free(t->peek);
 	sideband_free(t->sideband);
+	obi_map_done(&t->obi);
 	loader_free(t->loader);
 	process_choice_free(t->choice);
 	process_choice_free(atomic_load(&t->next_choice));
@@ -400,6 +407,10 @@ static void tracer_housekeeping(struct tracer *t, u64 now)
 		t->cpus_ns = now;
 		(void)sampler_update_cpus(t->sampler);	/* a CPU that cannot be had now is tried again */
 	}
+	if (now - t->obi_ns > OBI_NS) {
+		t->obi_ns = now;
+		obi_map_look(&t->obi);
+	}
 	if (now - t->swept_ns > SWEEP_NS) {
 		t->swept_ns = now;
 		ingest_sweep(t->ingest, now);
@@ -518,6 +529,11 @@ u64 tracer_sample_count(const struct tracer *t)
 	return ingest_sample_count(t->ingest);
 }
 
+enum obi_state tracer_obi(const struct tracer *t)
+{
+	return (enum obi_state)atomic_load(&t->obi.state);
+}
+
 u64 tracer_first_sample_ns(const struct tracer *t)
 {
 	return t->first_sample_ns;
@@ -542,6 +558,8 @@ size_t tracer_counters(struct tracer *t, struct counter_value *ret_values, size_
 	tracer[TRACER_READER_TIMEOUTS] = reader.timeouts + files.timeouts;
 	tracer[TRACER_READER_REFUSED] = reader.refused + files.refused;
 	tracer[TRACER_ASLEEP_LEFT_OUT] = t->asleep_left_out;
+	tracer[TRACER_OBI_MAPS] = t->obi.used;
+	tracer[TRACER_OBI_MAPS_REFUSED] = t->obi.refused;
 	part_counters_containers(&containers, tracer);
 	tracer[TRACER_COST] = t->cost.used_ppm;
 	tracer[TRACER_COST_MAX] = t->cost.limit_ppm;

@@ -23,6 +23,7 @@
 #include "proc/process_rules.h"
 #include "proc/thread_labels.h"
 #include "tracer/counters.h"
+#include "tracer/obi_map.h"
 
 struct buf;
 struct reader;
@@ -56,6 +57,7 @@ struct tracer_options {
 	size_t waiting_max_bytes;	/* of stacks that wait for files; 0: the default */
 	bool no_kernel_version_check;
 	bool without_requests;		/* that threads work for: nobody is asked which */
+	const char *bpf_root;		/* a BPF file system, in which OBI may tell (tracer/obi_map.h); NULL: none */
 	struct thread_label_specs thread_labels;	/* variables as labels of samples; borrowed while it opens */
 	bool command_lines;		/* of processes go into profiles: they may hold secrets */
 	struct environment_names environment;	/* variables of processes that go into profiles */
@@ -86,6 +88,9 @@ void tracer_choose(struct tracer *tracer, struct process_choice *choice);
  * own, all others stay as they are. -errno: there are no such clocks, and nobody is.
  */
 int tracer_boost(struct tracer *tracer, const struct boost_list *boosts);
+
+/* Whether OBI tells of threads. Any thread. */
+enum obi_state tracer_obi(const struct tracer *tracer);
 
 /* Begins to sample. */
 int tracer_start(struct tracer *tracer, struct buf *why);
