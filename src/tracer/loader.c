@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "base/buf.h"
@@ -309,6 +310,27 @@ static int set_thread_maps(const struct loader *l, struct bpf_object *object)
 	return bpf_map__set_autocreate(storage, false);
 }
 
+/* Maps and programs hold what they need of the types: who has few descriptors needs this one for a CPU. */
+static void close_types(struct bpf_object *object)
+{
+	struct btf *btf = bpf_object__btf(object);
+	int fd = btf ? btf__fd(btf) : -1;
+
+	if (fd < 0)
+		return;
+	btf__set_fd(btf, -1);
+	close(fd);
+}
+
+static int load_object(struct bpf_object *object)
+{
+	int r = bpf_object__load(object);
+
+	if (r == 0)
+		close_types(object);
+	return r;
+}
+
 static int load_kind(struct loader *l, struct loaded_kind *k)
 {
 	_cleanup_(freep) void *elf = NULL;
@@ -336,7 +358,7 @@ static int load_kind(struct loader *l, struct loaded_kind *k)
 	if (r == 0 && k->hooks)
 		r = probe_hooks_prepare(k->hooks, k->object);
 	if (r == 0)
-		r = bpf_object__load(k->object);
+		r = load_object(k->object);
 	return r < 0 ? r : put_walker(k, LANG_NUMBER_NONE, k->object, "finish");
 }
 
@@ -372,7 +394,7 @@ static int loader_load(struct loader *l, const struct tracer_options *options, s
 		return r;
 	r = loader_set_object(l, l->skel->obj, &l->switches);
 	if (r == 0)
-		r = tracer_bpf__load(l->skel);
+		r = load_object(l->skel->obj);
 	if (r == 0)
 		r = load_kinds(l);
 	if (r == -EPERM || r == -EACCES)
@@ -486,7 +508,7 @@ static int load_lang(struct lang_program *program, u32 kind, const void *elf, si
 	if (r == 0 && kept && kind > 0)
 		r = bpf_map__reuse_fd(kept, bpf_object__find_map_fd_by_name(program->objects[0], "kept"));
 	if (r == 0)
-		r = bpf_object__load(object);
+		r = load_object(object);
 	return r < 0 ? r : put_walker(k, program->lang, object, "walk_language");
 }
 
