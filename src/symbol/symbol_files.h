@@ -35,6 +35,7 @@ struct symbol_files {
 	bool is_fresh;
 	bool is_waiting;	/* for debuginfod */
 	u32 slow_answers;	/* of this round, for its user to count */
+	u64 lines_ns;		/* what the last answer about its lines took, its user's; 0: none yet */
 	struct known_functions known;	/* its user's */
 	u64 used_ns;
 };

@@ -32,6 +32,9 @@
  */
 #define LINES_FULL_NS ((s64)3 * 1000000000)
 #define LINES_REFILL_PPM 500
+/* When that is used up, a part is left for files that answer at once: large ones take nothing from small ones. */
+#define LINES_RESERVE 4
+#define LINES_QUICK_NS 2000000
 
 /* Time of the reader for names, while it is to be spared. */
 #define SPARE_FULL_NS ((s64)50 * 1000000)
@@ -52,7 +55,7 @@ struct symbolizer {
 	struct name_cache names;
 	struct arena wants_arena;
 	struct interner wants;		/* struct want, each once */
-	struct work_budget lines_budget, names_budget;
+	struct work_budget lines_budget, lines_reserve, names_budget;
 	bool in_round;			/* something was wanted since the last run */
 	struct symbolizer_stats stats;
 	u64 ea[SYMBOLS_MAX];		/* a request */
@@ -62,13 +65,14 @@ struct symbolizer {
 static int new_parts(struct symbolizer *s, const struct symbolizer_options *options)
 {
 	size_t max = options->memory_max_bytes ? options->memory_max_bytes : MEMORY_DEFAULT;
+	s64 lines_ns = options->lines_us ? (s64)options->lines_us * 1000 : LINES_FULL_NS;
 	int r;
 
 	name_cache_init(&s->names, max < MEMORY_MIN ? MEMORY_MIN : max);
 	arena_init(&s->wants_arena, WANTS_BYTES);
 	interner_init(&s->wants, &s->wants_arena, WANTS_MAX);
-	work_budget_init(&s->lines_budget, options->lines_us ? (s64)options->lines_us * 1000 : LINES_FULL_NS,
-			 LINES_REFILL_PPM, monotonic_ns());
+	work_budget_init(&s->lines_budget, lines_ns, LINES_REFILL_PPM, monotonic_ns());
+	work_budget_init(&s->lines_reserve, lines_ns / LINES_RESERVE, LINES_REFILL_PPM, monotonic_ns());
 	s->kallsyms = kallsyms_new(NULL);
 	if (!s->kallsyms)
 		return -ENOMEM;
@@ -142,6 +146,7 @@ static void begin_round(struct symbolizer *s)
 {
 	s->in_round = true;
 	(void)work_budget_refill(&s->lines_budget, monotonic_ns());
+	(void)work_budget_refill(&s->lines_reserve, monotonic_ns());
 	(void)work_budget_refill(&s->names_budget, monotonic_ns());
 	for (u32 i = 0; i < s->files.count; i++) {
 		struct symbol_files *files = &s->files.list[i];
@@ -340,12 +345,13 @@ static u64 reader_time_ns(struct symbolizer *s)
 	return (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* A reader that was started meanwhile begins at 0. */
-static void spend(struct symbolizer *s, struct work_budget *budget, u64 before_ns)
+/* A reader that was started meanwhile begins at 0. How much it was. */
+static u64 spend(struct symbolizer *s, struct work_budget *budget, u64 before_ns)
 {
-	u64 after_ns = reader_time_ns(s);
+	u64 after_ns = reader_time_ns(s), spent_ns = after_ns > before_ns ? after_ns - before_ns : after_ns;
 
-	work_budget_spend(budget, after_ns > before_ns ? after_ns - before_ns : after_ns);
+	work_budget_spend(budget, spent_ns);
+	return spent_ns;
 }
 
 /* Of a file that the reader did not survive nothing more is asked until it is opened anew. */
@@ -367,7 +373,7 @@ static int ask_symbols(struct symbolizer *s, struct symbol_files *files, u32 cou
 		s->stats.unreadable_files++;
 		files->is_unreadable = true;
 	}
-	spend(s, &s->names_budget, before_ns);
+	(void)spend(s, &s->names_budget, before_ns);
 	return r;
 }
 
@@ -377,14 +383,23 @@ static bool may_ask_lines(const struct symbolizer *s, const struct symbol_files 
 	       files->slow_answers < SLOW_ANSWERS_MAX;
 }
 
+/* Whose time lines of a file take; NULL: there is none left. */
+static struct work_budget *lines_budget_of(struct symbolizer *s, const struct symbol_files *files)
+{
+	if (work_budget_left(&s->lines_budget))
+		return &s->lines_budget;
+	return files->lines_ns < LINES_QUICK_NS && work_budget_left(&s->lines_reserve) ? &s->lines_reserve : NULL;
+}
+
 /* Lines of as many of the addresses as time allows; NULL if there are none to be had. */
-static struct exe_lines *ask_lines(struct symbolizer *s, struct symbol_files *files, const u64 *ea, u32 count)
+static struct exe_lines *ask_lines(struct symbolizer *s, struct symbol_files *files, struct work_budget *budget,
+				   const u64 *ea, u32 count)
 {
 	u64 before_ns = reader_time_ns(s);
 	struct exe_lines *lines = NULL;
 	int r = reader_lines(s->reader, files->binary->fd, files->debug_fd, files->alt_fd, ea, count, &lines);
 
-	spend(s, &s->lines_budget, before_ns);
+	files->lines_ns = spend(s, budget, before_ns);
 	if (r < 0) {
 		s->stats.unreadable_files += r == -EBADMSG;
 		files->has_lines = false;
@@ -413,9 +428,11 @@ static void name_request(struct symbolizer *s, struct symbol_files *files, struc
 		struct answers answers = { .symbols = symbols };
 
 		if (may_ask_lines(s, files)) {
-			answers.lacks_lines = !work_budget_left(&s->lines_budget) || name_cache_is_tight(&s->names);
+			struct work_budget *budget = lines_budget_of(s, files);
+
+			answers.lacks_lines = !budget || name_cache_is_tight(&s->names);
 			if (!answers.lacks_lines)
-				lines = ask_lines(s, files, s->ea + at, some);
+				lines = ask_lines(s, files, budget, s->ea + at, some);
 		}
 		if (lines)
 			some = lines->address_count - lines->truncated;
