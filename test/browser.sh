@@ -36,12 +36,12 @@ fi
 [ -f "$cache/$axe/node_modules/axe-core/axe.min.js" ] && export AXE="$cache/$axe/node_modules/axe-core/axe.min.js"
 
 work=$(mktemp -d)
-trap 'kill $wick $victim $locked 2>/dev/null; wait; rm -rf "$work"' EXIT
-locked=
+trap 'kill $wick $victim $locked $young 2>/dev/null; wait; rm -rf "$work"' EXIT
+locked= young=
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 build/victims/v-gcc-O2 240 >/dev/null &
 victim=$!
-"$WICK" --listen="127.0.0.1:$port" --max-cpu=1000 --store.path="$work/store" --page.source="$PWD/test/victims" --set=receivers.profiling.samples_per_second=97 2>"$work/log" &
+"$WICK" --listen="127.0.0.1:$port" --max-cpu=1000 --store.path="$work/store" --set=receivers.profiling.samples_per_second=97 2>"$work/log" &
 wick=$!
 tries=0
 while ! curl -sf "http://127.0.0.1:$port/api/v1/top?rows=100" | grep -q native; do
@@ -88,13 +88,18 @@ touches() {
 sends() {
 	part 150 offers node test/browser/offers.mjs "$url" "$logs"
 	part 150 annotations node test/browser/annotations.mjs "$url" "$logs"
-	part 150 sequence node test/browser/sequence.mjs "$url" "$logs" "$PWD/build/victims/v-inline"
+	part 150 sequence node test/browser/sequence.mjs "http://127.0.0.1:$((port + 2))" "$logs" "$PWD/build/victims/v-inline"
 }
 # Little else is seen beside what these two send.
 hurts() { part 150 hurts node test/browser/hurts.mjs "$url" "$logs"; }
 starts() { part 150 start node test/browser/start.mjs "$url" "$logs"; }
 beside looks counts
+# One that has not yet spent its time for lines on the browser's libraries: what a line has is looked at there.
+"$WICK" --listen="127.0.0.1:$((port + 2))" --max-cpu=1000 --store.path="$work/young" --page.source="$PWD/test/victims" --set=receivers.profiling.samples_per_second=97 2>"$work/young.log" &
+young=$!
 beside touches sends
+kill $young
+young=
 beside hurts starts
 # What is sent here has other types: all pages have another switch from then on.
 waits() { part 150 waits node test/browser/waits.mjs "$url" "$logs"; }
